@@ -1,0 +1,74 @@
+"""The one question every player answers: given what this seat sees, what does it do?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol, TypeVar
+
+from agon.games.base import Observation
+
+T = TypeVar("T")
+
+
+class Dice(Protocol):
+    """The only source of chance a player has; `random.Random` is one."""
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+
+    def choice(self, seq: Sequence[T]) -> T:
+        """One of `seq`, all equally likely."""
+
+
+class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
+    """The dice of one seat of one match, seeded when first thrown (most scripts never do)."""
+
+    __slots__ = ("_random", "_seed")
+
+    def __init__(self, seed: int, seat: int) -> None:
+        self._seed = (seed, seat)
+        self._random: Random | None = None
+
+    def _ready(self) -> Random:
+        if self._random is None:
+            self._random = Random("{}/{}".format(*self._seed))
+        return self._random
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+        return self._ready().random()
+
+    def choice(self, seq: Sequence[T]) -> T:
+        """One of `seq`, all equally likely."""
+        return seq[int(self._ready().random() * len(seq))]
+
+
+Script = Callable[[Observation, Dice], Any]
+"""A strategy: a pure function of the view and the dice that gives a legal action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a player answered when it was asked once."""
+
+    action: Any
+    """A legal action, or None when there was no readable one."""
+    text: str = ""
+    """The raw answer."""
+    attempts: int = 1
+    """Times it was asked, re-asks included."""
+    fallback: str = ""
+    """What was done instead when there was no readable action; empty when nothing was."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    cached: bool = False
+    exchange: str = ""
+    """Key of the recorded exchange under data/recordings; empty when there was none."""
+
+
+class Agent(Protocol):
+    """A player that takes its time (a model, a person); made fresh for each seat of each match."""
+
+    async def act(self, view: Observation, dice: Dice) -> Reply:
+        """Answers one question."""

@@ -1,0 +1,159 @@
+"""Strategies for repeated normal-form games, grouped by source.
+
+Each is a pure function of what the seat sees; `options[0]` is the kind action of a dilemma.
+Rounds in which an action was void (None) are part of the history and are skipped where a strategy counts actions.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+from agon.agents.base import Dice
+from agon.games import MatrixGame, Observation
+from agon.games.equilibria import symmetric_equilibrium
+
+
+def _drawn(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:
+    """An option with probability `weights`; no dice are thrown where one option is certain."""
+    for option, weight in zip(options, weights, strict=True):
+        if weight == 1:
+            return option
+    point = dice.random()
+    for option, weight in zip(options, weights, strict=True):
+        point -= weight
+        if point < 0:
+            return option
+    return options[-1]
+
+
+@cache
+def _best_replies(game: MatrixGame) -> dict[str | None, str]:
+    """For each action of the other, the reply that pays most; the earlier one where two pay the same."""
+    return {other: max(game.options, key=lambda own: game.payoffs((own, other))[0]) for other in game.options}
+
+
+# --- Georgousis et al., Evaluating Counterfactual Strategic Reasoning in LLMs, section 5.1, as done in their records
+
+
+def one_shot_equilibrium(view: Observation, dice: Dice) -> str:
+    """Play the one-shot game's symmetric equilibrium, the most mixed one where there are several. Theirs: srep."""
+    return _drawn(view.legal.options, symmetric_equilibrium(view.rules), dice)
+
+
+def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str:
+    """Repeat an order of actions: the first of `orders` whose labels the game has; void rounds do not count. Theirs: pp."""
+    for order in orders:
+        if order[0] in view.legal.options:
+            played = sum(own is not None for own, *_ in view.past)
+            return order[played % len(order)]
+    raise ValueError(f"cycle: none of the orders {[list(o) for o in orders]} fits the actions {view.legal.options}")
+
+
+def best_reply_to_last(view: Observation, dice: Dice) -> str:
+    """The best reply to the other's last action; random at first and after a void one. Theirs: tft, which it is not."""
+    if not view.past or view.past[-1][1] is None:
+        return dice.choice(view.legal.options)
+    return _best_replies(view.rules)[view.past[-1][1]]
+
+
+def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
+    """The best reply to the other's most frequent action, the earlier of equals; random at first. Theirs: mf and ap."""
+    others = [other for _, other in view.past if other is not None]
+    if not others:
+        return dice.choice(view.legal.options)
+    return _best_replies(view.rules)[max(view.legal.options, key=others.count)]
+
+
+# --- Axelrod, The Evolution of Cooperation (1984), and its tournaments (1980)
+
+
+def tit_for_tat(view: Observation, dice: Dice) -> str:
+    """Start kind, then repeat the other's last action. Rapoport, in Axelrod (1980)."""
+    return (view.past[-1][1] if view.past else None) or view.legal.options[0]
+
+
+def tit_for_two_tats(view: Observation, dice: Dice) -> str:
+    """Kind, unless the other's last two actions were both unkind. Axelrod (1980)."""
+    kind, unkind = view.legal.options[:2]
+    return unkind if [other for _, other in view.past[-2:]] == [unkind, unkind] else kind
+
+
+def grim(view: Observation, dice: Dice) -> str:
+    """Kind until the other is unkind once, then unkind for ever. Friedman (1971)."""
+    kind, unkind = view.legal.options[:2]
+    return unkind if any(other == unkind for _, other in view.past) else kind
+
+
+def always(view: Observation, dice: Dice, position: int) -> str:
+    """Always the action at `position` in the game's order (0 is the kind one of a dilemma)."""
+    return view.legal.options[position]
+
+
+def alternator(view: Observation, dice: Dice) -> str:
+    """Kind in odd rounds, unkind in even ones. Axelrod library."""
+    return view.legal.options[len(view.past) % 2]
+
+
+def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = None) -> str:
+    """Each round anew, an action with probability `weights` in the game's order; uniform where none are given."""
+    options = view.legal.options
+    return _drawn(options, weights or [1 / len(options)] * len(options), dice)
+
+
+# --- Memory-one strategies: what to do depends on the last round alone
+
+
+def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float]) -> str:
+    """Kind with probability `first` in round 1, then `kind[i]` after CC, CD, DC, DD (own action first).
+
+    Nowak and Sigmund (1993). A void action counts as kind.
+    """
+    options = view.legal.options
+    probability = first
+    if view.past:
+        own, other = (action == options[1] for action in view.past[-1])
+        probability = kind[2 * own + other]
+    return _drawn(options, (probability, 1 - probability), dice)
+
+
+def win_stay_lose_shift(view: Observation, dice: Dice) -> str:
+    """Kind at first; repeat the last action after the other was kind, else change it. Nowak and Sigmund (1993)."""
+    return memory_one(view, dice, 1, (1, 0, 0, 1))
+
+
+def generous_tit_for_tat(view: Observation, dice: Dice) -> str:
+    """Tit for tat that forgives with the largest safe probability, min(1-(T-R)/(R-S), (R-P)/(T-P)). Nowak and Sigmund (1992)."""
+    return memory_one(view, dice, 1, _generous(view.rules))
+
+
+def extort_2(view: Observation, dice: Dice) -> str:
+    """Zero-determinant extortion with factor 2: own surplus over P is twice the other's. Press and Dyson (2012)."""
+    return memory_one(view, dice, 1, _extortionate(view.rules))
+
+
+def dilemma_payoffs(game: MatrixGame) -> tuple[float, float, float, float]:
+    """(R, S, T, P) of a symmetric two-action game. Raises ValueError for any other game."""
+    if game.seats != 2 or len(game.options) != 2:
+        raise ValueError(f"{game.name} has {len(game.options)} actions and {game.seats} seats: this needs two of each")
+    kind, unkind = game.options
+    reward, sucker, temptation, punishment = (
+        game.payoffs(p)[0] for p in ((kind, kind), (kind, unkind), (unkind, kind), (unkind, unkind))
+    )
+    return reward, sucker, temptation, punishment
+
+
+@cache
+def _generous(game: MatrixGame) -> tuple[float, float, float, float]:
+    reward, sucker, temptation, punishment = dilemma_payoffs(game)
+    safe = min(1 - (temptation - reward) / (reward - sucker), (reward - punishment) / (temptation - punishment))
+    forgive = min(1.0, max(0.0, safe))
+    return 1, forgive, 1, forgive
+
+
+@cache
+def _extortionate(game: MatrixGame) -> tuple[float, float, float, float]:
+    """Press and Dyson (2012), slope 1/2 through (P, P), with half of the largest phi that leaves probabilities."""
+    reward, sucker, temptation, punishment = dilemma_payoffs(game)
+    loss, gain = punishment - sucker, temptation - punishment
+    steps = ((reward - punishment) / 2, loss / 2 + gain, loss + gain / 2)
+    phi = 1 / (2 * max(steps))
+    return 1 - phi * steps[0], 1 - phi * steps[1], phi * steps[2], 0

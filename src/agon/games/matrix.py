@@ -1,0 +1,177 @@
+"""Repeated normal-form games for any number of players, and the transforms that make their variants."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from random import Random
+from typing import Any, NamedTuple
+
+from agon.games.base import Choice, IllegalAction, Observation
+
+Profile = tuple[str | None, ...]
+
+
+class State(NamedTuple):
+    """The finished rounds, as each seat sees them: `seen[seat][round]`, own action first."""
+
+    seen: tuple[tuple[Profile, ...], ...]
+
+
+class _Outcomes(dict[Profile, tuple[tuple[Profile, ...], tuple[float, ...]]]):
+    """Profile -> (the profile as each seat sees it, payoffs); filled as profiles occur."""
+
+    def __init__(self, game: "MatrixGame") -> None:
+        super().__init__()
+        self.game = game
+
+    def __missing__(self, profile: Profile) -> tuple[tuple[Profile, ...], tuple[float, ...]]:
+        seen = tuple((own, *profile[:seat], *profile[seat + 1 :]) for seat, own in enumerate(profile))
+        self[profile] = seen, self.game.payoffs(profile)
+        return self[profile]
+
+
+@dataclass(frozen=True)
+class MatrixGame:
+    """One normal-form game played `rounds` times; both sides move at once and see all past actions.
+
+    `payoff` is nested by seat: `payoff[a0][a1]...[a_last]` is a list with one number of points per seat.
+    A void action (None) pays everybody 0 in that round (counterfactual paper, protocol as done).
+    """
+
+    name: str
+    variant: str
+    options: tuple[str, ...]
+    payoff: Sequence[Any]
+    rounds: int
+    rules: int = 1
+    seats: int = field(init=False)
+    _outcomes: _Outcomes = field(init=False, repr=False, compare=False)
+    _choice: Choice = field(init=False, repr=False, compare=False)
+    _everyone: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        options, payoff = tuple(self.options), _frozen(self.payoff)
+        seats = _depth(payoff) - 1
+        if len(set(options)) != len(options) or len(options) < 1:
+            raise ValueError(f"{self.name}: the options {list(options)} must be distinct labels, at least one")
+        if self.rounds < 1:
+            raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1")
+        if seats < 1 or not _regular(payoff, (*[len(options)] * seats, seats)):
+            raise ValueError(
+                f"{self.name}: payoff must hold one number per player for each of the "
+                f"{len(options)} actions of every player; its shape does not fit"
+            )
+        for name, value in {
+            "options": options,
+            "payoff": payoff,
+            "seats": seats,
+            "_outcomes": _Outcomes(self),
+            "_choice": Choice(options),
+            "_everyone": tuple(range(seats)),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MatrixGame, (self.name, self.variant, self.options, self.payoff, self.rounds, self.rules)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.variant, self.options, self.payoff, self.rounds, self.rules))
+
+    def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
+        """Points of each seat for one round; all 0 when an action is None. Raises IllegalAction."""
+        cell: Any = self.payoff
+        for seat, action in enumerate(profile):
+            if action is not None and action not in self.options:
+                raise IllegalAction(
+                    f"seat {seat} may not play {action!r} in {self.name}: only {', '.join(self.options)}"
+                )
+        if None in profile:
+            return (0,) * self.seats
+        for action in profile:
+            cell = cell[self.options.index(action)]
+        return tuple(cell)
+
+    def start(self, rng: Random) -> State:
+        """No chance in these games: no finished rounds."""
+        return State(((),) * self.seats)
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        """Everyone, until the last round is done."""
+        return self._everyone if len(state.seen[0]) < self.rounds else ()
+
+    def legal_actions(self, state: State, seat: int) -> Choice:
+        """The game's labels, always."""
+        return self._choice
+
+    def observe(self, state: State, seat: int) -> Observation:
+        """All finished rounds from the seat's side; never the round being played."""
+        past = state.seen[seat]
+        return Observation(seat, len(past) + 1, self._choice, past, self)
+
+    def step(self, state: State, actions: Mapping[int, str | None]) -> tuple[State, tuple[float, ...]]:
+        """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""
+        seen = state.seen
+        if len(actions) != self.seats or len(seen[0]) >= self.rounds:
+            raise IllegalAction(f"{self.name}: {sorted(actions)} acted; to move: {list(self.to_move(state))}")
+        try:
+            profile = tuple([actions[seat] for seat in self._everyone])
+        except KeyError as absent:
+            raise IllegalAction(f"{self.name}: seat {absent} is to move and did not act") from None
+        views, payoffs = self._outcomes[profile]
+        return State(tuple([past + (view,) for past, view in zip(seen, views, strict=True)])), payoffs
+
+
+def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label") -> MatrixGame:
+    """The same incentives under other words: `labels` maps each old label to its new one (all of them).
+
+    A permutation of the labels is the label change of rock-paper-scissors (counterfactual paper, 4.1).
+    """
+    if set(labels) != set(game.options):
+        raise ValueError(f"relabel: {sorted(labels)} must name every action of {game.name}: {sorted(game.options)}")
+    return replace(game, options=tuple(labels[option] for option in game.options), variant=variant)
+
+
+def repay(game: MatrixGame, payoff: Sequence[Any], variant: str = "payoff") -> MatrixGame:
+    """The same words under other incentives: replaces the whole payoff table."""
+    changed = replace(game, payoff=payoff, variant=variant)
+    if changed.seats != game.seats:
+        raise ValueError(f"repay: {game.name} has {game.seats} seats, the new payoff table {changed.seats}")
+    return changed
+
+
+def joint(game: MatrixGame, labels: Mapping[str, str], payoff: Sequence[Any], variant: str = "joint") -> MatrixGame:
+    """Other words and other incentives at once."""
+    return relabel(repay(game, payoff), labels, variant)
+
+
+def payoff_rows(game: MatrixGame) -> list[dict[str, Any]]:
+    """The payoff table in long form: one row per action profile and seat.
+
+    Columns: game, variant, seat, action, others (labels of the other seats, joined by a space), payoff (points).
+    """
+    return [
+        {
+            "game": game.name,
+            "variant": game.variant,
+            "seat": seat,
+            "action": own,
+            "others": " ".join(str(other) for other in profile[:seat] + profile[seat + 1 :]),
+            "payoff": game.payoffs(profile)[seat],
+        }
+        for profile in product(game.options, repeat=game.seats)
+        for seat, own in enumerate(profile)
+    ]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, Sequence) else value
+
+
+def _depth(value: Any) -> int:
+    return 1 + _depth(value[0]) if isinstance(value, tuple) and value else 0
+
+
+def _regular(value: Any, shape: tuple[int, ...]) -> bool:
+    if not shape:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, tuple) and len(value) == shape[0] and all(_regular(item, shape[1:]) for item in value)

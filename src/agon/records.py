@@ -1,0 +1,171 @@
+"""The one tidy table, `turns` (a row is one seat asked once): its schema, and reading and writing it."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+import pyarrow as pya
+
+from agon import ROOT, AgonError
+
+TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
+
+COLUMNS: dict[str, tuple[Any, bool, str]] = {
+    "experiment": (LABEL, False, "name of the file in conf/experiment, or the source of recorded games"),
+    "match": (LABEL, False, "id: a hash of the match's own content"),
+    "game": (LABEL, False, "the game's family"),
+    "variant": (LABEL, False, "which instance of the family: a counterfactual variant, a setting, a problem"),
+    "rules": (np.int64, False, "version of the game's rules"),
+    "repetition": (np.int64, False, "from 0"),
+    "round": (np.int64, False, "from 1"),
+    "turn": (np.int64, False, "step of the match, from 1; seats that act at once share it"),
+    "phase": (LABEL, False, "part of the round"),
+    "seat": (np.int64, False, "from 0"),
+    "role": (LABEL, False, "role in the game; empty where seats differ in nothing"),
+    "agent": (LABEL, False, "name of the file in conf/agent, or the recorded player's kind"),
+    "model": (LABEL, True, "the language model; absent for scripts and people"),
+    "legal": (LABEL, True, "JSON: what the seat could answer; absent when it was paid without being asked"),
+    "action": (LABEL, True, "JSON: what it did; absent when no answer could be read"),
+    "reply": (TEXT, True, "the raw answer; absent when it was not recorded"),
+    "valid": (np.bool_, False, "the turn counted: every seat asked at once gave a readable legal action"),
+    "attempts": (COUNT, True, "times asked, re-asks included; absent when not recorded"),
+    "fallback": (LABEL, False, "what was done for want of a readable action; empty when nothing was"),
+    "detail": (TEXT, True, "JSON: what only this game knows"),
+    "payoff": (np.float64, False, "points credited by this step"),
+    "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),
+    "tokens_out": (COUNT, True, "tokens received; absent when not recorded"),
+    "tokens": (COUNT, True, "tokens_in + tokens_out; recorded games give only this sum"),
+    "seconds": (np.float64, True, "time taken to answer; absent when not recorded"),
+    "cached": (np.bool_, False, "answered from a recording"),
+    "exchange": (TEXT, True, "key into data/recordings; absent when nothing was exchanged"),
+    "config": (LABEL, False, "hash of the game's and players' settings"),
+}
+"""Name -> (dtype, may be absent, meaning), in the file's order."""
+
+KEY = ["match", "turn", "seat"]
+
+SCHEMA = pa.DataFrameSchema(
+    {
+        name: pa.Column(
+            None if dtype is LABEL else dtype,
+            nullable=absent,
+            checks=pa.Check.ge(1)
+            if name in ("round", "turn")
+            else pa.Check.ge(0)
+            if name in ("seat", "repetition")
+            else None,
+        )
+        for name, (dtype, absent, _) in COLUMNS.items()
+    },
+    strict=True,
+    ordered=True,
+)
+
+
+def typed(columns: dict[str, Any]) -> pd.DataFrame:
+    """`columns` as a turns table: missing columns are absent throughout, types are those of COLUMNS.
+
+    Raises AgonError for a column that turns do not have.
+    """
+    unknown = sorted(set(columns) - set(COLUMNS))
+    if unknown:
+        raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.records.COLUMNS")
+    length = max((len(values) for values in columns.values()), default=0)
+    return pd.DataFrame(
+        {
+            name: pd.Series(columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype)
+            for name, (dtype, absent, _) in COLUMNS.items()
+        }
+    )
+
+
+def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
+    if absent:
+        return pd.array([pd.NA] * length, dtype=dtype) if dtype in (TEXT, COUNT) else [np.nan] * length
+    if name == "cached":
+        return np.zeros(length, dtype=bool)
+    if name in ("role", "fallback"):
+        return pd.Categorical.from_codes(np.zeros(length, dtype=np.int8), categories=[""])
+    raise AgonError(f"turns need a column {name}")
+
+
+def decoded(column: pd.Series) -> pd.Series:
+    """A JSON column (legal, action) as values: strings stay strings, absent stays absent."""
+    labels = column.astype("category").cat
+    return pd.Series(
+        pd.Categorical.from_codes(labels.codes, categories=[_plain(label) for label in labels.categories]),
+        index=column.index,
+        name=column.name,
+    )
+
+
+def _plain(label: str) -> Any:
+    value = json.loads(label)
+    return value if isinstance(value, str) else label
+
+
+def validated(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns` itself, if it keeps the schema and holds no (match, turn, seat) twice. Raises AgonError otherwise."""
+    try:
+        SCHEMA.validate(turns, lazy=False)
+    except pa.errors.SchemaError as error:
+        raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
+    twice = turns.duplicated(KEY)
+    if twice.any():
+        raise AgonError(
+            f"not a turns table: {twice.sum()} rows repeat a (match, turn, seat), first {tuple(turns.loc[twice.idxmax(), KEY])}"
+        )
+    return turns
+
+
+def write(turns: pd.DataFrame, path: Path) -> None:
+    """Validates, then writes parquet in one move: a reader sees the old file or the new one, never a part."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as stream:
+            validated(turns).to_parquet(stream, index=False, compression="zstd")
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+
+
+def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table."""
+    path = ROOT / path
+    try:
+        turns = pd.read_parquet(path, columns=columns)
+    except FileNotFoundError:
+        raise AgonError(f"{shown(path)} is not there: `dvc repro` makes it, or `python -m agon play` by hand") from None
+    except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise AgonError(
+            f"{shown(path)} cannot be read ({reason}): delete it and make it again with `dvc repro`"
+        ) from None
+    missing = [name for name in columns or COLUMNS if name not in turns]
+    if missing:
+        raise AgonError(f"{shown(path)} is not a turns table: it has no column {', '.join(missing)}")
+    return turns
+
+
+def shown(path: Path) -> str:
+    """A path as messages show it: from the project's root where it lies inside."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def matches(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` (share)."""
+    keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
+    table = (
+        turns.groupby(keys, observed=True, dropna=False, sort=False)
+        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"))
+        .reset_index()
+    )
+    return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))
