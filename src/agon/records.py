@@ -84,8 +84,14 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
 
 
 def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
+    if absent and dtype is LABEL:
+        return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype=TEXT))
+    if absent and dtype is TEXT:
+        return pd.array(pya.nulls(length, pya.large_string()), dtype=TEXT)
+    if absent and dtype is COUNT:
+        return pd.arrays.IntegerArray(np.zeros(length, dtype=np.int64), np.ones(length, dtype=bool))
     if absent:
-        return pd.array([pd.NA] * length, dtype=dtype) if dtype in (TEXT, COUNT) else [np.nan] * length
+        return np.full(length, np.nan)
     if name == "cached":
         return np.zeros(length, dtype=bool)
     if name in ("role", "fallback"):
@@ -128,7 +134,7 @@ def write(turns: pd.DataFrame, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as stream:
-            validated(turns).to_parquet(stream, index=False, compression="zstd")
+            _sorted_labels(validated(turns)).to_parquet(stream, index=False, compression="zstd")
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
@@ -152,7 +158,20 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     missing = [name for name in columns or COLUMNS if name not in turns]
     if missing:
         raise AgonError(f"{shown(path)} is not a turns table: it has no column {', '.join(missing)}")
+    for name in columns or COLUMNS:  # parquet forgets the type of a column that is absent throughout
+        if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
+            turns[name] = turns[name].astype(TEXT).astype(LABEL)
     return turns
+
+
+def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
+    """Labels in alphabetical order and none unused, so that the same rows are the same bytes however they came together."""
+
+    def settled(name: str) -> pd.Series:
+        label = turns[name].cat.remove_unused_categories()
+        return label.cat.reorder_categories(sorted(label.cat.categories))
+
+    return turns.assign(**{name: settled(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
 
 
 def shown(path: Path) -> str:

@@ -5,23 +5,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol, TypeVar
 
-from agon.games.base import Observation
+from agon.games import Dice, Observation
 
 T = TypeVar("T")
 
 
-class Dice(Protocol):
-    """The only source of chance a player has; `random.Random` is one."""
-
-    def random(self) -> float:
-        """A float in [0, 1)."""
-
-    def choice(self, seq: Sequence[T]) -> T:
-        """One of `seq`, all equally likely."""
-
-
 class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
-    """The dice of one seat of one match, seeded when first thrown (most scripts never do)."""
+    """The dice of one seat (or of the table: seat -1) of one match, seeded when first thrown; most never are."""
 
     __slots__ = ("_random", "_seed")
 

@@ -7,8 +7,7 @@ Rounds in which an action was void (None) are part of the history and are skippe
 from collections.abc import Sequence
 from functools import cache
 
-from agon.agents.base import Dice
-from agon.games import MatrixGame, Observation
+from agon.games import Dice, MatrixGame, Observation
 from agon.games.equilibria import symmetric_equilibrium
 
 
@@ -80,7 +79,7 @@ def tit_for_two_tats(view: Observation, dice: Dice) -> str:
 def grim(view: Observation, dice: Dice) -> str:
     """Kind until the other is unkind once, then unkind for ever. Friedman (1971)."""
     kind, unkind = view.legal.options[:2]
-    return unkind if any(other == unkind for _, other in view.past) else kind
+    return unkind if unkind in [other for _, other in view.past] else kind
 
 
 def always(view: Observation, dice: Dice, position: int) -> str:
@@ -110,8 +109,8 @@ def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float
     options = view.legal.options
     probability = first
     if view.past:
-        own, other = (action == options[1] for action in view.past[-1])
-        probability = kind[2 * own + other]
+        own, other = view.past[-1]
+        probability = kind[2 * (own == options[1]) + (other == options[1])]
     return _drawn(options, (probability, 1 - probability), dice)
 
 

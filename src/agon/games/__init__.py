@@ -1,6 +1,6 @@
 """Engines: frozen states and five verbs. They know no agent, model, prompt, file or plot."""
 
-from agon.games.base import Choice, Game, IllegalAction, Observation
+from agon.games.base import Choice, Dice, Game, IllegalAction, Observation
 from agon.games.matrix import MatrixGame, joint, relabel, repay
 
-__all__ = ["Choice", "Game", "IllegalAction", "MatrixGame", "Observation", "joint", "relabel", "repay"]
+__all__ = ["Choice", "Dice", "Game", "IllegalAction", "MatrixGame", "Observation", "joint", "relabel", "repay"]

@@ -1,18 +1,28 @@
 """What every game answers: who is to move, what is legal, what each seat sees, what a step pays."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Dice(Protocol):
+    """The only source of chance there is; `random.Random` is one."""
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+
+    def choice(self, seq: Sequence[T]) -> T:
+        """One of `seq`, all equally likely."""
 
 
 class IllegalAction(ValueError):
     """An action that the game's rules do not allow for that seat in that state."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """A legal action is one of `options` (labels, in the game's order)."""
 
@@ -67,7 +77,7 @@ class Game(Protocol[S]):
     def seats(self) -> int:
         """How many players."""
 
-    def start(self, rng: Random) -> S:
+    def start(self, dice: Dice) -> S:
         """The first state; all chance is drawn here."""
 
     def to_move(self, state: S) -> tuple[int, ...]:

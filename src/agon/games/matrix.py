@@ -1,31 +1,31 @@
 """Repeated normal-form games for any number of players, and the transforms that make their variants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import product
-from random import Random
-from typing import Any, NamedTuple
+from operator import add
+from typing import Any
 
-from agon.games.base import Choice, IllegalAction, Observation
+from agon.games.base import Choice, Dice, IllegalAction, Observation
 
 Profile = tuple[str | None, ...]
 
-
-class State(NamedTuple):
-    """The finished rounds, as each seat sees them: `seen[seat][round]`, own action first."""
-
-    seen: tuple[tuple[Profile, ...], ...]
+_observation = tuple.__new__  # half the time of Observation(...), in the innermost loop of everything
 
 
-class _Outcomes(dict[Profile, tuple[tuple[Profile, ...], tuple[float, ...]]]):
-    """Profile -> (the profile as each seat sees it, payoffs); filled as profiles occur."""
+State = tuple[tuple[Profile, ...], ...]
+"""The finished rounds, as each seat sees them: state[seat][round], own action first."""
+
+
+class _Outcomes(dict[Profile, tuple[State, tuple[float, ...]]]):
+    """Profile -> (one round as each seat sees it, payoffs); filled as profiles occur."""
 
     def __init__(self, game: "MatrixGame") -> None:
         super().__init__()
         self.game = game
 
-    def __missing__(self, profile: Profile) -> tuple[tuple[Profile, ...], tuple[float, ...]]:
-        seen = tuple((own, *profile[:seat], *profile[seat + 1 :]) for seat, own in enumerate(profile))
+    def __missing__(self, profile: Profile) -> tuple[State, tuple[float, ...]]:
+        seen = tuple(((own, *profile[:seat], *profile[seat + 1 :]),) for seat, own in enumerate(profile))
         self[profile] = seen, self.game.payoffs(profile)
         return self[profile]
 
@@ -48,6 +48,8 @@ class MatrixGame:
     _outcomes: _Outcomes = field(init=False, repr=False, compare=False)
     _choice: Choice = field(init=False, repr=False, compare=False)
     _everyone: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _keys: Set[int] = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)  # scripts look up caches by game in every round
 
     def __post_init__(self) -> None:
         options, payoff = tuple(self.options), _frozen(self.payoff)
@@ -68,6 +70,8 @@ class MatrixGame:
             "_outcomes": _Outcomes(self),
             "_choice": Choice(options),
             "_everyone": tuple(range(seats)),
+            "_keys": dict.fromkeys(range(seats)).keys(),
+            "_hash": hash((self.name, self.variant, options, payoff, self.rounds, self.rules)),
         }.items():
             object.__setattr__(self, name, value)
 
@@ -75,7 +79,7 @@ class MatrixGame:
         return MatrixGame, (self.name, self.variant, self.options, self.payoff, self.rounds, self.rules)
 
     def __hash__(self) -> int:
-        return hash((self.name, self.variant, self.options, self.payoff, self.rounds, self.rules))
+        return self._hash
 
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one round; all 0 when an action is None. Raises IllegalAction."""
@@ -91,13 +95,13 @@ class MatrixGame:
             cell = cell[self.options.index(action)]
         return tuple(cell)
 
-    def start(self, rng: Random) -> State:
+    def start(self, dice: Dice) -> State:
         """No chance in these games: no finished rounds."""
-        return State(((),) * self.seats)
+        return ((),) * self.seats
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """Everyone, until the last round is done."""
-        return self._everyone if len(state.seen[0]) < self.rounds else ()
+        return self._everyone if len(state[0]) < self.rounds else ()
 
     def legal_actions(self, state: State, seat: int) -> Choice:
         """The game's labels, always."""
@@ -105,20 +109,15 @@ class MatrixGame:
 
     def observe(self, state: State, seat: int) -> Observation:
         """All finished rounds from the seat's side; never the round being played."""
-        past = state.seen[seat]
-        return Observation(seat, len(past) + 1, self._choice, past, self)
+        past = state[seat]
+        return _observation(Observation, (seat, len(past) + 1, self._choice, past, self, "move", ""))
 
     def step(self, state: State, actions: Mapping[int, str | None]) -> tuple[State, tuple[float, ...]]:
         """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""
-        seen = state.seen
-        if len(actions) != self.seats or len(seen[0]) >= self.rounds:
-            raise IllegalAction(f"{self.name}: {sorted(actions)} acted; to move: {list(self.to_move(state))}")
-        try:
-            profile = tuple([actions[seat] for seat in self._everyone])
-        except KeyError as absent:
-            raise IllegalAction(f"{self.name}: seat {absent} is to move and did not act") from None
-        views, payoffs = self._outcomes[profile]
-        return State(tuple([past + (view,) for past, view in zip(seen, views, strict=True)])), payoffs
+        if len(state[0]) >= self.rounds or actions.keys() != self._keys:
+            raise IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(self.to_move(state))}")
+        seen, payoffs = self._outcomes[tuple(map(actions.__getitem__, self._everyone))]
+        return tuple(map(add, state, seen)), payoffs
 
 
 def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label") -> MatrixGame:

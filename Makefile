@@ -1,0 +1,40 @@
+# make repro: everything from nothing. make test: the same set-up, then every check. Needs git, make, Python 3.11 or newer.
+PYTHON ?= python3
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+unexport PYTHONDONTWRITEBYTECODE
+unexport PYTHONPATH
+
+.PHONY: repro test checks bench clean
+.DEFAULT_GOAL := repro
+
+repro: .venv/.ok
+	@dvc repro --pull --quiet
+	@cat reports/summary.txt
+
+test: repro checks
+	pytest -n 2
+	pytest --nbval-lax -n 2 --dist loadscope notebooks
+	pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
+	git diff --exit-code dvc.lock
+
+checks: .venv/.ok
+	ruff check
+	ruff format --check
+	mypy
+	lint-imports
+	nbstripout --verify notebooks/*.ipynb
+
+bench: .venv/.ok
+	pytest benchmarks -o python_files='bench_*.py' -n 0 --benchmark-only
+
+.venv/.ok: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "agon needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
+	@touch $@
+
+clean:
+	rm -rf .venv .agon smoke transcripts results reports

@@ -1,0 +1,42 @@
+"""Time per game of exact equilibria, beside pygambit: `pytest benchmarks/bench_equilibria.py --benchmark-only`."""
+
+from itertools import cycle
+from random import Random
+
+import pytest
+
+from agon.games import MatrixGame
+from agon.games.equilibria import equilibria, symmetric_equilibrium
+
+
+def games(size, top):
+    """A hundred random games, payoffs from 0 to `top`: few values make degenerate games."""
+    dice = Random(size)
+    tables = [[[[dice.randint(0, top) for _ in "ab"] for _ in range(size)] for _ in range(size)] for _ in range(100)]
+    return [MatrixGame("random", str(i), tuple("abcde"[:size]), table, 1) for i, table in enumerate(tables)]
+
+
+@pytest.mark.parametrize("top", [2, 99])
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_equilibria(benchmark, size, top):
+    drawn = games(size, top)
+    after = cycle(drawn)
+    benchmark.pedantic(lambda game: equilibria(game), setup=lambda: ((next(after),), {}), rounds=300)
+    benchmark.extra_info["share degenerate"] = sum(equilibria(game).degenerate for game in drawn) / len(drawn)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_pygambit(benchmark, size):
+    pygambit = pytest.importorskip("pygambit")
+    after = cycle(games(size, 99))
+
+    def solved(game):
+        tables = ([[pay[seat] for pay in row] for row in game.payoff] for seat in (0, 1))
+        return pygambit.nash.enummixed_solve(pygambit.Game.from_arrays(*tables), rational=True)
+
+    benchmark.pedantic(solved, setup=lambda: ((next(after),), {}), rounds=100)
+
+
+def test_symmetric_equilibrium_of_a_game_seen_before(benchmark):
+    game = MatrixGame("pd", "default", ("c", "d"), [[[4, 4], [1, 6]], [[6, 1], [2, 2]]], 16)
+    assert benchmark(symmetric_equilibrium, game) == (0, 1)

@@ -1,0 +1,204 @@
+"""Files out of a folder or an archive, in memory: nothing is ever unpacked to disk."""
+
+import bz2
+import gzip
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import zstandard
+
+from agon import AgonError
+from agon.ingest.base import Bad
+from agon.records import shown
+
+LARGEST = 1 << 28
+"""Bytes of one file that are still read into memory; recorded games have less than a megabyte."""
+
+BROKEN = (
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError),
+    *(OSError, EOFError, ValueError, RuntimeError, LookupError, OverflowError),
+)
+"""What the archive readers raise for damaged input."""
+
+
+PACKED: dict[bytes, Callable[[BinaryIO], Any]] = {
+    b"\x28\xb5\x2f\xfd": lambda packed: zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True),
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"BZh": bz2.open,
+}
+"""First bytes -> how to unpack; anything else is taken for a plain tar."""
+
+
+class File(NamedTuple):
+    """One file's path inside the folder or archive, and all its bytes."""
+
+    path: str
+    data: bytes
+
+
+Found = File | Bad
+
+
+def files(path: Path, name: str) -> Iterator[Found]:
+    """Every file called `name` under `path`: a folder, a tar (plain, gz, bz2, xz, zst) or a zip; unreadable ones as Bad.
+
+    Raises AgonError when there is none.
+    """
+    if not path.exists():
+        raise AgonError(f"{shown(path)} is not there: give a folder, a .tar, .tar.gz, .tar.xz, .tar.zst or .zip")
+    any_file = False
+    try:
+        for found in _walk(path, name) if path.is_dir() else _unpacked(path, name):
+            any_file = any_file or isinstance(found, File) or found.path != path.name
+            if not any_file:
+                raise AgonError(f"{shown(path)} cannot be read: {cast(Bad, found).reason}")
+            yield found
+    except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
+    if not any_file:
+        raise AgonError(f"{shown(path)} holds no {name}: is it the right folder or archive?")
+
+
+def _walk(folder: Path, name: str) -> Iterator[Found]:
+    closed: list[OSError] = []
+    for place, _, names in os.walk(folder, onerror=closed.append):
+        if name in names:
+            inside = _text(f"{place}/{name}".removeprefix(f"{folder}/"))
+            try:
+                path = Path(place, name)
+                status = path.stat()
+                fault = _fault(inside, stat.S_ISREG(status.st_mode), status.st_size)
+                yield Bad(inside, fault) if fault else File(inside, path.read_bytes())
+            except OSError as failure:
+                yield Bad(inside, f"cannot be read: {failure.strerror or failure}")
+    yield from (Bad(_text(str(error.filename)), f"cannot be read: {error.strerror or error}") for error in closed)
+
+
+def _unpacked(path: Path, name: str) -> Iterator[Found]:
+    with path.open("rb") as stream:
+        start = stream.read(6)
+        stream.seek(0)
+        if start.startswith(b"PK"):
+            yield from _unzipped(stream, path.name, name)
+        else:
+            open_as = next(
+                (open_as for magic, open_as in PACKED.items() if start.startswith(magic)), lambda plain: plain
+            )
+            with ThreadPoolExecutor(1) as thread:
+                yield from _untarred(_Ahead(open_as(stream), thread), path.name, name)
+
+
+def _unzipped(stream: BinaryIO, archive: str, name: str) -> Iterator[Found]:
+    try:
+        with zipfile.ZipFile(stream) as members, ThreadPoolExecutor(2) as threads:
+            wanted = (info for info in members.infolist() if PurePosixPath(info.filename).name == name)
+            waiting = deque(threads.submit(_inflated, members, info) for info in islice(wanted, 32))
+            while waiting:
+                yield waiting.popleft().result()
+                waiting.extend(threads.submit(_inflated, members, info) for info in islice(wanted, 1))
+    except BROKEN as error:
+        yield Bad(archive, f"is damaged: {_first_line(error)}")
+
+
+def _inflated(members: zipfile.ZipFile, info: zipfile.ZipInfo) -> Found:
+    path = _text(info.filename).removeprefix("./")
+    try:
+        fault = _fault(path, not info.is_dir(), info.file_size)
+        return Bad(path, fault) if fault else File(path, members.read(info))
+    except BROKEN as error:
+        return Bad(path, f"cannot be unpacked: {_first_line(error)}")
+
+
+class _Ahead:
+    """A stream that is unpacked a few MiB ahead in a thread; goes forward only, which is all that a tar needs."""
+
+    def __init__(self, stream: Any, thread: ThreadPoolExecutor) -> None:
+        self._next = partial(thread.submit, stream.read, 1 << 20)
+        self._waiting = deque(self._next() for _ in range(4))
+        self._chunk, self._start, self._end = b"", 0, 0
+        self._at = 0
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, position: int) -> None:
+        while self._end < position and self._more():
+            pass
+        self._at = position
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        end = self._at + size
+        while self._at < end and (self._at < self._end or self._more()):
+            part = self._chunk[self._at - self._start : end - self._start]
+            self._at += len(part)
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _more(self) -> bool:
+        self._waiting.append(self._next())
+        self._chunk = self._waiting.popleft().result()
+        self._start, self._end = self._end, self._end + len(self._chunk)
+        return bool(self._chunk)
+
+
+class _Header(tarfile.TarInfo):
+    """A tar header that is damaged or missing is an error; tarfile would take it for the archive's end."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> "_Header":
+        try:
+            return super().fromtarfile(tarfile_)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"{error}, or it breaks off") from None
+
+
+def _untarred(stream: Any, archive: str, name: str) -> Iterator[Found]:
+    try:
+        with tarfile.TarFile(fileobj=stream, tarinfo=_Header) as members:
+            for info in members:
+                if PurePosixPath(info.name).name == name:
+                    path = _text(info.name).removeprefix("./")
+                    fault = _fault(path, info.isreg() and not info.issparse(), info.size)
+                    yield Bad(path, fault) if fault else File(path, _exactly(stream, info))
+    except BROKEN as error:
+        yield Bad(archive, f"is damaged, nothing after this point was read: {_first_line(error)}")
+
+
+def _exactly(stream: _Ahead, info: tarfile.TarInfo) -> bytes:
+    stream.seek(info.offset_data)
+    data = stream.read(info.size)
+    if len(data) < info.size:
+        raise tarfile.ReadError(f"{_text(info.name)} breaks off")
+    return data
+
+
+def _fault(path: str, regular: bool, size: int) -> str:
+    if path.startswith("/") or ".." in PurePosixPath(path).parts:
+        return "its path leads out of the archive"
+    if not regular:
+        return "is no regular file"
+    return f"is larger than {LARGEST >> 20} MiB" if size > LARGEST else ""
+
+
+def _text(path: str) -> str:
+    """A path that any file or message can hold, whatever bytes the file system or archive had."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,186 @@
+"""The original layout of the counterfactual paper's games: one `game.json` per game, its conditions in the path.
+
+    logs*/logs_3/{data|data_tot}/iteration_R/MODEL/{pd|rps}/VARIANT/{pd|rps}_STYLE_OPPONENT/game.json
+
+`data_tot` is self-consistency, `default` is zero-shot. The folder VARIANT is not believed: the record's payoffs are.
+"""
+
+import re
+from typing import Annotated, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Settings = dict[str, float | str]
+
+_PATH = re.compile(
+    r"(?:^|/)logs_3/(?P<folder>data|data_tot)/iteration_(?P<repetition>[0-9]{1,9})/(?P<model>[^/]+)/(?:pd|rps)/[^/]+/"
+    r"(?:pd|rps)_(?P<style>zs|default|cot|spp)_(?P<opponent>zs|default|cot|spp|srep|pp|mf|ap|tft)/game\.json\Z"
+)
+_ROUND_ENDS = "You scored "
+"""Every user message that ends a round tells the points; one that asks again does not.
+
+A player that was never asked, because the other gave up first, is told two things in one message: hence the count.
+"""
+
+
+class Unusable(Exception):
+    """A record that cannot be a game; its text is one line."""
+
+
+class Part(msgspec.Struct, gc=False):
+    """A piece of a message; pieces that are not text have none."""
+
+    text: str = ""
+
+
+class Message(msgspec.Struct, gc=False):
+    """One message of a player's context."""
+
+    role: Literal["user", "assistant"]
+    content: list[Part]
+
+
+class Record(msgspec.Struct, gc=False):
+    """What is read of a game.json; lists have one entry per round. msgspec passes over all other keys."""
+
+    player_0_player_type: str
+    player_1_player_type: str
+    player_0_temperature: float
+    player_0_max_tokens: Count
+    player_0_moves: list[str | None]
+    player_1_moves: list[str | None]
+    player_0_points: list[float]
+    player_1_points: list[float]
+    player_0_tokens: list[Count]
+    player_1_tokens: list[Count]
+    player_0_context: list[Message]
+    player_1_context: list[Message]
+    valid_outcomes: list[bool]
+    game_settings: Settings
+
+
+class Conditions(NamedTuple):
+    """What was played by whom, as recorded."""
+
+    path: str
+    model: str
+    style: str
+    self_consistency: bool
+    opponent: str
+    repetition: int
+    temperature: float
+    max_tokens: int
+    settings: Settings
+
+
+class Played(NamedTuple):
+    """One recorded game; what happened is listed by round, seat 0 then seat 1."""
+
+    conditions: Conditions
+    moves: list[str | None]
+    points: list[float]
+    tokens: list[int]
+    valid: list[bool]
+    replies: list[str | None]
+    """The last answer of the round; absent where the seat was not asked."""
+    attempts: list[int | None]
+    """Answers given in the round; absent, like the replies, where the context does not fit the rounds."""
+    left_out: str
+    """Why the replies of a seat are absent throughout; empty when none are."""
+
+
+_decoder = msgspec.json.Decoder(Record)
+
+
+def played(path: str, data: bytes) -> Played:
+    """The game in one file. Raises Unusable."""
+    where = _PATH.search(path)
+    if where is None:
+        raise Unusable("its path is not .../logs_3/{data|data_tot}/iteration_R/MODEL/GAME/VARIANT/GAME_STYLE_OPPONENT")
+    record = _record(data)
+    style, opponent = _style(where["style"]), _style(where["opponent"])
+    kinds = record.player_0_player_type, record.player_1_player_type
+    if (_style(kinds[0]), _style(kinds[1])) != (style, opponent):
+        raise Unusable(f"is in a folder for {style} against {opponent}, but {kinds[0]:.20} played {kinds[1]:.20}")
+    conditions = Conditions(
+        path=path,
+        model=where["model"],
+        style=style,
+        self_consistency=where["folder"] == "data_tot",
+        opponent=opponent,
+        repetition=int(where["repetition"]),
+        temperature=record.player_0_temperature,
+        max_tokens=record.player_0_max_tokens,
+        settings=record.game_settings,
+    )
+    told = (
+        _told(record.player_0_context, record.player_0_moves),
+        _told(record.player_1_context, record.player_1_moves),
+    )
+    return Played(
+        conditions=conditions,
+        moves=_by_turns(record.player_0_moves, record.player_1_moves),
+        points=_by_turns(record.player_0_points, record.player_1_points),
+        tokens=_by_turns(record.player_0_tokens, record.player_1_tokens),
+        valid=record.valid_outcomes,
+        replies=_by_turns(*(seat.replies for seat in told)),
+        attempts=_by_turns(*(seat.attempts for seat in told)),
+        left_out="; ".join(
+            f"replies of seat {at} left out: {seat.fault}" for at, seat in enumerate(told) if seat.fault
+        ),
+    )
+
+
+def _by_turns(one: list[T], other: list[T]) -> list[T]:
+    return [value for pair in zip(one, other, strict=True) for value in pair]
+
+
+def _record(data: bytes) -> Record:
+    try:
+        _ = data.isascii() or data.decode()  # msgspec looks only at what it keeps
+        record = _decoder.decode(data)
+    except UnicodeDecodeError as error:
+        raise Unusable(f"is not UTF-8: byte {error.start} cannot be read") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Unusable(f"is no recorded game: {error}") from None
+    rounds = len(record.valid_outcomes)
+    for name in ("moves", "points", "tokens"):
+        for seat in (0, 1):
+            if (length := len(getattr(record, f"player_{seat}_{name}"))) != rounds:
+                raise Unusable(f"player_{seat}_{name} has {length} entries, valid_outcomes {rounds}")
+    return record
+
+
+def _style(name: str) -> str:
+    return "zs" if name == "default" else name
+
+
+class _Told(NamedTuple):
+    replies: list[str | None]
+    attempts: list[int | None]
+    fault: str
+
+
+def _told(context: list[Message], moves: list[str | None]) -> _Told:
+    """By round, what a context holds of one seat's answers; nothing, and why, where it does not fit the moves."""
+    replies: list[str | None] = []
+    attempts: list[int | None] = []
+    reply, answers = None, 0
+    for message in context:
+        content = message.content
+        text = content[0].text if len(content) == 1 else "".join([part.text for part in content])
+        if message.role == "assistant":
+            reply, answers = text, answers + 1
+        else:
+            for _ in range(text.count(_ROUND_ENDS)):
+                replies.append(reply)
+                attempts.append(answers)
+                reply, answers = None, 0
+    fault = ""
+    if len(replies) != len(moves):
+        fault = f"its context tells of {len(replies)} rounds, not {len(moves)}"
+    elif any([reply is None and move is not None for reply, move in zip(replies, moves, strict=True)]):
+        fault = "its context lacks the answer of a recorded move"
+    return _Told([None] * len(moves), [None] * len(moves), fault) if fault else _Told(replies, attempts, "")

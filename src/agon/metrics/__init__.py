@@ -1,0 +1,6 @@
+"""Pure functions from tables to tables; they never see a game, an agent, a prompt or a file."""
+
+from agon.metrics.interval import summary
+from agon.metrics.repeated import action_shares, per_match, shares_over_rounds
+
+__all__ = ["action_shares", "per_match", "shares_over_rounds", "summary"]

@@ -1,0 +1,22 @@
+"""Makes the small samples that the notebooks' defaults read: one model, two prompting styles, all variants.
+
+Run by hand after `make repro`, when the turns' columns change: python tests/smoke/make.py
+"""
+
+import pandas as pd
+
+from agon import ROOT
+from agon.records import read, write
+from agon.replication.counterfactual import MODELS
+
+MODEL, STYLES = "Mistral Large (24.07)", ("zs", "sc-zs")
+
+turns = read("transcripts/counterfactual.parquet")
+chosen = turns[(turns.seat == 0) & (turns.model == MODEL) & turns.agent.isin(STYLES)].match
+write(turns[turns.match.isin(chosen)].reset_index(drop=True), ROOT / "tests/smoke/counterfactual_turns.parquet")
+tables = pd.read_csv(ROOT / "data/published/counterfactual/tables.csv", dtype=str)
+kept = (tables.model == MODELS[MODEL]) & tables.prompt.isin(STYLES)
+tables[kept].to_csv(ROOT / "tests/smoke/counterfactual_tables.csv", index=False, lineterminator="\n")
+scripted = read("transcripts/scripted.parquet")
+few = scripted[(scripted.repetition < 2)]
+write(few.reset_index(drop=True), ROOT / "tests/smoke/scripted_turns.parquet")
