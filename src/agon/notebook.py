@@ -65,9 +65,9 @@ def run(name: str, overrides: Sequence[str] = ()) -> Path:
 
 
 def _parameters(name: str, overrides: Sequence[str]) -> dict[str, Any]:
-    parameters: dict[str, Any] = settings_of("notebook", name)
     try:
-        return parameters | OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
+        given: Any = OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
+        return settings_of("notebook", name) | given
     except (OmegaConfBaseException, ValueError) as error:
         raise AgonError(f"parameters {' '.join(overrides)} cannot be read: {_line(error)}") from None
 

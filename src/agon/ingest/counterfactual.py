@@ -9,10 +9,10 @@ import json
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -25,7 +25,9 @@ from agon.games import MatrixGame
 from agon.ingest.base import Bad, Ingested
 from agon.ingest.files import files
 from agon.ingest.game_json import Conditions, Played, Settings, Unusable, played
-from agon.records import shown, typed
+from agon.records import COUNT, TEXT, shown, typed
+
+T = TypeVar("T")
 
 STYLES = ("zs", "cot", "spp")
 SCRIPTS = ("srep", "pp", "mf", "ap", "tft")
@@ -105,7 +107,8 @@ def _facts(folder: Path, known: Known) -> tuple[list[Match], pd.DataFrame, list[
     rounds = rounds.assign(match=place)[place >= 0].sort_values(["match", "round"], kind="stable")
     rows = {name: rounds[name].to_numpy().repeat(2) for name in ("match", "round", "valid")}
     for name in ("action", "points", "tokens"):
-        rows[name] = np.column_stack([rounds[name], rounds[f"opponent_{name}"]]).ravel()
+        rows[name] = rounds[[name, f"opponent_{name}"]].to_numpy().ravel()
+    rows["action"] = pd.Categorical(rows["action"])
     return matches, pd.DataFrame(rows), bad
 
 
@@ -150,28 +153,41 @@ def _originals(path: Path, known: Known) -> tuple[list[Match], pd.DataFrame, lis
         try:
             game = played(found.path, found.data)
             games.append((_match(game.conditions, known), game))
-            bad += [Bad(found.path, game.left_out)] if game.left_out else []
         except Unusable as reason:
             bad.append(Bad(found.path, str(reason)))
+            continue
+        for seat, told in enumerate(game.told):
+            bad += [Bad(found.path, f"replies of seat {seat} left out: {told.fault}")] if told.fault else []
     games.sort(key=lambda game: game[0].path)
-    rows = pd.DataFrame(
+    return [match for match, _ in games], _rows([game for _, game in games]), bad
+
+
+def _rows(games: list[Played]) -> pd.DataFrame:
+    rounds = [len(game.valid) for game in games]
+
+    def by_seat(pairs: Iterable[tuple[list[T], list[T]]]) -> list[T]:
+        return [value for one, other in pairs for pair in zip(one, other, strict=True) for value in pair]
+
+    replies = by_seat((one.replies, other.replies) for one, other in (game.told for game in games))
+    attempts = by_seat((one.attempts, other.attempts) for one, other in (game.told for game in games))
+    return pd.DataFrame(
         {
-            "match": np.repeat(np.arange(len(games)), [len(game.moves) for _, game in games]),
-            "round": np.fromiter(chain.from_iterable(_rounds(len(game.valid)) for _, game in games), np.int64),
-            "valid": np.fromiter(chain.from_iterable(game.valid for _, game in games), np.bool_).repeat(2),
-            "action": pd.Series([move for _, game in games for move in game.moves], dtype=object),
-            "points": np.fromiter(chain.from_iterable(game.points for _, game in games), np.float64),
-            "tokens": np.fromiter(chain.from_iterable(game.tokens for _, game in games), np.int64),
-            "reply": pd.array([reply for _, game in games for reply in game.replies], dtype="string"),
-            "attempts": pd.array([number for _, game in games for number in game.attempts], dtype="Int64"),
+            "match": np.arange(len(games)).repeat(rounds).repeat(2),
+            "round": np.concatenate([np.arange(1, count + 1) for count in [0, *rounds]]).repeat(2),
+            "valid": np.array([valid for game in games for valid in game.valid], np.bool_).repeat(2),
+            "action": _labelled(by_seat(game.moves for game in games)),
+            "points": np.array(by_seat(game.points for game in games), np.float64),
+            "tokens": np.array(by_seat(game.tokens for game in games), np.int64),
+            "reply": pd.array(pya.array(replies, pya.large_string()), TEXT),
+            "attempts": pd.array(attempts, COUNT),
         }
     )
-    return [match for match, _ in games], rows, bad
 
 
-@lru_cache
-def _rounds(count: int) -> np.ndarray:
-    return np.arange(1, count + 1).repeat(2)
+def _labelled(moves: Iterable[str | None]) -> pd.Categorical:
+    labels = sorted({move for move in moves if move is not None})
+    codes = {label: code for code, label in enumerate(labels)}
+    return pd.Categorical.from_codes([codes.get(move, -1) for move in moves], labels)
 
 
 def _numbers(places: Sequence[int], length: int) -> np.ndarray:
@@ -247,23 +263,19 @@ def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
     counts = np.bincount(place, minlength=len(matches))
     reasons = {int(at): f"has {counts[at]} rounds, not {wanted[at]}" for at in np.flatnonzero(counts != wanted)}
 
-    label, labels = pd.factorize(rows.action)
-    actions = _positions(games, labels)[game[place, None], label.reshape(-1, 2)]
+    labels = list(rows.action.cat.categories)
+    label = rows.action.cat.codes.to_numpy().reshape(-1, 2)
+    moves = np.array([*labels, None], object)[label]
+    actions = _positions(games, labels)[game[place, None], label]
     paid = _points(games)[game[place], actions[:, 0], actions[:, 1]]
-    points, moves = rows.points.to_numpy().reshape(-1, 2), rows.action.to_numpy().reshape(-1, 2)
+    points = rows.points.to_numpy().reshape(-1, 2)
     valid = rows.valid.to_numpy()[::2]
     due = np.arange(len(place)) - (counts.cumsum() - counts)[place] + 1
     checks: list[tuple[np.ndarray, Callable[[int], str]]] = [
-        (rows["round"].to_numpy()[::2] != due, lambda at: "is not where it should be: rounds are numbered from 1"),
-        ((actions == FOREIGN).any(axis=1), lambda at: f"{_shown(moves[at])} are not both moves of the game"),
-        (
-            (actions >= 0).all(axis=1) != valid,
-            lambda at: f"valid is {valid[at]}, but the moves are {_shown(moves[at])}",
-        ),
-        (
-            (points != paid).any(axis=1),
-            lambda at: f"{_shown(moves[at])} pays {_shown(paid[at])}, not {_shown(points[at])}",
-        ),
+        (rows["round"].to_numpy()[::2] != due, lambda at: "is missing or not in its place"),
+        ((actions == FOREIGN).any(axis=1), lambda at: f"{_pair(moves[at])} are not both moves of the game"),
+        ((actions >= 0).all(axis=1) != valid, lambda at: f"valid is {valid[at]}, the moves {_pair(moves[at])}"),
+        ((points != paid).any(axis=1), lambda at: f"{_pair(moves[at])} pay {_pair(paid[at])}, not {_pair(points[at])}"),
     ]
     for wrong, reason in checks:
         for at in np.flatnonzero(wrong)[np.unique(place[wrong], return_index=True)[1]]:
@@ -287,10 +299,9 @@ def _points(games: list[MatrixGame]) -> np.ndarray:
     return points
 
 
-def _shown(pair: Sequence[Any]) -> str:
-    return " and ".join(
-        "none" if value is None else f"{value:.20}" if isinstance(value, str) else f"{value:g}" for value in pair
-    )
+def _pair(values: Iterable[str | float | None]) -> str:
+    shown = ("none" if value is None else value[:20] if isinstance(value, str) else f"{value:g}" for value in values)
+    return " and ".join(shown)
 
 
 # ---- turns ----
@@ -306,7 +317,7 @@ def _turns(matches: list[Match], rows: pd.DataFrame) -> pd.DataFrame:
     def by_seat(values: Iterable[Sequence[Any]]) -> pd.Categorical:
         return pd.Categorical([value for pair in values for value in pair])[2 * match + seat]
 
-    action = pd.Categorical(rows.action)
+    action = rows.action.cat.remove_unused_categories().array
     agent = by_seat(match.agents for match in matches)
     recorded = {name: rows[name] for name in ("reply", "attempts") if name in rows}
     return typed(

@@ -11,9 +11,8 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import zstandard
@@ -24,6 +23,9 @@ from agon.records import shown
 
 LARGEST = 1 << 28
 """Bytes of one file that are still read into memory; recorded games have less than a megabyte."""
+
+CHUNK = 1 << 20
+"""Bytes of an archive that are unpacked at once."""
 
 BROKEN = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError),
@@ -75,15 +77,20 @@ def _walk(folder: Path, name: str) -> Iterator[Found]:
     closed: list[OSError] = []
     for place, _, names in os.walk(folder, onerror=closed.append):
         if name in names:
-            inside = _text(f"{place}/{name}".removeprefix(f"{folder}/"))
-            try:
-                path = Path(place, name)
-                status = path.stat()
-                fault = _fault(inside, stat.S_ISREG(status.st_mode), status.st_size)
-                yield Bad(inside, fault) if fault else File(inside, path.read_bytes())
-            except OSError as failure:
-                yield Bad(inside, f"cannot be read: {failure.strerror or failure}")
+            path = f"{place}/{name}"
+            yield _opened(path, _text(path[len(str(folder)) + 1 :]))
     yield from (Bad(_text(str(error.filename)), f"cannot be read: {error.strerror or error}") for error in closed)
+
+
+def _opened(path: str, inside: str) -> Found:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not keep us waiting
+        with os.fdopen(handle, "rb", buffering=0) as stream:
+            status = os.fstat(handle)
+            fault = _fault(inside, stat.S_ISREG(status.st_mode), status.st_size)
+            return Bad(inside, fault) if fault else File(inside, stream.read())
+    except OSError as error:
+        return Bad(inside, f"cannot be read: {error.strerror or error}")
 
 
 def _unpacked(path: Path, name: str) -> Iterator[Found]:
@@ -103,8 +110,8 @@ def _unpacked(path: Path, name: str) -> Iterator[Found]:
 def _unzipped(stream: BinaryIO, archive: str, name: str) -> Iterator[Found]:
     try:
         with zipfile.ZipFile(stream) as members, ThreadPoolExecutor(2) as threads:
-            wanted = (info for info in members.infolist() if PurePosixPath(info.filename).name == name)
-            waiting = deque(threads.submit(_inflated, members, info) for info in islice(wanted, 32))
+            wanted = (info for info in members.infolist() if info.filename.rpartition("/")[2] == name)
+            waiting = deque(threads.submit(_inflated, members, info) for info in islice(wanted, 16))
             while waiting:
                 yield waiting.popleft().result()
                 waiting.extend(threads.submit(_inflated, members, info) for info in islice(wanted, 1))
@@ -125,8 +132,8 @@ class _Ahead:
     """A stream that is unpacked a few MiB ahead in a thread; goes forward only, which is all that a tar needs."""
 
     def __init__(self, stream: Any, thread: ThreadPoolExecutor) -> None:
-        self._next = partial(thread.submit, stream.read, 1 << 20)
-        self._waiting = deque(self._next() for _ in range(4))
+        self._stream, self._thread = stream, thread
+        self._waiting = deque(thread.submit(stream.read, CHUNK) for _ in range(4))
         self._chunk, self._start, self._end = b"", 0, 0
         self._at = 0
 
@@ -148,7 +155,7 @@ class _Ahead:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _more(self) -> bool:
-        self._waiting.append(self._next())
+        self._waiting.append(self._thread.submit(self._stream.read, CHUNK))
         self._chunk = self._waiting.popleft().result()
         self._start, self._end = self._end, self._end + len(self._chunk)
         return bool(self._chunk)
@@ -171,7 +178,7 @@ def _untarred(stream: Any, archive: str, name: str) -> Iterator[Found]:
     try:
         with tarfile.TarFile(fileobj=stream, tarinfo=_Header) as members:
             for info in members:
-                if PurePosixPath(info.name).name == name:
+                if info.name.rpartition("/")[2] == name:
                     path = _text(info.name).removeprefix("./")
                     fault = _fault(path, info.isreg() and not info.issparse(), info.size)
                     yield Bad(path, fault) if fault else File(path, _exactly(stream, info))
@@ -188,7 +195,7 @@ def _exactly(stream: _Ahead, info: tarfile.TarInfo) -> bytes:
 
 
 def _fault(path: str, regular: bool, size: int) -> str:
-    if path.startswith("/") or ".." in PurePosixPath(path).parts:
+    if path.startswith("/") or ".." in path.split("/"):
         return "its path leads out of the archive"
     if not regular:
         return "is no regular file"

@@ -6,11 +6,10 @@
 """
 
 import re
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 Settings = dict[str, float | str]
 
@@ -75,20 +74,26 @@ class Conditions(NamedTuple):
     settings: Settings
 
 
-class Played(NamedTuple):
-    """One recorded game; what happened is listed by round, seat 0 then seat 1."""
+class Told(NamedTuple):
+    """What a context holds of one seat's answers, by round."""
 
-    conditions: Conditions
-    moves: list[str | None]
-    points: list[float]
-    tokens: list[int]
-    valid: list[bool]
     replies: list[str | None]
     """The last answer of the round; absent where the seat was not asked."""
     attempts: list[int | None]
-    """Answers given in the round; absent, like the replies, where the context does not fit the rounds."""
-    left_out: str
-    """Why the replies of a seat are absent throughout; empty when none are."""
+    """Answers given in the round; absent, like the replies, where `fault`."""
+    fault: str = ""
+    """Why nothing could be told: the context does not fit the rounds."""
+
+
+class Played(NamedTuple):
+    """One recorded game; pairs are by seat, their lists by round."""
+
+    conditions: Conditions
+    valid: list[bool]
+    moves: tuple[list[str | None], list[str | None]]
+    points: tuple[list[float], list[float]]
+    tokens: tuple[list[int], list[int]]
+    told: tuple[Told, Told]
 
 
 _decoder = msgspec.json.Decoder(Record)
@@ -115,26 +120,17 @@ def played(path: str, data: bytes) -> Played:
         max_tokens=record.player_0_max_tokens,
         settings=record.game_settings,
     )
-    told = (
-        _told(record.player_0_context, record.player_0_moves),
-        _told(record.player_1_context, record.player_1_moves),
-    )
     return Played(
         conditions=conditions,
-        moves=_by_turns(record.player_0_moves, record.player_1_moves),
-        points=_by_turns(record.player_0_points, record.player_1_points),
-        tokens=_by_turns(record.player_0_tokens, record.player_1_tokens),
         valid=record.valid_outcomes,
-        replies=_by_turns(*(seat.replies for seat in told)),
-        attempts=_by_turns(*(seat.attempts for seat in told)),
-        left_out="; ".join(
-            f"replies of seat {at} left out: {seat.fault}" for at, seat in enumerate(told) if seat.fault
+        moves=(record.player_0_moves, record.player_1_moves),
+        points=(record.player_0_points, record.player_1_points),
+        tokens=(record.player_0_tokens, record.player_1_tokens),
+        told=(
+            _told(record.player_0_context, record.player_0_moves),
+            _told(record.player_1_context, record.player_1_moves),
         ),
     )
-
-
-def _by_turns(one: list[T], other: list[T]) -> list[T]:
-    return [value for pair in zip(one, other, strict=True) for value in pair]
 
 
 def _record(data: bytes) -> Record:
@@ -157,14 +153,7 @@ def _style(name: str) -> str:
     return "zs" if name == "default" else name
 
 
-class _Told(NamedTuple):
-    replies: list[str | None]
-    attempts: list[int | None]
-    fault: str
-
-
-def _told(context: list[Message], moves: list[str | None]) -> _Told:
-    """By round, what a context holds of one seat's answers; nothing, and why, where it does not fit the moves."""
+def _told(context: list[Message], moves: list[str | None]) -> Told:
     replies: list[str | None] = []
     attempts: list[int | None] = []
     reply, answers = None, 0
@@ -181,6 +170,6 @@ def _told(context: list[Message], moves: list[str | None]) -> _Told:
     fault = ""
     if len(replies) != len(moves):
         fault = f"its context tells of {len(replies)} rounds, not {len(moves)}"
-    elif any([reply is None and move is not None for reply, move in zip(replies, moves, strict=True)]):
+    elif None in replies and any(not said and move for said, move in zip(attempts, moves, strict=True)):
         fault = "its context lacks the answer of a recorded move"
-    return _Told([None] * len(moves), [None] * len(moves), fault) if fault else _Told(replies, attempts, "")
+    return Told([None] * len(moves), [None] * len(moves), fault) if fault else Told(replies, attempts)

@@ -4,8 +4,10 @@ Definitions: Georgousis et al., Evaluating Counterfactual Strategic Reasoning in
 and what their recorded numbers show was counted ("as_done"); regret and exploitability are ours.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -174,21 +176,16 @@ def per_match(
 
 def _one_game(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
     mine, theirs, rounds = _sides(group, seat)
-    payoff = rules[rules.seat == seat].pivot_table(index="action", columns="others", values="payoff", sort=False)
-    options = list(payoff.index)
-    payoff = payoff[options]
+    payoff, options = _payoff_matrix(rules, seat)
     grid = (-1, rounds)
     course = Course(
         own=_positions(mine.action, options).reshape(grid),
         other=_positions(theirs.action, options).reshape(grid),
         paid=mine.payoff.to_numpy().reshape(grid),
         paid_other=theirs.payoff.to_numpy().reshape(grid),
-        payoff=payoff.to_numpy(dtype=float),
+        payoff=payoff,
     )
-    targets = None
-    if known is not None and not known.empty:
-        own = known[known.seat == seat]
-        targets = own.pivot_table(index="equilibrium", columns="action", values="weight")[options].to_numpy()
+    targets = _targets(known, seat, options)
     first, other = mine.iloc[::rounds], theirs.iloc[::rounds]
     tokens = mine.tokens.to_numpy(dtype=float, na_value=np.nan).reshape(grid)
     points = total_points(course)
@@ -205,6 +202,41 @@ def _one_game(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | No
         efficiency_as_done=_ratio(1000 * points, tokens.max(axis=1)),
         validity_rate=100 * mine.valid.to_numpy().reshape(grid).mean(axis=1),
     )
+
+
+def of_arrays(
+    actions: NDArray[np.integer[Any]],
+    paid: NDArray[Any],
+    game: str,
+    variant: str,
+    payoffs: pd.DataFrame,
+    equilibria: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """`of_course` for seat 0 of played arrays (matches, rounds, 2): positions of actions, and points (agon.simulate)."""
+    rules = payoffs[(payoffs.game == game) & (payoffs.variant == variant)]
+    known = equilibria[(equilibria.game == game) & (equilibria.variant == variant)] if equilibria is not None else None
+    payoff, options = _payoff_matrix(rules, 0)
+    course = Course(
+        own=actions[:, :, 0].astype(np.int8),
+        other=actions[:, :, 1].astype(np.int8),
+        paid=paid[:, :, 0].astype(float),
+        paid_other=paid[:, :, 1].astype(float),
+        payoff=payoff,
+    )
+    return of_course(course, _targets(known, 0, options)).assign(game=game, variant=variant)
+
+
+def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str]]:
+    table = rules[rules.seat == seat].pivot_table(index="action", columns="others", values="payoff", sort=False)
+    options = list(table.index)
+    return table[options].to_numpy(dtype=float), options
+
+
+def _targets(known: pd.DataFrame | None, seat: int, options: Sequence[str]) -> NDArray[np.float64] | None:
+    if known is None or known.empty:
+        return None
+    own = known[known.seat == seat]
+    return own.pivot_table(index="equilibrium", columns="action", values="weight")[list(options)].to_numpy(dtype=float)
 
 
 def _sides(group: pd.DataFrame, seat: int) -> tuple[pd.DataFrame, pd.DataFrame, int]:
@@ -240,17 +272,30 @@ def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np
 
 
 def action_shares(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "agent")) -> pd.DataFrame:
-    """How often each action was taken among valid decisions: the `by` keys, action, value (share), n (decisions)."""
+    """How often each legal action was taken among valid decisions: the `by` keys, action, value (share), n (decisions).
+
+    An action that was legal and never taken has the share 0; a group without a valid decision has no row.
+    """
     valid = turns[turns.valid & turns.action.notna()]
+    legal = valid[[*by, "legal"]].drop_duplicates()
+    options = {label: json.loads(label)["choice"] for label in legal.legal.unique()}
+    possible = (
+        legal.assign(action=[options[label] for label in legal.legal])
+        .explode("action")
+        .drop(columns="legal")
+        .drop_duplicates()
+    )
+    keys = [*by, "action"]
     counts = (
-        valid.assign(action=decoded(valid.action))
-        .groupby([*by, "action"], observed=True)
+        valid.assign(action=decoded(valid.action).astype(object))
+        .groupby(keys, observed=True)
         .size()
         .rename("count")
         .reset_index()
     )
-    total = counts.groupby(list(by), observed=True)["count"].transform("sum")
-    return counts.assign(value=counts["count"] / total, n=total).drop(columns="count")
+    table = possible.merge(counts, on=keys, how="left").fillna({"count": 0})
+    total = table.groupby(list(by), observed=True)["count"].transform("sum")
+    return table.assign(value=table["count"] / total, n=total.astype(int)).drop(columns="count").reset_index(drop=True)
 
 
 def shares_over_rounds(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "model")) -> pd.DataFrame:

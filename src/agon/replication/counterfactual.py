@@ -197,7 +197,7 @@ def differences(matches: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
                 "published": " ± ".join(printed),
                 "recomputed": " ± ".join(ours),
                 "recorded": ", ".join(f"{value:g}" for value in values),
-                "likely_cause": _cause(printed, ours, values.tolist()),
+                "likely_cause": _cause(printed, ours, values.tolist()) + _same_pair(published, table, row, column),
             }
         )
     return pd.DataFrame(rows, columns=["table", "row", "column", "published", "recomputed", "recorded", "likely_cause"])
@@ -221,6 +221,17 @@ def _cause(printed: Sequence[str], ours: Sequence[str], values: Sequence[float])
         needed = (round(float(printed[0]) - half), round(float(printed[0]) + half))
         return f"another match: the printed mean and deviation need values {needed[0]} and {needed[1]}, which are not those recorded"
     return "unknown"
+
+
+def _same_pair(published: pd.DataFrame, table: int, row: str, column: str) -> str:
+    """Whether the same mean and deviation are printed elsewhere for the same model, as when a line is copied."""
+    here = published[(published.table == table) & (published.opponent == column)]
+    here = here.assign(row=here.model + " " + here.prompt)
+    cell = here[here.row == row].iloc[0]
+    twins = here[
+        (here.model == cell.model) & (here["mean"] == cell["mean"]) & (here["std"] == cell["std"]) & (here.row != row)
+    ]
+    return f"; the same pair is printed for {', '.join(twins.row)}, perhaps copied from there" if len(twins) else ""
 
 
 def whole_cells(cells: pd.DataFrame) -> pd.DataFrame:

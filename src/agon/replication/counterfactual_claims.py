@@ -15,7 +15,7 @@ from agon.replication import (
     counterfactual_claims_rps,
 )
 from agon.replication.counterfactual import MODELS, PAPER, true_variants
-from agon.replication.counterfactual_evidence import Decision, Evidence, Missing, captioned
+from agon.replication.counterfactual_evidence import Decision, Evidence, Missing, Result, captioned
 
 COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
 
@@ -48,30 +48,43 @@ def claims(
     seat 0 by game, variant, model, agent, opponent. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
     `settings`: one row per match with temperature and max_tokens; without it the claim on decoding cannot be checked.
     """
+    evidence = evidence_of(matches, shares, payoffs, published, settings)
+    return pd.DataFrame([decided(evidence, name) for name in STATEMENTS])[COLUMNS]
+
+
+def evidence_of(
+    matches: pd.DataFrame,
+    shares: pd.DataFrame,
+    payoffs: pd.DataFrame,
+    published: pd.DataFrame,
+    settings: pd.DataFrame | None = None,
+) -> Evidence:
+    """The tables of `claims` made ready: models by their short names, and the variant that each caption truly shows."""
     printed = published.astype({"mean": str, "std": str})
-    evidence = Evidence(_short(matches), _short(shares), payoffs, true_variants(matches, printed), settings)
-    rows = [
-        {"paper": PAPER, **{key: entry[key] for key in COLUMNS[1:4]}, **_decided(evidence, DECISIONS[name], entry)}
-        for name, entry in STATEMENTS.items()
-    ]
-    return pd.DataFrame(rows)[COLUMNS]
+    return Evidence(_short(matches), _short(shares), payoffs, true_variants(matches, printed), settings)
+
+
+def decided(evidence: Evidence, name: str) -> dict[str, str]:
+    """One statement's row of `claims`."""
+    entry = STATEMENTS[name]
+    said = {"paper": PAPER, **{key: entry[key] for key in ("section", "claim", "published")}}
+    try:
+        held, numbers = _read(evidence, DECISIONS[name], entry)
+    except Missing as gap:
+        return {**said, "recomputed": "", "verdict": "cannot be checked", "why": f"Missing: {gap}."}
+    return {**said, "recomputed": numbers, "verdict": "holds" if held else "fails", "why": _reason(evidence, entry)}
+
+
+def _read(evidence: Evidence, decide: Decision, entry: Mapping[str, Any]) -> Result:
+    if "table" in entry:
+        return captioned(evidence, entry["table"], entry["meant"], partial(decide, evidence))
+    return decide(evidence)
 
 
 def _short(table: pd.DataFrame) -> pd.DataFrame:
     """Plain text instead of categories, and the tables' names of models."""
     text = [name for name in ("game", "variant", "model", "agent", "opponent", "action") if name in table]
     return table.astype(dict.fromkeys(text, object)).replace({"model": MODELS})
-
-
-def _decided(evidence: Evidence, decide: Decision, entry: Mapping[str, Any]) -> dict[str, str]:
-    try:
-        if "table" in entry:
-            held, numbers = captioned(evidence, entry["table"], entry["meant"], partial(decide, evidence))
-        else:
-            held, numbers = decide(evidence)
-    except Missing as gap:
-        return {"recomputed": "", "verdict": "cannot be checked", "why": f"Missing: {gap}."}
-    return {"recomputed": numbers, "verdict": "holds" if held else "fails", "why": _reason(evidence, entry)}
 
 
 def _reason(evidence: Evidence, entry: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 # ruff: noqa: D103 - what each function decides is said in counterfactual_claims.toml, under its name
 """The paper's statements on rules, set-up and formulas (sections 3 to 6, B, C), and across games (abstract, 7.2.1, 8, D.10)."""
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -20,14 +21,13 @@ from agon.replication.counterfactual_evidence import (
     Evidence,
     Missing,
     Result,
-    captioned,
     collector,
     every,
     intervals,
     listed,
     mean_of,
-    most,
     part,
+    recaptioned,
     span,
 )
 
@@ -114,16 +114,17 @@ def expected_stag_hunt_payoff(evidence: Evidence) -> Result:
     return _expected(evidence, ("payoff", "joint"), lambda p, q: 2 - p + 2 * q + 3 * p * q)
 
 
-def _expected(evidence: Evidence, variants: tuple[str, ...], formula: "np.ufunc | object") -> Result:
+def _expected(evidence: Evidence, variants: tuple[str, ...], formula: Callable[[float, float], float]) -> Result:
     grid = np.linspace(0, 1, 11)
     errors = {}
     for variant in variants:
         payoff = evidence.matrix("pd", variant).to_numpy(dtype=float)
         errors[variant] = max(
-            abs(np.array([p, 1 - p]) @ payoff @ np.array([q, 1 - q]) - formula(p, q))  # type: ignore[operator]
-            for p, q in product(grid, grid)
+            abs(np.array([p, 1 - p]) @ payoff @ np.array([q, 1 - q]) - formula(p, q)) for p, q in product(grid, grid)
         )
-    return max(errors.values()) < 1e-9, f"largest error on a grid of 121 mixes: {listed(errors, 9)}"
+    return max(errors.values()) < 1e-9, "largest error on a grid of 121 mixes: " + ", ".join(
+        f"{variant} {'none' if error < 1e-9 else f'{error:.2f}'}" for variant, error in errors.items()
+    )
 
 
 @claim
@@ -180,7 +181,9 @@ def eight_models(evidence: Evidence) -> Result:
     more = counts.drop([name for name in MODELS if name in counts.index])
     for game in ROUNDS:
         evidence.rows(game=game)
-    return len(MODELS) == 8, f"{len(counts)} in the records; beyond the eight: {listed(more, 0) or 'none'} (matches)"
+    return len(counts) >= len(
+        MODELS
+    ), f"{len(counts)} in the records; beyond the eight: {listed(more, 0) or 'none'} (matches)"
 
 
 @claim
@@ -190,7 +193,10 @@ def decoding(evidence: Evidence) -> Result:
     found = evidence.settings
     held = found.temperature.eq(0.7).all() and found.max_tokens.eq(50).all()
     limits = found.max_tokens.value_counts().sort_index()
-    return bool(held), f"temperature {span(found.temperature)}; token limit {', '.join(f'{k} ({v} matches)' for k, v in limits.items())}"
+    return (
+        bool(held),
+        f"temperature {span(found.temperature)}; token limit {', '.join(f'{k} ({v} matches)' for k, v in limits.items())}",
+    )
 
 
 @claim
@@ -218,24 +224,26 @@ def captions_are_right(evidence: Evidence) -> Result:
 
 @claim
 def comprehension_worsens_with_pressure(evidence: Evidence) -> Result:
-    texts, held = [], []
-    for game in ROUNDS:
-        ok, text = _pressure(evidence, game, ("payoff", "joint"))
-        held.append(ok)
-        texts.append(f"{NAMES[game]} {text}")
-    shown = tuple(evidence.shown(table, meant) for meant, table in {"payoff": 7, "joint": 8}.items())
-    ok, text = _pressure(evidence, "pd", shown)
-    return all(held), f"{'; '.join(texts)} | PD as captioned: {text} ({'holds' if ok else 'fails'} there)"
+    def read(*variants: str) -> Result:
+        curves = {
+            "PD": _curves(evidence, "pd", variants),
+            "RPS": _curves(evidence, "rps", ("payoff", "joint")),
+        }
+        up, down = ({game: sum(curve == way for curve in found) for game, found in curves.items()} for way in (1, -1))
+        held = sum(up.values()) >= 3 and min(up.values()) >= 1 and sum(up.values()) > sum(down.values())
+        return held, f"of eight each, up in both: {listed(up, 0)}; down in both: {listed(down, 0)}"
+
+    return recaptioned(evidence, {"payoff": 7, "joint": 8}, read)
 
 
-def _pressure(evidence: Evidence, game: str, variants: tuple[str, ...]) -> Result:
+def _curves(evidence: Evidence, game: str, variants: tuple[str, ...]) -> list[int]:
+    """Per model 1 if mean m rises from default to each of `variants`, -1 if it falls to each, else 0; zero-shot, peers."""
     where = {"game": game, "agent": "zs", "opponent": PEERS}
-    base = evidence.by_model(COMPREHENSION["as done"], variant="default", **where)
-    later = {name: evidence.by_model(COMPREHENSION["as done"], variant=name, **where) > base for name in variants}
-    up = pd.concat(later, axis=1).all(axis=1)
-    return int(up.sum()) >= 3, f"up in both: {part(up, 'models')}; " + ", ".join(
-        f"{name} {part(mask, 'models')}" for name, mask in later.items()
+    base, *others = (
+        evidence.by_model(COMPREHENSION["as done"], variant=name, **where) for name in ("default", *variants)
     )
+    signs = pd.concat([np.sign(other - base) for other in others], axis=1)
+    return [int(row[0]) if len(set(row)) == 1 else 0 for row in signs.to_numpy()]
 
 
 @claim
@@ -294,7 +302,9 @@ def step_by_step_costs_tokens_for_nothing(evidence: Evidence) -> Result:
         tokens, rounds = (rows[name].mean().unstack() for name in ("tokens", COMPREHENSION["as done"]))
         more, late = tokens.cot > tokens.zs, rounds.cot >= rounds.zs
         held.append(int((more & late).sum()) >= 2)
-        texts.append(f"{NAMES[game]} {part(more & late, 'models')} (more tokens {int(more.sum())}, no earlier {int(late.sum())})")
+        texts.append(
+            f"{NAMES[game]} {part(more & late, 'models')} (more tokens {int(more.sum())}, no earlier {int(late.sum())})"
+        )
     return all(held), "; ".join(texts)
 
 
@@ -355,7 +365,7 @@ def votes_reduce_variance(evidence: Evidence) -> Result:
 def votes_keep_tendencies(evidence: Evidence) -> Result:
     ranks = {}
     for game in ROUNDS:
-        table = evidence.cells("total_points", game=game).unstack("agent")
+        table = evidence.cells("total_points", game=game, opponent=SCRIPTS[game]).unstack("agent")
         pairs = pd.concat([table[[f"sc-{style}", style]].set_axis(["voted", "plain"], axis=1) for style in PLAIN])
         ranks[NAMES[game]] = float(pairs.corr(method="spearman").iloc[0, 1])
     return min(ranks.values()) >= 0.7, f"rank correlation of cells with and without: {listed(ranks, 2)}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ STRONG = (*CLAUDE_35_37, "L3.3-70B")
 WARY = (*CLAUDE_4, "DS-R1")
 VARIANTS = ("default", "label", "payoff", "joint")
 PLAIN, VOTED = ("zs", "cot", "spp"), ("sc-zs", "sc-cot", "sc-spp")
+STYLES = (*PLAIN, *VOTED)
 PEERS = ("zs", "spp", "cot")
 SCRIPTS = {"pd": ("srep", "pp", "mf", "tft"), "rps": ("srep", "pp", "ap", "tft")}
 COMPREHENSION = {"as printed": "opponent_comprehension", "as done": "opponent_comprehension_as_done"}
@@ -45,11 +47,17 @@ class Evidence:
     settings: pd.DataFrame | None = None
 
     def rows(self, **wanted: str | Sequence[str]) -> pd.DataFrame:
-        """Matches with the wanted game, variant, model, agent, opponent; by default of all models of the tables.
+        """Matches with the wanted game (always named), variant, model, agent, opponent; by default all of the tables.
 
-        Raises Missing when any wanted value has no match.
+        Raises Missing when any wanted cell has no match.
         """
-        return _selected(self.matches, {"model": MODELS, **wanted})
+        every = {
+            "variant": VARIANTS,
+            "model": MODELS,
+            "agent": STYLES,
+            "opponent": (*PEERS, *SCRIPTS[str(wanted["game"])]),
+        }
+        return _selected(self.matches, {**every, **wanted})
 
     def actions(self, **wanted: str | Sequence[str]) -> pd.DataFrame:
         """Counts of actions: index model, one column per action. Raises Missing as `rows` does."""
@@ -72,13 +80,14 @@ class Evidence:
         means = self.rows(**wanted).groupby("model")[metric].mean()
         return means.reindex([name for name in MODELS if name in means.index])
 
-    def changes(
-        self, metric: str, variant: str, before: str = "default", **wanted: str | Sequence[str]
-    ) -> pd.DataFrame:
-        """What `variant` adds to the cells of `before`: index model, value, low, high, n (bootstrap over cells)."""
-        after, base = (self.cells(metric, variant=name, **wanted).droplevel("variant") for name in (variant, before))
-        table = (after - base).dropna().rename("change").reset_index()
-        return summary(table, ["change"], ["model"]).set_index("model").reindex([*dict.fromkeys(table.model)])
+    def changes(self, metric: str, variant: str, **wanted: str | Sequence[str]) -> pd.DataFrame:
+        """What `variant` adds to the cells of default: index model, value, low, high, n (bootstrap over cells)."""
+        after, before = (
+            self.cells(metric, variant=name, **wanted).droplevel("variant") for name in (variant, "default")
+        )
+        table = (after - before).dropna().rename("change").reset_index()
+        order = [name for name in MODELS if name in set(table.model)]
+        return summary(table, ["change"], ["model"]).set_index("model").reindex(order)
 
     def matrix(self, game: str, variant: str) -> pd.DataFrame:
         """What the first seat is paid: index its action, columns the other's, in the game's order."""
@@ -99,11 +108,18 @@ class Evidence:
 def _selected(table: pd.DataFrame, wanted: Mapping[str, str | Sequence[str]]) -> pd.DataFrame:
     lists = {key: [values] if isinstance(values, str) else list(values) for key, values in wanted.items()}
     rows = table[pd.concat([table[key].isin(values) for key, values in lists.items()], axis=1).all(axis=1)]
-    absent = {key: [value for value in values if not rows[key].eq(value).any()] for key, values in lists.items()}
-    if any(absent.values()) or rows.empty:
-        gaps = "; ".join(f"{key} {', '.join(values)}" for key, values in absent.items() if values)
-        asked = ", ".join(f"{key} {'/'.join(values)}" for key, values in lists.items() if not absent[key])
-        raise Missing(f"no records of {gaps} (among {asked})")
+    cells = pd.MultiIndex.from_frame(rows[[*lists]].drop_duplicates())
+    if len(cells) < prod(map(len, lists.values())):
+        absent = pd.MultiIndex.from_product(lists.values()).difference(cells, sort=False)
+        sole = [
+            f"{key} {value}"
+            for at, (key, values) in enumerate(lists.items())
+            for value in values
+            if not (cells.get_level_values(at) == value).any()
+        ]
+        raise Missing(
+            f"no records of {', '.join(sole) or 'some cells'}; {len(absent)} cells, the first {' '.join(absent[0])}"
+        )
     return rows
 
 

@@ -1,0 +1,369 @@
+from itertools import product
+
+import pandas as pd
+import pytest
+
+from agon import ROOT
+from agon.ingest import ingest
+from agon.metrics import action_shares, per_match
+from agon.plan import games
+from agon.replication.counterfactual import MODELS
+from agon.replication.counterfactual_claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided, evidence_of
+from agon.replication.counterfactual_evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED
+from agon.rules import payoff_table
+
+FULL = {short: full for full, short in MODELS.items()}
+ACTIONS = {"pd": ("cooperation", "defection"), "rps": ("rock", "paper", "scissors")}
+TRULY = {"label": "payoff", "payoff": "joint", "joint": "label"}
+METRICS = {
+    "total_points": "total_points",
+    "opponent_comprehension": "opponent_comprehension_as_done",
+    "cooperation_rate": "cooperation_rate",
+    "efficiency": "efficiency_as_done",
+}
+
+
+def records() -> pd.DataFrame:
+    """Two matches in every cell, all alike but for a mark of the variant, so that a table's true variant can be told."""
+    rows = pd.DataFrame(
+        [
+            (game, variant, FULL[model], agent, opponent, repetition)
+            for game, variant, model, agent, repetition in product(SCRIPTS, VARIANTS, FULL, (*PLAIN, *VOTED), range(2))
+            for opponent in (*PEERS, *SCRIPTS[game])
+        ],
+        columns=["game", "variant", "model", "agent", "opponent", "repetition"],
+    )
+    mark = rows.variant.map(VARIANTS.index) / 5
+    return rows.assign(
+        rounds=rows.game.map({"pd": 16, "rps": 24}),
+        tokens=1000.0,
+        total_points=32 + mark,
+        opponent_comprehension=5 + mark,
+        opponent_comprehension_as_done=5 + mark,
+        cooperation_rate=(0.1 + mark).where(rows.game == "pd"),
+        efficiency=32 + mark,
+        efficiency_as_done=32 + mark,
+        validity_rate=100.0,
+        distance_to_uniform=0.1,
+    )
+
+
+def having(rows: pd.DataFrame, values: dict[str, object], **where: object) -> pd.DataFrame:
+    """`rows` with other values where columns are what `where` says (one value or several)."""
+    rows = rows.copy()
+    named = {
+        key: [FULL.get(v, v) for v in (value if isinstance(value, tuple) else (value,))] for key, value in where.items()
+    }
+    rows.loc[pd.concat([rows[key].isin(value) for key, value in named.items()], axis=1).all(axis=1), [*values]] = [
+        *values.values()
+    ]
+    return rows
+
+
+def printed(rows: pd.DataFrame, truly: dict[str, str] = TRULY) -> pd.DataFrame:
+    """Tables 2 to 4, 6 to 8 and 10 to 13 as if printed from `rows`, each caption showing the variant that `truly` names."""
+    parts = []
+    for first, (metric, column) in zip((1, 5, 9, 13), METRICS.items(), strict=True):
+        keys = ["model", "agent"] if metric == "efficiency" else ["model", "agent", "opponent"]
+        for step, caption in enumerate(VARIANTS[1:], start=1):
+            shown = rows[(rows.game == "pd") & (rows.variant == truly.get(caption, caption))]
+            stats = shown.groupby(keys)[column].agg(mean="mean", std="std").reset_index()
+            table = first if metric == "efficiency" else first + step
+            parts.append(
+                stats.assign(table=table, game="pd", metric=metric, captioned_variant=caption).assign(
+                    opponent=stats.get("opponent", "all"), model=stats.model.map(MODELS), prompt=stats.agent
+                )
+            )
+    table = pd.concat(parts)
+    digits = table.metric.map({"efficiency": 2}).fillna(1).astype(int)
+    text = {name: [f"{v:.{d}f}" for v, d in zip(table[name], digits, strict=True)] for name in ("mean", "std")}
+    return table.assign(**text)
+
+
+def action_rows(shares: dict[str, float] | None = None) -> pd.DataFrame:
+    shares = shares or dict.fromkeys(ACTIONS["rps"], 1 / 3)
+    return pd.DataFrame(
+        [
+            ("rps", variant, full, "zs", opponent, action, value, 300)
+            for variant, full, opponent in product(VARIANTS, MODELS, PEERS)
+            for action, value in shares.items()
+        ],
+        columns=["game", "variant", "model", "agent", "opponent", "action", "value", "n"],
+    )
+
+
+def payoff_rows() -> pd.DataFrame:
+    matrices = {
+        ("pd", False): [[4, 1], [6, 2]],
+        ("pd", True): [[6, 1], [4, 2]],
+        ("rps", False): [[0, -1, 1], [1, 0, -1], [-1, 1, 0]],
+        ("rps", True): [[0, -3, 1], [3, 0, -1], [-1, 1, 0]],
+    }
+    names = {"label": ("paper", "rock", "scissors"), "joint": ("paper", "rock", "scissors")}
+    rows = []
+    for game, variant in product(ACTIONS, VARIANTS):
+        labels = ACTIONS["pd"] if game == "pd" else names.get(variant, ACTIONS["rps"])
+        matrix = matrices[game, variant in ("payoff", "joint")]
+        for (i, own), (j, other), seat in product(enumerate(labels), enumerate(labels), (0, 1)):
+            rows.append((game, variant, seat, own, other, float(matrix[i][j])))
+    return pd.DataFrame(rows, columns=["game", "variant", "seat", "action", "others", "payoff"])
+
+
+def tables(rows: pd.DataFrame, **other: object) -> dict[str, object]:
+    return {"matches": rows, "shares": action_rows(), "payoffs": payoff_rows(), "published": printed(rows), **other}
+
+
+def verdict(name: str, rows: pd.DataFrame, **other: object) -> str:
+    return decided(evidence_of(**tables(rows, **other)), name)["verdict"]
+
+
+def all_claims(rows: pd.DataFrame, **other: object) -> pd.DataFrame:
+    return claims(**tables(rows, **other)).set_index(pd.Index([*STATEMENTS]))
+
+
+@pytest.fixture(scope="module")
+def alike():
+    return all_claims(records())
+
+
+def test_every_statement_has_a_deciding_function_and_the_reverse():
+    assert set(STATEMENTS) == set(DECISIONS)
+
+
+def test_columns_and_verdicts_are_those_of_claims_csv(alike):
+    assert list(alike.columns) == COLUMNS == ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
+    assert set(alike.verdict) <= {"holds", "fails", "cannot be checked"}
+    assert alike.paper.eq("counterfactual").all()
+
+
+def test_there_are_many_claims_and_none_is_said_twice(alike):
+    assert len(alike) >= 35
+    assert alike.claim.is_unique
+
+
+def test_every_decided_claim_says_its_numbers_and_how(alike):
+    checked = alike[alike.verdict != "cannot be checked"]
+    assert checked.recomputed.str.contains(r"\d|defection", regex=True).all()
+    assert alike.why.str.endswith(".").all()
+
+
+PD = {"game": "pd", "variant": "default"}
+RPS = {"game": "rps", "variant": "default"}
+STRONG, WARY = ("C3.5Sv2", "C3.7S", "C3.7S(T)", "L3.3-70B"), ("C4S", "C4S(T)", "DS-R1")
+M = ("opponent_comprehension", "opponent_comprehension_as_done")
+
+
+def m(value: float) -> dict[str, float]:
+    return dict.fromkeys(M, value)
+
+
+def spent(value: float) -> dict[str, float]:
+    return {"efficiency": value, "efficiency_as_done": value}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "where", "expected"),
+    [
+        ("near_mutual_defection", {"total_points": 30}, {**PD, "opponent": "srep"}, "holds"),
+        ("near_mutual_defection", {"total_points": 20}, {**PD, "opponent": "srep"}, "fails"),
+        ("alternating_script_pays", {"total_points": 58}, {**PD, "opponent": "pp"}, "holds"),
+        ("alternating_script_pays", {"total_points": 50}, {**PD, "opponent": "pp"}, "fails"),
+        ("peers_cooperate", {"total_points": 64}, {**PD, "opponent": PEERS}, "holds"),
+        ("peers_cooperate", {"total_points": 64}, {**PD, "opponent": PEERS, "model": WARY}, "fails"),
+        ("strong_models_cooperate_fully", {"total_points": 64}, {**PD, "opponent": PEERS}, "holds"),
+        ("strong_models_cooperate_fully", {"total_points": 63.9}, {**PD, "opponent": PEERS}, "fails"),
+        ("wary_models_score_less", {"total_points": 40}, {**PD, "opponent": PEERS}, "holds"),
+        ("wary_models_score_less", {"total_points": 50.6}, {**PD, "opponent": PEERS, "model": "C4S"}, "fails"),
+        ("thinking_does_not_help", {"total_points": 60}, {**PD, "model": "C4S"}, "holds"),
+        ("thinking_does_not_help", {"total_points": 60}, {**PD, "model": "C4S(T)"}, "fails"),
+        ("srep_is_understood_early", m(2), {**PD, "opponent": "srep"}, "holds"),
+        ("srep_is_understood_early", {M[1]: 2}, {**PD, "opponent": "srep"}, "fails"),
+        ("wary_models_start_right", m(1), {**PD, "opponent": "srep"}, "holds"),
+        ("mistral_never_understands", m(17), {**PD, "model": "Mistral"}, "holds"),
+        ("mistral_never_understands", m(16), {**PD, "model": "Mistral"}, "fails"),
+        ("alternation_is_hardest", m(12), {**PD, "opponent": "pp"}, "holds"),
+        ("alternation_is_hardest", m(12), {**PD, "opponent": "mf"}, "fails"),
+        ("little_cooperation_with_srep", {"cooperation_rate": 0.1}, {**PD, "opponent": "srep"}, "holds"),
+        ("little_cooperation_with_srep", {"cooperation_rate": 0.2}, {**PD, "opponent": "srep"}, "fails"),
+        ("wary_models_defect", {"cooperation_rate": 0.1}, {**PD, "model": WARY}, "holds"),
+        ("wary_models_defect", {"cooperation_rate": 0.2}, {**PD, "model": "C4S"}, "fails"),
+        ("srep_is_most_efficient", spent(99), {**PD, "opponent": "srep"}, "holds"),
+        ("srep_is_most_efficient", spent(99), {**PD, "opponent": PEERS}, "fails"),
+        ("few_void_rounds", {"validity_rate": 99.5}, {"game": "pd", "model": "DS-R1"}, "holds"),
+        ("few_void_rounds", {"validity_rate": 98.5}, {"game": "pd", "model": "DS-R1"}, "fails"),
+        ("void_rounds_change_nothing", {"validity_rate": 99}, {"game": "pd", "repetition": 1}, "holds"),
+        (
+            "void_rounds_change_nothing",
+            {"validity_rate": 50, "total_points": 9},
+            {"game": "pd", "repetition": 1, "model": "Mistral"},
+            "fails",
+        ),
+        ("labels_keep_the_maximum", {"total_points": 96}, {"game": "pd", "variant": "label"}, "holds"),
+        ("labels_keep_the_maximum", {"total_points": 96}, {"game": "pd", "variant": "payoff"}, "fails"),
+        ("labels_hurt_wary_models", {"total_points": 20}, {"game": "pd", "variant": "label"}, "holds"),
+        ("labels_hurt_wary_models", {"total_points": 20}, {"game": "pd", "variant": "payoff"}, "fails"),
+        ("labels_make_mistral_kinder", {"cooperation_rate": 0.9}, {"game": "pd", "variant": "label"}, "holds"),
+        ("labels_make_mistral_kinder", {"cooperation_rate": 0.0}, {"game": "pd", "variant": "label"}, "fails"),
+        ("payoffs_bring_cooperation", {"total_points": 96}, {"game": "pd", "variant": "payoff"}, "holds"),
+        ("payoffs_bring_cooperation", {"total_points": 96}, {"game": "pd", "variant": "joint"}, "fails"),
+        ("joint_stays_at_64", {"total_points": 64}, {"game": "pd", "variant": "joint"}, "holds"),
+        ("joint_stays_at_64", {"total_points": 64}, {"game": "pd", "variant": "label"}, "fails"),
+        ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "label"}, "holds"),
+        ("labels_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "fails"),
+        ("payoffs_delay_comprehension", m(15), {"game": "pd", "variant": "payoff"}, "holds"),
+        ("payoffs_delay_comprehension", {M[1]: 15}, {"game": "pd", "variant": "payoff"}, "fails"),
+        ("llama_is_most_efficient", spent(99), {"game": "pd", "model": "L3.3-70B"}, "holds"),
+        ("llama_is_most_efficient", spent(99), {"game": "pd", "model": "Mistral"}, "fails"),
+        ("efficient_models_are_terse", {"tokens": 10.0}, {"game": "pd", "model": ("DS-R1", "Mistral")}, "holds"),
+        ("efficient_models_are_terse", {"tokens": 10.0}, {"game": "pd", "model": "DS-R1"}, "fails"),
+        ("peers_score_zero", {"total_points": 0}, {**RPS, "opponent": PEERS}, "holds"),
+        ("peers_score_zero", {"total_points": 3}, {**RPS, "opponent": PEERS}, "fails"),
+        ("equilibrium_script_gives_nothing", {"total_points": 0}, {**RPS, "opponent": "srep"}, "holds"),
+        ("equilibrium_script_gives_nothing", {"total_points": 1}, {**RPS, "opponent": "srep"}, "fails"),
+        ("adaptive_script_is_understood_late", m(14), {**RPS, "opponent": "ap"}, "holds"),
+        ("adaptive_script_is_understood_late", m(14), {**RPS, "opponent": "tft"}, "fails"),
+        ("cycle_biases_actions", {"distance_to_uniform": 0.5}, {**RPS, "opponent": "pp"}, "holds"),
+        ("cycle_biases_actions", {"distance_to_uniform": 0.5}, {**RPS, "opponent": "srep"}, "fails"),
+        ("labels_cost_points", {"total_points": 1}, {"game": "rps", "variant": "label"}, "holds"),
+        ("labels_cost_points", {"total_points": 99}, {"game": "rps", "variant": "label"}, "fails"),
+        ("joint_is_most_demanding", m(20), {"game": "rps", "variant": "joint"}, "holds"),
+        ("joint_is_most_demanding", m(20), {"game": "rps", "variant": "label"}, "fails"),
+        ("payoffs_are_most_efficient", spent(99), {"game": "rps", "variant": "payoff"}, "holds"),
+        ("payoffs_are_most_efficient", spent(99), {"game": "rps", "variant": "label"}, "fails"),
+        ("rounds_per_match", {"rounds": 16}, {"game": "pd"}, "holds"),
+        ("rounds_per_match", {"rounds": 17}, {"game": "pd", "variant": "joint"}, "fails"),
+        ("pd_bounds", {"total_points": 96}, {"game": "pd"}, "holds"),
+        ("pd_bounds", {"total_points": 12}, {"game": "pd", "repetition": 1}, "fails"),
+    ],
+)
+def test_a_claim_follows_its_numbers(name, values, where, expected):
+    assert verdict(name, having(records(), values, **where)) == expected
+
+
+def test_equilibria_and_formulas_come_from_the_payoffs(alike):
+    names = [
+        "pd_equilibria",
+        "rps_equilibrium",
+        "rps_payoff_equilibrium",
+        "expected_pd_payoff",
+        "expected_stag_hunt_payoff",
+    ]
+    assert alike.verdict[names].eq("holds").all()
+    assert "0.600" in alike.recomputed["rps_payoff_equilibrium"]
+
+
+def test_formulas_for_both_dominance_orders_cannot_be_right(alike):
+    assert alike.verdict[["expected_rps_payoff", "expected_rps_payoff_at_three"]].eq("fails").all()
+
+
+def test_wrong_payoffs_break_the_formula():
+    payoffs = payoff_rows().replace({"payoff": {4.0: 5.0}})
+    assert verdict("expected_pd_payoff", records(), payoffs=payoffs) == "fails"
+
+
+@pytest.mark.parametrize(("truly", "expected"), [(TRULY, "fails"), ({}, "holds")])
+def test_captions_are_compared_with_the_records(truly, expected):
+    rows = records()
+    assert verdict("captions_are_right", rows, published=printed(rows, truly)) == expected
+
+
+def test_a_statement_under_a_wrong_caption_is_read_on_both_variants():
+    rows = having(records(), {"total_points": 96}, game="pd", variant="payoff", opponent=PEERS)
+    row = decided(evidence_of(**tables(rows)), "labels_keep_the_maximum")
+    assert row["verdict"] == "fails"
+    assert "Table 2 shows: 72 of 72 cells" in row["recomputed"] and "holds there" in row["recomputed"]
+    assert "Table 2 does not show" in row["why"]
+
+
+def test_a_statement_under_a_right_caption_is_read_once():
+    rows = records()
+    row = decided(evidence_of(**tables(rows, published=printed(rows, {}))), "labels_keep_the_maximum")
+    assert "|" not in row["recomputed"] and "does not show" not in row["why"]
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ({"rock": 1 / 3, "paper": 1 / 3, "scissors": 1 / 3}, "holds"),
+        ({"rock": 0.2, "paper": 0.2, "scissors": 0.6}, "fails"),
+    ],
+)
+def test_uniform_play_is_told_from_the_equilibrium(shares, expected):
+    assert verdict("uniform_play_persists", records(), shares=action_rows(shares)) == expected
+
+
+@pytest.mark.parametrize(
+    ("temperature", "tokens", "expected"), [(0.7, 50, "holds"), (1.0, 50, "fails"), (0.7, 4096, "fails")]
+)
+def test_decoding_is_read_from_the_settings(temperature, tokens, expected):
+    settings = pd.DataFrame({"temperature": [temperature], "max_tokens": [tokens]})
+    assert verdict("decoding", records(), settings=settings) == expected
+
+
+def test_what_no_record_holds_cannot_be_checked(alike):
+    unknown = alike.loc[["decoding", "nucleus", "void_rounds_are_formatting"]]
+    assert unknown.verdict.eq("cannot be checked").all()
+    assert unknown.why.str.startswith("Missing: ").all()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("model", short) for short in ("C3.7S", "C4S(T)", "Mistral")),
+        ("opponent", "srep"),
+        ("opponent", "zs"),
+        ("agent", "sc-cot"),
+        ("agent", "zs"),
+    ]
+    + [("variant", "label"), ("variant", "default"), ("game", "pd"), ("game", "rps")],
+)
+def test_claims_that_lack_records_say_what_is_missing(column, value):
+    rows = records()
+    found = all_claims(rows[rows[column] != FULL.get(value, value)], published=printed(rows))
+    silent = found[found.verdict == "cannot be checked"]
+    assert silent.why.str.contains(value, regex=False).any()
+    if column == "model":
+        assert found.verdict["repetitions"] == "cannot be checked"
+
+
+def test_claims_on_other_models_survive_a_missing_one():
+    rows = records()
+    found = all_claims(rows[rows.model != FULL["Mistral"]], published=printed(rows))
+    assert found.verdict["strong_models_cooperate_fully"] == "fails"
+    assert "Mistral" in found.why["near_mutual_defection"]
+
+
+def test_no_records_at_all_decide_only_what_payoffs_can():
+    empty = records().iloc[:0]
+    found = all_claims(empty, published=printed(records()), shares=action_rows().iloc[:0])
+    checked = found.index[found.verdict != "cannot be checked"]
+    assert set(checked) <= {name for name in STATEMENTS if name.startswith(("expected_", "rps_", "pd_"))}
+
+
+def test_the_same_tables_give_the_same_claims(alike):
+    pd.testing.assert_frame_equal(alike, all_claims(records()))
+
+
+PUBLISHED = ROOT / "data" / "published" / "counterfactual"
+
+
+@pytest.mark.skipif(
+    not (PUBLISHED / "rounds.parquet").exists(), reason="the published records are not here: `dvc pull`"
+)
+def test_the_published_records_decide_nearly_all_claims():
+    played = games()
+    turns = ingest("counterfactual", PUBLISHED, played).turns
+    payoffs = payoff_table(played)
+    matches = per_match(turns, payoffs)
+    first = turns[turns.seat == 0].merge(matches[["match", "opponent"]], on="match")
+    found = claims(
+        matches,
+        action_shares(first, ["game", "variant", "model", "agent", "opponent"]),
+        payoffs,
+        pd.read_csv(PUBLISHED / "tables.csv", dtype={"mean": str, "std": str}),
+        pd.read_parquet(PUBLISHED / "matches.parquet", columns=["temperature", "max_tokens"]),
+    ).set_index(pd.Index([*STATEMENTS]))
+    assert found.verdict.ne("cannot be checked").sum() >= 25
+    assert found.index[found.verdict == "cannot be checked"].tolist() == ["nucleus", "void_rounds_are_formatting"]
+    assert found.verdict["strong_models_cooperate_fully"] == "holds"
+    assert found.verdict[["captions_are_right", "labels_keep_the_maximum", "decoding"]].eq("fails").all()
