@@ -47,7 +47,7 @@ def run(name: str, overrides: Sequence[str] = ()) -> Path:
                 kernel_name="python3",
                 progress_bar=False,
                 log_output=False,
-                extra_arguments=["--log-level=40"],
+                extra_arguments=["--log-level=50"],
                 request_save_on_cell_execute=False,
             )
     except PapermillExecutionError as error:

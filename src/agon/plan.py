@@ -19,6 +19,7 @@ from hydra.errors import HydraException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError  # type: ignore[import-untyped]
 
 from agon import ROOT, AgonError
 from agon.games import MatrixGame
@@ -58,16 +59,16 @@ class Match:
 class Tournament(msgspec.Struct, forbid_unknown_fields=True):
     """Agents that all meet, themselves included, in every one of some games (names in conf/)."""
 
-    games: list[str]
-    agents: list[str]
+    games: Annotated[list[str], msgspec.Meta(min_length=1)]
+    agents: Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
 class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """A file in conf/experiment: its own name, the matches per pairing, and who meets whom."""
 
-    name: str
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
     repetitions: Annotated[int, msgspec.Meta(ge=1)]
-    tournaments: list[Tournament]
+    tournaments: Annotated[list[Tournament], msgspec.Meta(min_length=1)]
 
 
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
@@ -105,7 +106,8 @@ def games(names: Sequence[str] | None = None) -> list[MatrixGame]:
 def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
-    Every unordered group of agents meets, each with itself included, `repetitions` times, in every game.
+    Every unordered group of agents meets, each with itself included, `repetitions` times, in every game;
+    a match that several tournaments ask for is there once.
     Raises AgonError for settings that do not fit, and for games and agents that are not there.
     """
     try:
@@ -125,7 +127,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
                     _match(asked.name, game, tuple(agents[name][0] for name in pair), repetition, content)
                     for repetition in range(asked.repetitions)
                 ]
-    return found
+    return list({match.id: match for match in found}.values())
 
 
 def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
@@ -158,7 +160,7 @@ def _composed(name: str, overrides: Sequence[str], conf: Path) -> dict[str, Any]
         with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
             composed = compose(name, overrides=list(overrides))
         settings: dict[str, Any] = OmegaConf.to_container(composed, resolve=True)  # type: ignore[assignment]
-    except (HydraException, OmegaConfBaseException, ValueError) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         unknown = re.match(r"Key '.*' is not in struct\s+full_key: (\S+)", _reason(error))
         if unknown:
             keys = _keys(_composed(name, (), conf))

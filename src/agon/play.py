@@ -94,18 +94,25 @@ def play(
     tick(sum(match.id in known for match in matches))
     waiting = [match for match in matches if match.id not in known]
     writer = _Journal(journal, kept, tick)
+    try:
+        _play_scripts([match for match in waiting if all(seat.immediate for seat in match.seats)], writer.add)
+        slow = [match for match in waiting if not all(seat.immediate for seat in match.seats)]
+        if slow:
+            asyncio.run(_play_slow(slow, concurrency, writer.add))
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+    finally:
+        writer.flush()  # also what was done before an error
+    return ordered(kept, matches)
+
+
+def _play_scripts(matches: Iterable[Match], done: Callable[[Match, list[Step]], None]) -> None:
     gc.disable()  # matches make many small tuples and no cycles
     try:
-        for match in waiting:
-            if all(seat.immediate for seat in match.seats):
-                writer.add(match, play_now(match))
+        for match in matches:
+            done(match, play_now(match))
     finally:
         gc.enable()
-    slow = [match for match in waiting if not all(seat.immediate for seat in match.seats)]
-    if slow:
-        asyncio.run(_play_slow(slow, concurrency, writer.add))
-    writer.flush()
-    return ordered(kept, matches)
 
 
 async def _play_slow(matches: Iterable[Match], concurrency: int, done: Callable[[Match, list[Step]], None]) -> None:
@@ -227,7 +234,7 @@ def _labelled(values: Sequence[Any], shown: Callable[[Any], str] = str) -> pd.Ca
     codes, texts = _Codes({None: -1}), _Codes({None: -1})
     numbers = np.array([codes[value] for value in values], dtype=np.int64)
     same = np.array([-1, *(texts[shown(value)] for value in list(codes)[1:])])
-    return pd.Categorical.from_codes(same[numbers + 1], categories=list(texts)[1:])
+    return pd.Categorical.from_codes(same[numbers + 1], categories=pd.Index(list(texts)[1:], dtype="str"))
 
 
 def _what(answers: Sequence[Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
 
 def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
     if absent and dtype is LABEL:
-        return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype=TEXT))
+        return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype="str"))
     if absent and dtype is TEXT:
         return pd.array(pya.nulls(length, pya.large_string()), dtype=TEXT)
     if absent and dtype is COUNT:
@@ -139,7 +140,8 @@ def write(turns: pd.DataFrame, path: Path) -> None:
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
 
 
@@ -160,7 +162,7 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
         raise AgonError(f"{shown(path)} is not a turns table: it has no column {', '.join(missing)}")
     for name in columns or COLUMNS:  # parquet forgets the type of a column that is absent throughout
         if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
-            turns[name] = turns[name].astype(TEXT).astype(LABEL)
+            turns[name] = turns[name].astype("str").astype(LABEL)
     return turns
 
 
@@ -188,3 +190,9 @@ def matches(turns: pd.DataFrame) -> pd.DataFrame:
         .reset_index()
     )
     return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """A result as CSV, with its folder; the same rows give the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False, lineterminator="\n")

@@ -54,7 +54,7 @@ class MatrixGame:
     def __post_init__(self) -> None:
         options, payoff = tuple(self.options), _frozen(self.payoff)
         seats = _depth(payoff) - 1
-        if len(set(options)) != len(options) or len(options) < 1:
+        if len(set(options)) != len(options) or len(options) < 1 or not all(isinstance(o, str) for o in options):
             raise ValueError(f"{self.name}: the options {list(options)} must be distinct labels, at least one")
         if self.rounds < 1:
             raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1")
@@ -116,7 +116,12 @@ class MatrixGame:
         """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""
         if len(state[0]) >= self.rounds or actions.keys() != self._keys:
             raise IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(self.to_move(state))}")
-        seen, payoffs = self._outcomes[tuple(map(actions.__getitem__, self._everyone))]
+        profile = tuple(map(actions.__getitem__, self._everyone))
+        try:
+            seen, payoffs = self._outcomes[profile]
+        except TypeError:  # a list or a dict cannot be looked up, nor is it a label
+            self.payoffs(profile)
+            raise
         return tuple(map(add, state, seen)), payoffs
 
 
@@ -163,7 +168,8 @@ def payoff_rows(game: MatrixGame) -> list[dict[str, Any]]:
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, Sequence) else value
+    nested = isinstance(value, Sequence) and not isinstance(value, str)
+    return tuple(_frozen(item) for item in value) if nested else value
 
 
 def _depth(value: Any) -> int:

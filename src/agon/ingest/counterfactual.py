@@ -12,37 +12,20 @@ from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import pandas as pd
-import pyarrow as pya
-import pyarrow.parquet as pq
 
-from agon import AgonError
 from agon.games import MatrixGame
 from agon.ingest.base import Bad, Ingested
-from agon.ingest.files import files
-from agon.ingest.game_json import Conditions, Played, Settings, Unusable, played
-from agon.records import COUNT, TEXT, shown, typed
-
-T = TypeVar("T")
+from agon.ingest.facts import facts
+from agon.ingest.game_json import originals
+from agon.ingest.recorded import Conditions, Unusable, labelled
+from agon.records import typed
 
 STYLES = ("zs", "cot", "spp")
 SCRIPTS = ("srep", "pp", "mf", "ap", "tft")
-
-MATCHES = pya.schema(
-    [(name, pya.string()) for name in ("source_path", "model", "prompt", "opponent", "payoffs")]
-    + [("self_consistency", pya.bool_()), ("temperature", pya.float64())]
-    + [(name, pya.int64()) for name in ("match", "repetition", "max_tokens")]
-)
-ROUNDS = pya.schema(
-    [(name, pya.string()) for name in ("action", "opponent_action")]
-    + [(name, pya.float64()) for name in ("points", "opponent_points")]
-    + [(name, pya.int64()) for name in ("match", "round", "tokens", "opponent_tokens")]
-    + [("valid", pya.bool_())]
-)
 
 Payoffs = frozenset[tuple[str, str, float]]
 """A symmetric game of two: own action, the other's action, own points."""
@@ -63,6 +46,7 @@ class Match(NamedTuple):
     agents: tuple[str, str]
     repetition: int
     config: str
+    left_out: str
 
     @property
     def models(self) -> tuple[str, str | None]:
@@ -73,128 +57,31 @@ class Match(NamedTuple):
 def ingest(path: Path, games: Sequence[MatrixGame]) -> Ingested:
     """The games under `path`: a folder with matches.parquet and rounds.parquet, or the original layout."""
     known = {_payoffs_of(game): game for game in games if game.seats == 2}
-    facts = any((path / f"{name}.parquet").exists() for name in ("matches", "rounds"))
-    matches, rows, bad = _facts(path, known) if facts else _originals(path, known)
-    reasons = _contradictions(matches, rows)
-    reasons |= _repeated(matches, but=reasons)
-    bad += [Bad(matches[place].path, reason) for place, reason in reasons.items()]
-    kept = [place for place in range(len(matches)) if place not in reasons]
-    rows = rows.assign(match=_numbers(kept, len(matches))[rows.match])
-    turns = _turns([matches[place] for place in kept], rows[rows.match >= 0].reset_index(drop=True))
-    return Ingested(turns, sorted(bad), len(kept))
-
-
-# ---- the two ways in: matches, rows (by match, round and seat; match is a position in matches), bad ones ----
-
-
-def _facts(folder: Path, known: Known) -> tuple[list[Match], pd.DataFrame, list[Bad]]:
-    facts, rounds = _read(folder / "matches.parquet", MATCHES), _read(folder / "rounds.parquet", ROUNDS)
-    if facts.match.duplicated().any():
-        raise AgonError(f"{shown(folder / 'matches.parquet')} has two matches of one number: get the file again")
-    matches: list[Match] = []
-    bad: list[Bad] = []
-    usable = []
-    for place, fact in enumerate(facts.itertuples(index=False)):
+    published = any((path / f"{name}.parquet").exists() for name in ("matches", "rounds"))
+    conditions, rows, bad = facts(path) if published else originals(path)
+    matches: list[Match | None] = []
+    for recorded in conditions:
         try:
-            matches.append(_match(_conditions(fact), known))
-            usable.append(place)
+            matches.append(_match(recorded, known))
         except Unusable as reason:
-            bad.append(Bad(fact.source_path, str(reason)))
-    found = pd.Index(facts.match).get_indexer(rounds.match)
-    if lost := (found < 0).sum():
-        bad.append(Bad("rounds.parquet", f"{lost} rounds left out: matches.parquet does not have their matches"))
-    place = np.append(_numbers(usable, len(facts)), -1)[found]
-    rounds = rounds.assign(match=place)[place >= 0].sort_values(["match", "round"], kind="stable")
-    rows = {name: rounds[name].to_numpy().repeat(2) for name in ("match", "round", "valid")}
-    for name in ("action", "points", "tokens"):
-        rows[name] = rounds[[name, f"opponent_{name}"]].to_numpy().ravel()
-    rows["action"] = pd.Categorical(rows["action"])
-    return matches, pd.DataFrame(rows), bad
+            matches.append(None)
+            bad.append(Bad(recorded.path, str(reason)))
+    usable, rows = _only([match is not None for match in matches], matches, rows)
+    reasons = _contradictions(usable, rows)
+    reasons |= _repeated(usable, but=reasons)
+    bad += [Bad(usable[place].path, reason) for place, reason in reasons.items()]
+    kept, rows = _only([place not in reasons for place in range(len(usable))], usable, rows)
+    bad += [Bad(match.path, match.left_out) for match in kept if match.left_out]
+    return Ingested(_turns(kept, rows), sorted(bad), len(kept))
 
 
-def _read(path: Path, schema: pya.Schema) -> pd.DataFrame:
-    try:
-        table = pq.read_table(path, columns=schema.names).select(schema.names).cast(schema)
-    except FileNotFoundError:
-        raise AgonError(f"{shown(path)} is not there: `dvc pull` brings the published facts") from None
-    except (pya.ArrowException, KeyError, OSError) as error:
-        raise AgonError(f"{shown(path)} cannot be read ({str(error).splitlines()[0]}): get it again") from None
-    gaps = [name for name in schema.names if not name.endswith("action") and table[name].null_count]
-    if gaps:
-        raise AgonError(f"{shown(path)} has empty cells in {', '.join(gaps)}: get it again")
-    return table.to_pandas()
-
-
-def _conditions(fact: Any) -> Conditions:
-    try:
-        settings = msgspec.json.decode(fact.payoffs, type=Settings)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise Unusable(f"payoffs cannot be read: {error}") from None
-    return Conditions(
-        path=fact.source_path,
-        model=fact.model,
-        style=fact.prompt,
-        self_consistency=fact.self_consistency,
-        opponent=fact.opponent,
-        repetition=fact.repetition,
-        temperature=fact.temperature,
-        max_tokens=fact.max_tokens,
-        settings=settings,
-    )
-
-
-def _originals(path: Path, known: Known) -> tuple[list[Match], pd.DataFrame, list[Bad]]:
-    games: list[tuple[Match, Played]] = []
-    bad: list[Bad] = []
-    for found in files(path, "game.json"):
-        if isinstance(found, Bad):
-            bad.append(found)
-            continue
-        try:
-            game = played(found.path, found.data)
-            games.append((_match(game.conditions, known), game))
-        except Unusable as reason:
-            bad.append(Bad(found.path, str(reason)))
-            continue
-        for seat, told in enumerate(game.told):
-            bad += [Bad(found.path, f"replies of seat {seat} left out: {told.fault}")] if told.fault else []
-    games.sort(key=lambda game: game[0].path)
-    return [match for match, _ in games], _rows([game for _, game in games]), bad
-
-
-def _rows(games: list[Played]) -> pd.DataFrame:
-    rounds = [len(game.valid) for game in games]
-
-    def by_seat(pairs: Iterable[tuple[list[T], list[T]]]) -> list[T]:
-        return [value for one, other in pairs for pair in zip(one, other, strict=True) for value in pair]
-
-    replies = by_seat((one.replies, other.replies) for one, other in (game.told for game in games))
-    attempts = by_seat((one.attempts, other.attempts) for one, other in (game.told for game in games))
-    return pd.DataFrame(
-        {
-            "match": np.arange(len(games)).repeat(rounds).repeat(2),
-            "round": np.concatenate([np.arange(1, count + 1) for count in [0, *rounds]]).repeat(2),
-            "valid": np.array([valid for game in games for valid in game.valid], np.bool_).repeat(2),
-            "action": _labelled(by_seat(game.moves for game in games)),
-            "points": np.array(by_seat(game.points for game in games), np.float64),
-            "tokens": np.array(by_seat(game.tokens for game in games), np.int64),
-            "reply": pd.array(pya.array(replies, pya.large_string()), TEXT),
-            "attempts": pd.array(attempts, COUNT),
-        }
-    )
-
-
-def _labelled(moves: Iterable[str | None]) -> pd.Categorical:
-    labels = sorted({move for move in moves if move is not None})
-    codes = {label: code for code, label in enumerate(labels)}
-    return pd.Categorical.from_codes([codes.get(move, -1) for move in moves], labels)
-
-
-def _numbers(places: Sequence[int], length: int) -> np.ndarray:
-    """Old place -> place among `places`, -1 where it is not among them."""
-    numbers = np.full(length, -1)
-    numbers[places] = np.arange(len(places))
-    return numbers
+def _only(wanted: list[bool], matches: Sequence[Match | None], rows: pd.DataFrame) -> tuple[list[Match], pd.DataFrame]:
+    """Some of the matches, and their rows under the matches' new positions."""
+    kept = [match for match, keep in zip(matches, wanted, strict=True) if keep and match]
+    if len(kept) < len(matches):
+        place = np.where(wanted, np.cumsum(wanted) - 1, -1)[rows.match]
+        rows = rows.assign(match=place)[place >= 0].reset_index(drop=True)
+    return kept, rows
 
 
 # ---- which match it is ----
@@ -217,6 +104,7 @@ def _match(conditions: Conditions, known: Known) -> Match:
         agents=agents,
         repetition=conditions.repetition,
         config=_config(conditions.temperature, conditions.max_tokens, game),
+        left_out=conditions.left_out,
     )
 
 
@@ -286,7 +174,7 @@ def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
 def _positions(games: list[MatrixGame], labels: Sequence[str]) -> np.ndarray:
     """[game, label] -> the action's position in the game; the last column, for no label, is VOID."""
     places = [{option: place for place, option in enumerate(game.options)} for game in games]
-    return np.array([[*(place.get(label, FOREIGN) for label in labels), VOID] for place in places], ndmin=2)
+    return np.array([[*(place.get(label, FOREIGN) for label in labels), VOID] for place in places], np.int64, ndmin=2)
 
 
 def _points(games: list[MatrixGame]) -> np.ndarray:
@@ -311,11 +199,11 @@ def _turns(matches: list[Match], rows: pd.DataFrame) -> pd.DataFrame:
     match = rows.match.to_numpy()
     seat = np.arange(len(rows)) % 2
 
-    def each(values: Iterable[Any]) -> pd.Categorical:
-        return pd.Categorical(list(values))[match]
+    def each(values: Iterable[str]) -> pd.Categorical:
+        return labelled(list(values))[match]
 
-    def by_seat(values: Iterable[Sequence[Any]]) -> pd.Categorical:
-        return pd.Categorical([value for pair in values for value in pair])[2 * match + seat]
+    def by_seat(values: Iterable[Sequence[str | None]]) -> pd.Categorical:
+        return labelled([value for pair in values for value in pair])[2 * match + seat]
 
     action = rows.action.cat.remove_unused_categories().array
     agent = by_seat(match.agents for match in matches)

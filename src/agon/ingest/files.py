@@ -5,6 +5,7 @@ import gzip
 import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -29,7 +30,7 @@ CHUNK = 1 << 20
 
 BROKEN = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError),
-    *(OSError, EOFError, ValueError, RuntimeError, LookupError, OverflowError),
+    *(OSError, EOFError, ValueError, RuntimeError, LookupError, OverflowError, struct.error),
 )
 """What the archive readers raise for damaged input."""
 
@@ -65,7 +66,7 @@ def files(path: Path, name: str) -> Iterator[Found]:
         for found in _walk(path, name) if path.is_dir() else _unpacked(path, name):
             any_file = any_file or isinstance(found, File) or found.path != path.name
             if not any_file:
-                raise AgonError(f"{shown(path)} cannot be read: {cast(Bad, found).reason}")
+                raise AgonError(f"{shown(path)} {cast(Bad, found).reason}")
             yield found
     except OSError as error:
         raise AgonError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
@@ -78,8 +79,8 @@ def _walk(folder: Path, name: str) -> Iterator[Found]:
     for place, _, names in os.walk(folder, onerror=closed.append):
         if name in names:
             path = f"{place}/{name}"
-            yield _opened(path, _text(path[len(str(folder)) + 1 :]))
-    yield from (Bad(_text(str(error.filename)), f"cannot be read: {error.strerror or error}") for error in closed)
+            yield _opened(path, printable(path[len(str(folder)) + 1 :]))
+    yield from (Bad(printable(str(error.filename)), f"cannot be read: {error.strerror or error}") for error in closed)
 
 
 def _opened(path: str, inside: str) -> Found:
@@ -116,16 +117,16 @@ def _unzipped(stream: BinaryIO, archive: str, name: str) -> Iterator[Found]:
                 yield waiting.popleft().result()
                 waiting.extend(threads.submit(_inflated, members, info) for info in islice(wanted, 1))
     except BROKEN as error:
-        yield Bad(archive, f"is damaged: {_first_line(error)}")
+        yield Bad(archive, f"is damaged ({first_line(error)})")
 
 
 def _inflated(members: zipfile.ZipFile, info: zipfile.ZipInfo) -> Found:
-    path = _text(info.filename).removeprefix("./")
+    path = printable(info.filename).removeprefix("./")
     try:
         fault = _fault(path, not info.is_dir(), info.file_size)
         return Bad(path, fault) if fault else File(path, members.read(info))
     except BROKEN as error:
-        return Bad(path, f"cannot be unpacked: {_first_line(error)}")
+        return Bad(path, f"cannot be unpacked: {first_line(error)}")
 
 
 class _Ahead:
@@ -141,6 +142,8 @@ class _Ahead:
         return self._at
 
     def seek(self, position: int) -> None:
+        if position < self._at:
+            raise tarfile.ReadError("its parts overlap")
         while self._end < position and self._more():
             pass
         self._at = position
@@ -171,7 +174,7 @@ class _Header(tarfile.TarInfo):
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
             raise
         except tarfile.HeaderError as error:
-            raise tarfile.ReadError(f"{error}, or it breaks off") from None
+            raise tarfile.ReadError(str(error)) from None
 
 
 def _untarred(stream: Any, archive: str, name: str) -> Iterator[Found]:
@@ -179,18 +182,18 @@ def _untarred(stream: Any, archive: str, name: str) -> Iterator[Found]:
         with tarfile.TarFile(fileobj=stream, tarinfo=_Header) as members:
             for info in members:
                 if info.name.rpartition("/")[2] == name:
-                    path = _text(info.name).removeprefix("./")
+                    path = printable(info.name).removeprefix("./")
                     fault = _fault(path, info.isreg() and not info.issparse(), info.size)
                     yield Bad(path, fault) if fault else File(path, _exactly(stream, info))
     except BROKEN as error:
-        yield Bad(archive, f"is damaged, nothing after this point was read: {_first_line(error)}")
+        yield Bad(archive, f"is damaged or breaks off ({first_line(error)})")
 
 
 def _exactly(stream: _Ahead, info: tarfile.TarInfo) -> bytes:
     stream.seek(info.offset_data)
     data = stream.read(info.size)
     if len(data) < info.size:
-        raise tarfile.ReadError(f"{_text(info.name)} breaks off")
+        raise tarfile.ReadError(f"{printable(info.name)} breaks off")
     return data
 
 
@@ -202,10 +205,11 @@ def _fault(path: str, regular: bool, size: int) -> str:
     return f"is larger than {LARGEST >> 20} MiB" if size > LARGEST else ""
 
 
-def _text(path: str) -> str:
+def printable(path: str) -> str:
     """A path that any file or message can hold, whatever bytes the file system or archive had."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
     return next(iter(str(error).splitlines()), type(error).__name__)

@@ -6,12 +6,22 @@
 """
 
 import re
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
+import pandas as pd
+import pyarrow as pya
 
+from agon.ingest.base import Bad
+from agon.ingest.files import files, printable
+from agon.ingest.recorded import Conditions, Recorded, Settings, Unusable, labelled
+from agon.records import COUNT, TEXT
+
+T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
-Settings = dict[str, float | str]
 
 _PATH = re.compile(
     r"(?:^|/)logs_3/(?P<folder>data|data_tot)/iteration_(?P<repetition>[0-9]{1,9})/(?P<model>[^/]+)/(?:pd|rps)/[^/]+/"
@@ -22,10 +32,6 @@ _ROUND_ENDS = "You scored "
 
 A player that was never asked, because the other gave up first, is told two things in one message: hence the count.
 """
-
-
-class Unusable(Exception):
-    """A record that cannot be a game; its text is one line."""
 
 
 class Part(msgspec.Struct, gc=False):
@@ -60,20 +66,6 @@ class Record(msgspec.Struct, gc=False):
     game_settings: Settings
 
 
-class Conditions(NamedTuple):
-    """What was played by whom, as recorded."""
-
-    path: str
-    model: str
-    style: str
-    self_consistency: bool
-    opponent: str
-    repetition: int
-    temperature: float
-    max_tokens: int
-    settings: Settings
-
-
 class Told(NamedTuple):
     """What a context holds of one seat's answers, by round."""
 
@@ -99,9 +91,26 @@ class Played(NamedTuple):
 _decoder = msgspec.json.Decoder(Record)
 
 
-def played(path: str, data: bytes) -> Played:
-    """The game in one file. Raises Unusable."""
-    where = _PATH.search(path)
+def originals(path: Path) -> Recorded:
+    """Every game.json under a folder or in an archive, by path. Raises AgonError when there is none."""
+    games: list[Played] = []
+    bad: list[Bad] = []
+    folder = printable(path.absolute().as_posix())
+    for found in files(path, "game.json"):
+        if isinstance(found, Bad):
+            bad.append(found)
+            continue
+        try:
+            games.append(played(found.path, found.data, folder))
+        except Unusable as reason:
+            bad.append(Bad(found.path, str(reason)))
+    games.sort(key=lambda game: game.conditions.path)
+    return Recorded([game.conditions for game in games], _rows(games), bad)
+
+
+def played(path: str, data: bytes, folder: str = "") -> Played:
+    """The game in one file; `folder` is where `path` begins, and may hold a part of the conditions. Raises Unusable."""
+    where = _PATH.search(f"{folder}/{path}")
     if where is None:
         raise Unusable("its path is not .../logs_3/{data|data_tot}/iteration_R/MODEL/GAME/VARIANT/GAME_STYLE_OPPONENT")
     record = _record(data)
@@ -109,6 +118,10 @@ def played(path: str, data: bytes) -> Played:
     kinds = record.player_0_player_type, record.player_1_player_type
     if (_style(kinds[0]), _style(kinds[1])) != (style, opponent):
         raise Unusable(f"is in a folder for {style} against {opponent}, but {kinds[0]:.20} played {kinds[1]:.20}")
+    told = (
+        _told(record.player_0_context, record.player_0_moves),
+        _told(record.player_1_context, record.player_1_moves),
+    )
     conditions = Conditions(
         path=path,
         model=where["model"],
@@ -119,6 +132,9 @@ def played(path: str, data: bytes) -> Played:
         temperature=record.player_0_temperature,
         max_tokens=record.player_0_max_tokens,
         settings=record.game_settings,
+        left_out="; ".join(
+            f"replies of seat {at} left out: {seat.fault}" for at, seat in enumerate(told) if seat.fault
+        ),
     )
     return Played(
         conditions=conditions,
@@ -126,10 +142,7 @@ def played(path: str, data: bytes) -> Played:
         moves=(record.player_0_moves, record.player_1_moves),
         points=(record.player_0_points, record.player_1_points),
         tokens=(record.player_0_tokens, record.player_1_tokens),
-        told=(
-            _told(record.player_0_context, record.player_0_moves),
-            _told(record.player_1_context, record.player_1_moves),
-        ),
+        told=told,
     )
 
 
@@ -162,14 +175,35 @@ def _told(context: list[Message], moves: list[str | None]) -> Told:
         text = content[0].text if len(content) == 1 else "".join([part.text for part in content])
         if message.role == "assistant":
             reply, answers = text, answers + 1
-        else:
-            for _ in range(text.count(_ROUND_ENDS)):
-                replies.append(reply)
-                attempts.append(answers)
-                reply, answers = None, 0
+        elif rounds := text.count(_ROUND_ENDS):
+            replies += [reply, *[None] * (rounds - 1)]
+            attempts += [answers, *[0] * (rounds - 1)]
+            reply, answers = None, 0
     fault = ""
     if len(replies) != len(moves):
         fault = f"its context tells of {len(replies)} rounds, not {len(moves)}"
     elif None in replies and any(not said and move for said, move in zip(attempts, moves, strict=True)):
         fault = "its context lacks the answer of a recorded move"
     return Told([None] * len(moves), [None] * len(moves), fault) if fault else Told(replies, attempts)
+
+
+def _rows(games: list[Played]) -> pd.DataFrame:
+    rounds = [len(game.valid) for game in games]
+
+    def by_seat(pairs: Iterable[tuple[list[T], list[T]]]) -> list[T]:
+        return [value for one, other in pairs for pair in zip(one, other, strict=True) for value in pair]
+
+    replies = by_seat((one.replies, other.replies) for one, other in (game.told for game in games))
+    attempts = by_seat((one.attempts, other.attempts) for one, other in (game.told for game in games))
+    return pd.DataFrame(
+        {
+            "match": np.arange(len(games)).repeat(rounds).repeat(2),
+            "round": np.concatenate([np.arange(1, count + 1) for count in [0, *rounds]]).repeat(2),
+            "valid": np.array([valid for game in games for valid in game.valid], np.bool_).repeat(2),
+            "action": labelled(by_seat(game.moves for game in games)),
+            "points": np.array(by_seat(game.points for game in games), np.float64),
+            "tokens": np.array(by_seat(game.tokens for game in games), np.int64),
+            "reply": pd.array(pya.array(replies, pya.large_string()), TEXT),
+            "attempts": pd.array(attempts, COUNT),
+        }
+    )

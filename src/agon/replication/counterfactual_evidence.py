@@ -1,6 +1,6 @@
 """What claims on the counterfactual games are decided from: selections of matches, and how numbers are said."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -12,10 +12,11 @@ from agon.replication.counterfactual import MODELS as SHORT
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
 
-CLAUDE_35_37 = ("C3.5Sv2", "C3.7S", "C3.7S(T)")
 CLAUDE_4 = ("C4S", "C4S(T)")
-STRONG = (*CLAUDE_35_37, "L3.3-70B")
+STRONG = ("C3.5Sv2", "C3.7S", "C3.7S(T)", "L3.3-70B")
 WARY = (*CLAUDE_4, "DS-R1")
+"""In the prisoner's dilemma, by the paper: those that cooperate with each other, and those that mostly do not."""
+
 VARIANTS = ("default", "label", "payoff", "joint")
 PLAIN, VOTED = ("zs", "cot", "spp"), ("sc-zs", "sc-cot", "sc-spp")
 STYLES = (*PLAIN, *VOTED)
@@ -108,18 +109,14 @@ class Evidence:
 def _selected(table: pd.DataFrame, wanted: Mapping[str, str | Sequence[str]]) -> pd.DataFrame:
     lists = {key: [values] if isinstance(values, str) else list(values) for key, values in wanted.items()}
     rows = table[pd.concat([table[key].isin(values) for key, values in lists.items()], axis=1).all(axis=1)]
-    cells = pd.MultiIndex.from_frame(rows[[*lists]].drop_duplicates())
-    if len(cells) < prod(map(len, lists.values())):
-        absent = pd.MultiIndex.from_product(lists.values()).difference(cells, sort=False)
-        sole = [
-            f"{key} {value}"
-            for at, (key, values) in enumerate(lists.items())
-            for value in values
-            if not (cells.get_level_values(at) == value).any()
-        ]
-        raise Missing(
-            f"no records of {', '.join(sole) or 'some cells'}; {len(absent)} cells, the first {' '.join(absent[0])}"
-        )
+    cells = rows[[*lists]].drop_duplicates()
+    gaps = prod(map(len, lists.values())) - len(cells)
+    if gaps:
+        absent = [f"{key} {value}" for key, values in lists.items() for value in values if value not in set(cells[key])]
+        whole = pd.MultiIndex.from_product(lists.values())
+        first = whole[~whole.isin(pd.MultiIndex.from_frame(cells))][0]
+        which = "any wanted cell" if cells.empty else ", ".join(absent) or "some cells"
+        raise Missing(f"no records of {which}; {gaps} cells, the first {' '.join(first)}")
     return rows
 
 
@@ -201,8 +198,3 @@ def mean_of(rows: pd.DataFrame, metric: str) -> tuple[float, float, float, int]:
     """Mean, 95 % bootstrap interval and n over matches."""
     found = summary(rows.assign(all=0), [metric], ["all"]).iloc[0]
     return float(found.value), float(found.low), float(found.high), int(found.n)
-
-
-def first_of(values: pd.Series, names: Iterable[str]) -> bool:
-    """Whether the largest of `values` belongs to one of `names`."""
-    return values.idxmax() in set(names)

@@ -1,0 +1,94 @@
+"""How fast recorded games become turns: MB of uncompressed JSON per second, the turns table included.
+
+`pytest benchmarks/bench_ingest.py`; the recorded sample is used where it is (AGON_RAW_SAMPLE), made-up games elsewhere.
+"""
+
+import json
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import zstandard
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+
+from agon import ROOT
+from agon.ingest import ingest
+
+SAMPLE = Path(os.environ.get("AGON_RAW_SAMPLE", ROOT / "../shared/published/counterfactual/raw_sample.tar.zst"))
+WORDS = "the other side has been kind so far, and kindness pays as long as it is returned; " * 20
+
+
+@pytest.fixture(scope="module")
+def variants():
+    names = sorted(path.stem for kind in ("pd*.yaml", "rps*.yaml") for path in (ROOT / "conf/game").glob(kind))
+    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
+        return [instantiate(compose(f"game/{name}").game) for name in names]
+
+
+def made_up(place: Path) -> None:
+    """300 games of about 100 kB in which both cooperate."""
+    record = {
+        "game_settings": {"a": "cooperation", "aa": 4, "ab": 1, "b": "defection", "ba": 6, "bb": 2},
+        "valid_outcomes": [True] * 16,
+    }
+    messages = [
+        {"role": role, "content": [{"text": text}]}
+        for role, text in [("user", "Go on. You scored 4 points."), ("assistant", f"{WORDS}\n\ncooperation\n")] * 16
+    ]
+    for seat in (0, 1):
+        values = {"player_type": "zs", "temperature": 1.0, "max_tokens": 4096, "context": [*messages, messages[0]][1:]}
+        values |= {"moves": ["cooperation"] * 16, "points": [4] * 16, "tokens": [900] * 16}
+        record |= {f"player_{seat}_{name}": value for name, value in values.items()}
+    for number in range(300):
+        path = place / f"logs/logs_3/data/iteration_{number}/Somebody/pd/pd/pd_zs_zs/game.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(record))
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """The same games as a folder, a .tar.zst and a .zip, and their size in MB."""
+    place = tmp_path_factory.mktemp("recorded")
+    games = place / "games"
+    if SAMPLE.exists():
+        with (
+            SAMPLE.open("rb") as packed,
+            tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(packed), mode="r|") as members,
+        ):
+            members.extractall(games, filter="data")
+    else:
+        made_up(games)
+    files = sorted(games.rglob("game.json"))
+    compressor = zstandard.ZstdCompressor(level=10)
+    with (
+        (place / "games.tar.zst").open("wb") as stream,
+        compressor.stream_writer(stream) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as tar,
+        zipfile.ZipFile(place / "games.zip", "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for file in files:
+            tar.add(file, file.relative_to(games))
+            archive.write(file, file.relative_to(games))
+    return place, sum(file.stat().st_size for file in files) / 1e6
+
+
+@pytest.mark.parametrize("name", ["games", "games.tar.zst", "games.zip"])
+def test_original_layout(name, sources, variants, benchmark):
+    place, megabytes = sources
+    ingested = benchmark.pedantic(
+        ingest, ("counterfactual", place / name, variants), rounds=12, iterations=1, warmup_rounds=1
+    )
+    assert ingested.bad == []
+    benchmark.extra_info["MB"] = round(megabytes, 1)
+    benchmark.extra_info["MB_per_s"] = round(megabytes / benchmark.stats.stats.min)
+
+
+def test_facts(variants, benchmark):
+    folder = ROOT / "data/published/counterfactual"
+    if not (folder / "rounds.parquet").exists():
+        pytest.skip("no published facts here: `dvc pull` brings data/published/counterfactual")
+    ingested = benchmark.pedantic(ingest, ("counterfactual", folder, variants), rounds=5, iterations=1)
+    benchmark.extra_info["rows_per_s"] = round(len(ingested.turns) / benchmark.stats.stats.min)

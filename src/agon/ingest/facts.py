@@ -1,0 +1,77 @@
+"""The published facts of the counterfactual paper's games: matches.parquet and rounds.parquet, without any text."""
+
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+import pyarrow as pya
+import pyarrow.parquet as pq
+
+from agon import AgonError
+from agon.ingest.base import Bad
+from agon.ingest.files import first_line
+from agon.ingest.recorded import Conditions, Recorded, Settings
+from agon.records import shown
+
+MATCHES = pya.schema(
+    [(name, pya.string()) for name in ("source_path", "model", "prompt", "opponent", "payoffs")]
+    + [("self_consistency", pya.bool_()), ("temperature", pya.float64())]
+    + [(name, pya.int64()) for name in ("match", "repetition", "max_tokens")]
+)
+ROUNDS = pya.schema(
+    [(name, pya.string()) for name in ("action", "opponent_action")]
+    + [(name, pya.float64()) for name in ("points", "opponent_points")]
+    + [(name, pya.int64()) for name in ("match", "round", "tokens", "opponent_tokens")]
+    + [("valid", pya.bool_())]
+)
+
+
+def facts(folder: Path) -> Recorded:
+    """All that the two files hold. Raises AgonError when one is missing, or is not what it should be."""
+    matches, rounds = _read(folder / "matches.parquet", MATCHES), _read(folder / "rounds.parquet", ROUNDS)
+    if matches.match.duplicated().any():
+        raise AgonError(f"{shown(folder / 'matches.parquet')} has two matches of one number: get the file again")
+    place = pd.Index(matches.match).get_indexer(rounds.match)
+    bad = []
+    if lost := (place < 0).sum():
+        bad.append(Bad("rounds.parquet", f"{lost} rounds left out: matches.parquet does not have their matches"))
+    rounds = rounds.assign(match=place)[place >= 0].sort_values(["match", "round"], kind="stable")
+    rows = {name: rounds[name].to_numpy().repeat(2) for name in ("match", "round", "valid")}
+    for name in ("action", "points", "tokens"):
+        rows[name] = rounds[[name, f"opponent_{name}"]].to_numpy().ravel()
+    rows["action"] = pd.Categorical(rows["action"])
+    conditions = [
+        Conditions(
+            path=match.source_path,
+            model=match.model,
+            style=match.prompt,
+            self_consistency=match.self_consistency,
+            opponent=match.opponent,
+            repetition=match.repetition,
+            temperature=match.temperature,
+            max_tokens=match.max_tokens,
+            settings=_settings(match.payoffs),
+        )
+        for match in matches.itertuples(index=False)
+    ]
+    return Recorded(conditions, pd.DataFrame(rows), bad)
+
+
+def _read(path: Path, schema: pya.Schema) -> pd.DataFrame:
+    try:
+        table = pq.read_table(path, columns=schema.names).select(schema.names).cast(schema)
+    except FileNotFoundError:
+        raise AgonError(f"{shown(path)} is not there: `dvc pull` brings the published facts") from None
+    except (pya.ArrowException, KeyError, ValueError, OSError) as error:
+        raise AgonError(f"{shown(path)} cannot be read ({first_line(error)}): get it again") from None
+    gaps = [name for name in schema.names if not name.endswith("action") and table[name].null_count]
+    if gaps:
+        raise AgonError(f"{shown(path)} has empty cells in {', '.join(gaps)}: get it again")
+    return table.to_pandas()
+
+
+def _settings(payoffs: str) -> Settings:
+    try:
+        return msgspec.json.decode(payoffs, type=Settings)
+    except (msgspec.DecodeError, RecursionError):
+        return {"unreadable": payoffs}

@@ -1,0 +1,48 @@
+"""The games of the counterfactual paper as they were recorded, before anything about them is believed."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from agon.ingest.base import Bad
+
+Settings = dict[str, float | str]
+"""What a record says of its game: letters name the actions, `ab` is what a earns against b."""
+
+
+class Unusable(Exception):
+    """A record that cannot be a game; its text is one line."""
+
+
+class Conditions(NamedTuple):
+    """What was played by whom, as recorded."""
+
+    path: str
+    model: str
+    style: str
+    self_consistency: bool
+    opponent: str
+    repetition: int
+    temperature: float
+    max_tokens: int
+    settings: Settings
+    left_out: str = ""
+    """What of this record cannot be used although the game can, and why."""
+
+
+class Recorded(NamedTuple):
+    """Games from one source."""
+
+    conditions: list[Conditions]
+    rows: pd.DataFrame
+    """One row per game, round and seat, in this order: match (a position in `conditions`), round, valid, action, points,
+    tokens and, where they were recorded, reply and attempts."""
+    bad: list[Bad]
+
+
+def labelled(values: Sequence[str | None]) -> pd.Categorical:
+    """The values as categories, sorted; for strings, many times as fast as pandas' own."""
+    labels = sorted({value for value in values if value is not None})
+    codes: dict[str | None, int] = {label: code for code, label in enumerate(labels)}
+    return pd.Categorical.from_codes([codes.get(value, -1) for value in values], labels)

@@ -1,0 +1,259 @@
+"""Normal-form games: the specification's numbers, the transforms, and the rules that hold for every payoff table."""
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError
+from itertools import product
+
+import pytest
+from harness import GAMES, PD, RPS, STAG, actions, anything_or_void, play_out, small
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agon.agents import seat_dice
+from agon.games import IllegalAction, MatrixGame, joint, relabel, repay
+from agon.games.matrix import payoff_rows
+
+DILEMMA = (4, 4), (1, 6), (6, 1), (2, 2)
+HUNT = (6, 6), (1, 4), (4, 1), (2, 2)
+STAGS = {"cooperation": "stag", "defection": "hare"}
+HUNT_TABLE = [[[6, 6], [1, 4]], [[4, 1], [2, 2]]]
+NINE = "RR RP RS PR PP PS SR SP SS".split()
+FIRST_EARNS = {
+    "rps": (0, -1, 1, 1, 0, -1, -1, 1, 0),
+    "rps_label": (0, 1, -1, -1, 0, 1, 1, -1, 0),
+    "rps_payoff": (0, -3, 1, 3, 0, -1, -1, 1, 0),
+    "rps_joint": (0, 3, -1, -3, 0, 1, 1, -1, 0),
+}
+SPECIFIED = {
+    "pd": dict(zip("CC CD DC DD".split(), DILEMMA, strict=True)),
+    "pd_label": dict(zip("SS SH HS HH".split(), DILEMMA, strict=True)),
+    "pd_payoff": dict(zip("CC CD DC DD".split(), HUNT, strict=True)),
+    "pd_joint": dict(zip("SS SH HS HH".split(), HUNT, strict=True)),
+} | {name: {pair: (n, -n) for pair, n in zip(NINE, earned, strict=True)} for name, earned in FIRST_EARNS.items()}
+
+
+# --- the eight games of the counterfactual paper
+
+
+def test_the_eight_variants_are_all_there():
+    assert SPECIFIED.keys() <= GAMES.keys()
+
+
+@pytest.mark.parametrize("name", SPECIFIED)
+def test_payoffs_are_those_of_the_specification(name):
+    assert {pair: GAMES[name].payoffs(actions(pair, GAMES[name])) for pair in SPECIFIED[name]} == SPECIFIED[name]
+
+
+@pytest.mark.parametrize("name", SPECIFIED)
+def test_a_match_has_the_rounds_of_its_family(name):
+    assert GAMES[name].rounds == {"pd": 16, "rps": 24}[GAMES[name].name]
+
+
+def test_a_match_of_the_dilemma_pays_between_16_and_96():
+    totals = [16 * payoff for pair in SPECIFIED["pd"].values() for payoff in pair]
+    assert (min(totals), max(totals)) == (16, 96)
+
+
+@pytest.mark.parametrize("name", FIRST_EARNS)
+def test_rock_paper_scissors_is_zero_sum(name):
+    assert all(sum(GAMES[name].payoffs(profile)) == 0 for profile in product(GAMES[name].options, repeat=2))
+
+
+# --- transforms
+
+
+def test_relabel_changes_words_only():
+    other = relabel(PD, STAGS)
+    assert (other.options, other.payoff, other.variant) == (("stag", "hare"), PD.payoff, "label")
+
+
+def test_repay_changes_incentives_only():
+    other = repay(PD, HUNT_TABLE)
+    assert (other.options, other.payoffs(("cooperation",) * 2), other.variant) == (PD.options, (6, 6), "payoff")
+
+
+def test_joint_changes_both():
+    assert joint(PD, STAGS, HUNT_TABLE) == GAMES["pd_joint"]
+
+
+def test_a_relabelled_game_pays_the_relabelled_profile_the_same():
+    swap = {"rock": "paper", "paper": "rock", "scissors": "scissors"}
+    other = relabel(RPS, swap)
+    profiles = product(RPS.options, repeat=2)
+    assert all(other.payoffs([swap[label] for label in profile]) == RPS.payoffs(profile) for profile in profiles)
+
+
+def test_relabelling_back_gives_the_first_game():
+    assert relabel(relabel(PD, STAGS), {new: old for old, new in STAGS.items()}, PD.variant) == PD
+
+
+@pytest.mark.parametrize("labels", [{"cooperation": "stag"}, STAGS | {"third": "fox"}, {"c": "stag", "d": "hare"}])
+def test_relabel_wants_every_action_named(labels):
+    with pytest.raises(ValueError, match="must name every action of pd"):
+        relabel(PD, labels)
+
+
+def test_relabel_refuses_one_word_for_two_actions():
+    with pytest.raises(ValueError, match="must be distinct"):
+        relabel(PD, dict.fromkeys(PD.options, "stag"))
+
+
+def test_repay_keeps_the_number_of_seats():
+    with pytest.raises(ValueError, match="has 2 seats, the new payoff table 1"):
+        repay(PD, [[1], [2]])
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize("action", ["stag", "Cooperation", "", 0, True, ["cooperation"], {"a": 1}])
+def test_an_illegal_action_names_the_seat_the_action_and_the_legal_ones(action):
+    with pytest.raises(IllegalAction, match=r"seat 1 may not play .* only cooperation, defection"):
+        PD.step(PD.start(seat_dice(0, -1)), {0: "defection", 1: action})
+
+
+@pytest.mark.parametrize("seats", [(), (0,), (1,), (0, 1, 2), (0, 2)])
+def test_every_seat_and_no_other_must_act(seats):
+    with pytest.raises(IllegalAction, match=r"acted; to move: \[0, 1\]"):
+        PD.step(PD.start(seat_dice(0, -1)), dict.fromkeys(seats, "defection"))
+
+
+def test_nobody_acts_after_the_end():
+    game = small([[5]], rounds=1)
+    over, _ = game.step(game.start(seat_dice(0, -1)), {0: "a"})
+    with pytest.raises(IllegalAction, match=r"to move: \[\]"):
+        game.step(over, {0: "a"})
+
+
+BAD_SHAPES = {
+    "empty": [],
+    "a number": 3,
+    "no seats": [1, 2],
+    "ragged": [[[1, 1], [2, 2]], [[3, 3]]],
+    "one number too few": [[[1, 1], [2, 2]], [[3, 3], [4]]],
+    "a third action": [[[1, 1]] * 3] * 3,
+    "text": [[[1, 1], [2, "x"]], [[3, 3], [4, 4]]],
+    "nothing": [[[1, 1], [2, None]], [[3, 3], [4, 4]]],
+    "truth": [[[1, 1], [2, True]], [[3, 3], [4, 4]]],
+}
+
+
+@pytest.mark.parametrize("shape", BAD_SHAPES)
+def test_a_payoff_table_of_the_wrong_shape_says_so(shape):
+    with pytest.raises(ValueError, match="its shape does not fit"):
+        MatrixGame("g", "v", ("a", "b"), BAD_SHAPES[shape], 1)
+
+
+@pytest.mark.parametrize("options", [("a", "a"), (), (1, 2), (True, False)])
+def test_options_are_distinct_words(options):
+    with pytest.raises(ValueError, match="must be distinct labels"):
+        MatrixGame("g", "v", options, [[[1, 1], [1, 1]]] * 2, 1)
+
+
+@pytest.mark.parametrize("rounds", [0, -1])
+def test_a_match_has_a_round(rounds):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        small([[1]], rounds=rounds)
+
+
+# --- a game is a value
+
+
+def test_a_game_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        PD.rounds = 3
+
+
+def test_later_changes_to_the_lists_it_was_built_from_do_not_reach_a_game():
+    table = [[1], [2]]
+    game = small(table)
+    table[0][0] = 9
+    assert game.payoffs(["a"]) == (1,)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
+def test_copies_are_equal_have_one_hash_and_play_on(copied):
+    again = copied(PD)
+    assert again == PD and hash(again) == hash(PD) and again.payoffs(PD.options) == (1, 6)
+
+
+def test_games_that_differ_in_anything_are_not_equal():
+    assert len({PD, STAG, GAMES["pd_label"], MatrixGame("pd", "default", PD.options, PD.payoff, 15)}) == 4
+
+
+def test_payoff_rows_are_the_table_in_long_form():
+    assert payoff_rows(small([[[1, 2]]])) == [
+        {"game": "small", "variant": "test", "seat": 0, "action": "a", "others": "a", "payoff": 1},
+        {"game": "small", "variant": "test", "seat": 1, "action": "a", "others": "a", "payoff": 2},
+    ]
+
+
+# --- every normal-form game
+
+
+def tables(seats, count):
+    table = st.lists(st.integers(-9, 9), min_size=seats, max_size=seats)
+    for _ in range(seats):
+        table = st.lists(table, min_size=count, max_size=count)
+    return table
+
+
+any_game = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 5)).flatmap(
+    lambda n: tables(n[0], n[1]).map(lambda table: small(table, rounds=n[2]))
+)
+any_dice = st.integers(0, 2**32).map(lambda seed: seat_dice(seed, 0))
+
+
+def cell(game, profile):
+    """The payoff table's own entry."""
+    found = game.payoff
+    for action in profile:
+        found = found[game.options.index(action)]
+    return found
+
+
+def states(game, steps):
+    """Every state that the actions of `steps` lead to, the first included."""
+    found = [game.start(seat_dice(0, -1))]
+    for chosen, _ in steps:
+        found.append(game.step(found[-1], chosen)[0])
+    return found
+
+
+@given(any_game, any_dice)
+def test_every_game_ends_after_its_rounds(game, dice):
+    assert len(play_out(game, dice, anything_or_void)) == game.rounds
+
+
+@given(any_game, any_dice)
+def test_every_game_pays_what_its_table_says_and_0_when_an_action_is_void(game, dice):
+    for chosen, payoffs in play_out(game, dice, anything_or_void):
+        profile = tuple(chosen.values())
+        assert payoffs == ((0,) * game.seats if None in profile else cell(game, profile))
+
+
+@given(any_game, any_dice)
+def test_the_same_actions_lead_to_the_same_states(game, dice):
+    steps = play_out(game, dice, anything_or_void)
+    again = pickle.loads(pickle.dumps(game))
+    assert states(game, steps) == states(again, steps)
+
+
+@given(any_game, any_dice)
+def test_a_seat_sees_all_finished_rounds_own_action_first_and_no_other(game, dice):
+    steps = play_out(game, dice, anything_or_void)
+    for number, state in enumerate(states(game, steps)):
+        for seat in range(game.seats):
+            view = game.observe(state, seat)
+            rounds = [tuple(chosen.values()) for chosen, _ in steps[:number]]
+            assert (view.seat, view.round, view.rules) == (seat, number + 1, game)
+            assert view.past == tuple((past[seat], *past[:seat], *past[seat + 1 :]) for past in rounds)
+
+
+@given(any_game, any_dice)
+def test_a_step_leaves_the_state_it_started_from_as_it_was(game, dice):
+    steps = play_out(game, dice)
+    first = game.start(dice)
+    game.step(first, steps[0][0])
+    assert first == ((),) * game.seats

@@ -1,0 +1,179 @@
+"""What the docs say is there is there: links, commands, settings, numbers. Their code runs as doctests."""
+
+import re
+import shlex
+import shutil
+
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+from hydra.utils import instantiate
+
+from agon import ROOT
+from agon.commands import VERBS, main
+from agon.plan import configuration, plan, settings_of
+
+DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
+HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))
+CELLS, SUMMARY = ROOT / "results/replication/cells.csv", ROOT / "reports/summary.txt"
+TABLES = sorted((ROOT / "results/tables").glob("counterfactual_table_*.csv"))
+
+every_doc = pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
+needs_results = pytest.mark.skipif(not (CELLS.exists() and TABLES), reason="no results yet: make repro")
+
+
+def blocks(path, language):
+    """Fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def commands(path):
+    """Every `python -m agon ...` of a page, in blocks and in lines, as lists of words."""
+    found = re.findall(r"python -m agon ([^\n`|#]+)", path.read_text())
+    return [shlex.split(words) for words in found]
+
+
+def anchors(path):
+    """The headings of a page as link targets."""
+    titles = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@every_doc
+def test_links_lead_somewhere(path):
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if link.startswith(("http://", "https://")):
+            continue
+        file, _, anchor = link.partition("#")
+        target = path.parent / file if file else path
+        assert target.exists(), f"{link} leads nowhere"
+        assert target.resolve().is_relative_to(ROOT), f"{link} leads out of the repository"
+        assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+@every_doc
+def test_every_command_named_exists(path):
+    named = {words[0] for words in commands(path)} - {"VERB", "help"}
+    assert named <= set(VERBS), f"no command {named - set(VERBS)}"
+
+
+@every_doc
+def test_every_setting_of_a_command_exists(path):
+    for verb, *rest in commands(path):
+        if verb in ("plan", "play", "ingest") and not {"VERB", "X"} & set(rest) and "NAME" not in " ".join(rest):
+            configuration(rest)
+
+
+@every_doc
+def test_every_notebook_that_is_run_has_the_parameters_given(path):
+    for verb, *rest in commands(path):
+        if verb == "notebook" and rest[0] != "NAME":
+            declared = settings_of("notebook", rest[0])
+            cells = nbformat.read(ROOT / f"notebooks/{rest[0]}.ipynb", as_version=4).cells
+            source = next(cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
+            for item in rest[1:]:
+                name = item.partition("=")[0]
+                assert name in declared and re.search(rf"^{name} =", source, re.MULTILINE), item
+
+
+@every_doc
+def test_what_is_planned_in_a_block_can_be_planned(path, capsys):
+    lines = [line for block in blocks(path, "sh") for line in block.splitlines() if "agon plan" in line]
+    for line in lines:
+        assert main(shlex.split(line)[3:]) == 0, capsys.readouterr().err
+
+
+@every_doc
+def test_every_program_in_a_block_is_there(path):
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for line in (line for block in blocks(path, "sh") for line in block.splitlines()):
+        program, *rest = shlex.split(line, comments=True)
+        assert shutil.which(program), f"{program} is not on the path"
+        assert program != "make" or set(rest) <= targets, line
+
+
+@pytest.mark.parametrize("path", HOW_TOS, ids=lambda path: path.stem)
+def test_a_how_to_is_short_and_ends_in_a_test(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 60
+    _, heading, last = text.partition("## The test that passes")
+    assert heading and ">>>" in last and text.rstrip().endswith("```")
+
+
+@pytest.mark.parametrize("path", HOW_TOS, ids=lambda path: path.stem)
+def test_every_settings_file_shown_can_be_used(path):
+    for block in blocks(path, "yaml"):
+        settings = yaml.safe_load(block)
+        assert instantiate(settings) is not None if "_target_" in settings else plan(settings)
+
+
+@needs_results
+def test_the_picture_in_the_readme_is_the_one_made():
+    made = ROOT / "results/figures/counterfactual_figure_2.png"
+    assert (ROOT / "docs/img/figure.png").read_bytes() == made.read_bytes(), f"copy {made.name} to docs/img/figure.png"
+
+
+@needs_results
+@pytest.mark.skipif(not SUMMARY.exists(), reason="no summary yet: make repro")
+def test_the_readme_says_what_agreed():
+    counts = re.findall(r"(\w+): ([\d,]+) of ([\d,]+) printed cells", SUMMARY.read_text())
+    text = (ROOT / "README.md").read_text()
+    assert {reading for reading, _, _ in counts} == {"literal", "reconciled"}
+    for _, agree, of in counts:
+        assert agree in text and of in text, f"README.md does not say {agree} of {of}"
+    assert f"{agree} of {of} cells agree" in (ROOT / "docs/why.md").read_text()
+
+
+def table_numbers(part):
+    """Numbers named as `Table 3` or `Tables 2, 6, 10`."""
+    named = re.findall(r"Tables? ((?:\d+(?:, | and )?)+)", part)
+    return {int(number) for numbers in named for number in re.findall(r"\d+", numbers)}
+
+
+@needs_results
+def test_the_deviations_name_every_table_with_a_wrong_caption():
+    tables = pd.concat(pd.read_csv(path) for path in TABLES)
+    wrong = set(tables[tables.variant != tables.captioned_variant].table)
+    page = (ROOT / "docs/deviations.md").read_text()
+    rows = [line for line in page.splitlines() if "caption" in line or "column heads" in line]
+    assert table_numbers("\n".join(row.split("|")[1] for row in rows if row.startswith("|"))) == wrong
+
+
+@needs_results
+def test_the_deviations_name_every_cell_that_does_not_agree():
+    page = (ROOT / "docs/deviations.md").read_text()
+    differences = pd.read_csv(ROOT / "results/replication/counterfactual_differences.csv")
+    for row in differences.itertuples():
+        line = f"| Table {row.table}, {row.row} against {row.column} | {row.published} |"
+        assert line in page and row.recomputed in page.split(line)[1].splitlines()[0], line
+    assert page.count("does not agree |") == len(differences)
+
+
+@needs_results
+def test_the_deviations_say_how_many_cells_agree_with_the_other_standard_deviation():
+    agree = total = 0
+    for path in TABLES:
+        table = pd.read_csv(path, dtype={"published": str, "published_sd": str})
+        slack = 0.5 * 10.0 ** -table.published.str.partition(".")[2].str.len().max() + 1e-9
+        spread = table.sd * ((table.n - 1) / table.n) ** 0.5
+        close = (table.value - table.published.astype(float)).abs() <= slack
+        agree += (close & ((spread - table.published_sd.astype(float)).abs() <= slack)).sum()
+        total += len(table)
+    assert f"with n only {agree:,} of {total:,} cells agree" in (ROOT / "docs/deviations.md").read_text()
+
+
+@needs_results
+def test_the_deviations_are_right_about_efficiency_and_validity():
+    cells = pd.read_csv(CELLS)
+    literal = cells[cells.reading == "literal"].groupby(["table", "row", "column"]).agrees.all()
+    assert not literal[[13, 23]].any()
+    missed = literal[24][~literal[24]].index.get_level_values("row")
+    assert f"which misses {' and '.join(missed)}" in (ROOT / "docs/deviations.md").read_text()
+
+
+def test_what_runs_before_a_commit_is_what_make_checks():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    checks = (ROOT / "Makefile").read_text().partition("\nchecks:")[2].partition("\n\n")[0]
+    made = {line.strip().removesuffix(" notebooks/*.ipynb") for line in checks.splitlines()[1:]}
+    assert {hook["entry"] for hook in hooks} == made

@@ -1,0 +1,59 @@
+"""The notebooks' shape: a question, tagged parameters that are the smoke test, short cells with a sentence before each."""
+
+import statistics
+
+import nbformat
+import papermill
+import pytest
+
+from agon import ROOT
+from agon.notebook import settle
+from agon.plan import settings_of
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def cells(path, kind):
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+class TestEveryNotebook:
+    def test_asks_one_question(self, path):
+        assert cells(path, "markdown")[0].source.splitlines()[0].endswith("?")
+
+    def test_has_its_parameters_first_and_tagged(self, path):
+        assert cells(path, "code")[0].metadata["tags"] == ["parameters"]
+
+    def test_is_short(self, path):
+        lengths = [len(cell.source.splitlines()) for cell in cells(path, "code")]
+        assert len(lengths) <= 20 and max(lengths) <= 15 and statistics.median(lengths) <= 8
+
+    def test_says_a_sentence_before_each_code_cell(self, path):
+        every = nbformat.read(path, as_version=4).cells
+        assert all(a.cell_type == "markdown" for a, b in zip(every, every[1:], strict=False) if b.cell_type == "code")
+
+    def test_asserts_something(self, path):
+        assert any("assert " in cell.source for cell in cells(path, "code"))
+
+    def test_is_committed_without_outputs(self, path):
+        assert not any(cell.outputs or cell.execution_count for cell in cells(path, "code"))
+
+    def test_is_given_only_parameters_that_it_declares(self, path):
+        assert set(settings_of("notebook", path.stem)) <= set(papermill.inspect_notebook(str(path)))
+
+    def test_is_run_by_a_stage(self, path):
+        assert f"python -m agon notebook {path.stem}\n" in (ROOT / "dvc.yaml").read_text()
+
+
+def test_settling_takes_out_all_that_differs_from_run_to_run():
+    made = nbformat.v4.new_notebook(
+        metadata={"papermill": {"duration": 1}, "language_info": {"name": "python", "version": "3.11.7"}}
+    )
+    cell = nbformat.v4.new_code_cell(
+        "1", metadata={"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
+    )
+    made.cells.append(cell)
+    settle(made)
+    assert made.metadata == {"language_info": {"name": "python"}}
+    assert made.cells[0].id == "cell-0" and made.cells[0].metadata == {"tags": ["parameters"]}
