@@ -117,10 +117,15 @@ def _plain(label: str) -> Any:
 
 def validated(turns: pd.DataFrame) -> pd.DataFrame:
     """`turns` itself, if it keeps the schema and holds no (match, turn, seat) twice. Raises AgonError otherwise."""
+    strange = [str(name) for name in turns if name not in COLUMNS]
+    if strange:
+        raise AgonError(f"not a turns table: turns have no column {', '.join(strange)}")
     try:
         SCHEMA.validate(turns, lazy=False)
     except pa.errors.SchemaError as error:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
+    if mistyped := _mistyped(turns):
+        raise AgonError(f"not a turns table: {mistyped}")
     twice = turns.duplicated(KEY)
     if twice.any():
         raise AgonError(
@@ -163,7 +168,18 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     for name in columns or COLUMNS:  # parquet forgets the type of a column that is absent throughout
         if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
             turns[name] = turns[name].astype("str").astype(LABEL)
+    if mistyped := _mistyped(turns):
+        raise AgonError(f"{shown(path)} is not a turns table: {mistyped}")
     return turns
+
+
+def _mistyped(turns: pd.DataFrame) -> str:
+    """The first column that has not the type of COLUMNS, in words; empty when there is none."""
+    for name in turns:
+        found, wanted = turns[name].dtype, COLUMNS[name][0]
+        if not (isinstance(found, type(wanted)) if wanted in (LABEL, TEXT) else found == wanted):
+            return f"column {name} is {found}, not {pd.api.types.pandas_dtype(wanted)}"
+    return ""
 
 
 def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:

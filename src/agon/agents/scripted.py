@@ -48,10 +48,11 @@ def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str
 
 
 def best_reply_to_last(view: Observation, dice: Dice) -> str:
-    """The best reply to the other's last action; random at first and after a void one. Theirs: tft, which it is not."""
-    if not view.past or view.past[-1][1] is None:
+    """The best reply to the other's last action; random at first, the first action after a void one. Theirs: tft, which it is not."""
+    if not view.past:
         return dice.choice(view.legal.options)
-    return _best_replies(view.rules)[view.past[-1][1]]
+    last = view.past[-1][1]
+    return view.legal.options[0] if last is None else _best_replies(view.rules)[last]
 
 
 def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:

@@ -7,8 +7,9 @@
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,7 +21,6 @@ from agon.ingest.files import files, printable
 from agon.ingest.recorded import Conditions, Recorded, Settings, Unusable, labelled
 from agon.records import COUNT, TEXT
 
-T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
 _PATH = re.compile(
@@ -190,20 +190,21 @@ def _told(context: list[Message], moves: list[str | None]) -> Told:
 def _rows(games: list[Played]) -> pd.DataFrame:
     rounds = [len(game.valid) for game in games]
 
-    def by_seat(pairs: Iterable[tuple[list[T], list[T]]]) -> list[T]:
-        return [value for one, other in pairs for pair in zip(one, other, strict=True) for value in pair]
+    def by_seat(pairs: Iterable[tuple[list[Any], list[Any]]], dtype: Any) -> np.ndarray:
+        seats = [list(chain.from_iterable(lists)) for lists in zip(*pairs, strict=True)] or [[], []]
+        return np.array(seats, dtype).T.ravel()
 
-    replies = by_seat((one.replies, other.replies) for one, other in (game.told for game in games))
-    attempts = by_seat((one.attempts, other.attempts) for one, other in (game.told for game in games))
+    replies = by_seat(((one.replies, other.replies) for one, other in (game.told for game in games)), object)
+    attempts = by_seat(((one.attempts, other.attempts) for one, other in (game.told for game in games)), object)
     return pd.DataFrame(
         {
             "match": np.arange(len(games)).repeat(rounds).repeat(2),
             "round": np.concatenate([np.arange(1, count + 1) for count in [0, *rounds]]).repeat(2),
-            "valid": np.array([valid for game in games for valid in game.valid], np.bool_).repeat(2),
-            "action": labelled(by_seat(game.moves for game in games)),
-            "points": np.array(by_seat(game.points for game in games), np.float64),
-            "tokens": np.array(by_seat(game.tokens for game in games), np.int64),
+            "valid": np.array(list(chain.from_iterable(game.valid for game in games)), np.bool_).repeat(2),
+            "action": labelled(by_seat((game.moves for game in games), object).tolist()),
+            "points": by_seat((game.points for game in games), np.float64),
+            "tokens": by_seat((game.tokens for game in games), np.int64),
             "reply": pd.array(pya.array(replies, pya.large_string()), TEXT),
-            "attempts": pd.array(attempts, COUNT),
+            "attempts": pd.array(attempts.tolist(), COUNT),
         }
     )

@@ -1,0 +1,241 @@
+"""The turns table: its schema, and files that are missing, torn, foreign, or written twice."""
+
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from harness import PD, anything, anything_or_void
+
+from agon import AgonError
+from agon.plan import Match, Seat
+from agon.play import play_now, table
+from agon.records import COLUMNS, LABEL, decoded, matches, read, typed, validated, write
+
+
+def few(count=3):
+    """Turns of a few matches, some of them void."""
+    seats = Seat("any", anything), Seat("void", anything_or_void)
+    asked = [Match("test", f"{number:02}", number, PD, seats, number, "config") for number in range(count)]
+    return table([(match, play_now(match)) for match in asked])
+
+
+def refusal(act):
+    """The one line with which something is refused."""
+    with pytest.raises(AgonError) as caught:
+        act()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# --- schema
+
+
+def test_turns_have_the_columns_in_their_order_and_types():
+    turns = few()
+    assert list(turns) == list(COLUMNS)
+    assert all(isinstance(turns[name].dtype, type(dtype)) or turns[name].dtype == dtype for name, (dtype, _, _) in COLUMNS.items())
+
+
+def test_every_column_says_what_it_means():
+    assert all(meaning for _, _, meaning in COLUMNS.values())
+
+
+def test_typed_fills_what_may_be_absent():
+    turns = typed({name: few()[name] for name in COLUMNS if not COLUMNS[name][1]})
+    assert validated(turns) is turns and turns.action.isna().all() and turns.seconds.isna().all()
+
+
+def test_typed_refuses_columns_that_turns_do_not_have():
+    assert "turns have no column colour, size" in refusal(lambda: typed({"size": [1], "colour": [2]}))
+
+
+def test_typed_names_a_column_that_turns_need():
+    assert "turns need a column experiment" in refusal(lambda: typed({"seat": [1]}))
+
+
+def test_decoded_gives_json_strings_as_they_are_and_keeps_absence():
+    column = pd.Series(['"rock"', None, '{"offer": 3}', '"rock"'])
+    assert decoded(column).astype(object).where(column.notna(), None).tolist() == ["rock", None, '{"offer": 3}', "rock"]
+
+
+# --- what is not a turns table
+
+
+def changed(**columns):
+    return few().assign(**columns)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"seat": "0"},
+        {"seat": 0.0},
+        {"round": 1.5},
+        {"payoff": "3"},
+        {"valid": 1},
+        {"attempts": 1.0},
+        {"agent": "grim"},
+        {"action": 3},
+    ],
+    ids=str,
+)
+def test_a_column_of_the_wrong_type_is_named(columns):
+    assert next(iter(columns)) in refusal(lambda: validated(changed(**columns)))
+
+
+@pytest.mark.parametrize(("name", "value"), [("round", 0), ("turn", 0), ("seat", -1), ("repetition", -1)])
+def test_a_number_out_of_range_is_named(name, value):
+    assert name in refusal(lambda: validated(changed(**{name: np.int64(value)})))
+
+
+@pytest.mark.parametrize("name", ["match", "agent", "payoff"])
+def test_a_value_that_may_not_be_absent_is_named(name):
+    turns = few()
+    turns.loc[3, name] = None
+    assert name in refusal(lambda: validated(turns))
+
+
+@pytest.mark.parametrize("name", ["match", "detail"])
+def test_a_missing_column_is_named(name):
+    assert name in refusal(lambda: validated(few().drop(columns=name)))
+
+
+def test_a_column_too_many_is_named():
+    assert "colour" in refusal(lambda: validated(changed(colour="red")))
+
+
+def test_a_row_that_is_there_twice_is_named():
+    turns = few()
+    said = refusal(lambda: validated(pd.concat([turns, turns[5:6]], ignore_index=True)))
+    assert "1 rows repeat" in said and "'00'" in said and "3" in said
+
+
+# --- writing
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    turns = few()
+    write(turns, tmp_path / "turns.parquet")
+    pd.testing.assert_frame_equal(read(tmp_path / "turns.parquet"), turns, check_categorical=False)
+
+
+def test_what_was_read_again_is_the_same_bytes_when_written(tmp_path):
+    write(few(), tmp_path / "one.parquet")
+    write(read(tmp_path / "one.parquet"), tmp_path / "two.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+def test_the_order_of_labels_and_unused_ones_do_not_change_the_bytes(tmp_path):
+    turns = few()
+    labels = [name for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL]
+    other = turns.assign(**{n: turns[n].cat.set_categories(["unused", *turns[n].cat.categories[::-1]]) for n in labels})
+    write(turns, tmp_path / "one.parquet")
+    write(other, tmp_path / "two.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+
+
+def test_what_is_no_turns_table_is_not_written(tmp_path):
+    refusal(lambda: write(few().drop(columns="match"), tmp_path / "turns.parquet"))
+    assert not (tmp_path / "turns.parquet").exists()
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    write(few(), tmp_path / "turns.parquet")
+    before = (tmp_path / "turns.parquet").read_bytes()
+    monkeypatch.setattr(os, "fsync", full_disk)
+    assert "cannot be written: No space left" in refusal(lambda: write(few(9), tmp_path / "turns.parquet"))
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("turns.parquet", before)]
+
+
+def full_disk(_):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_new_folder_is_made(tmp_path):
+    write(few(), tmp_path / "a/b/turns.parquet")
+    assert len(read(tmp_path / "a/b/turns.parquet")) == 3 * 32
+
+
+def test_a_folder_that_is_a_file_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in refusal(lambda: write(few(), tmp_path / "file/turns.parquet"))
+
+
+# --- reading
+
+
+def test_a_missing_file_says_how_to_make_it(tmp_path):
+    assert "nothing.parquet is not there: `dvc repro`" in refusal(lambda: read(tmp_path / "nothing.parquet"))
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, 2000, -1, -8])
+def test_a_truncated_file_says_what_to_do(tmp_path, keep):
+    write(few(), tmp_path / "turns.parquet")
+    (tmp_path / "turns.parquet").write_bytes((tmp_path / "turns.parquet").read_bytes()[:keep])
+    assert "turns.parquet cannot be read" in refusal(lambda: read(tmp_path / "turns.parquet"))
+
+
+def test_a_corrupt_file_says_what_to_do(tmp_path):
+    write(few(), tmp_path / "turns.parquet")
+    content = bytearray((tmp_path / "turns.parquet").read_bytes())
+    content[4:3000] = bytes(2996)
+    (tmp_path / "turns.parquet").write_bytes(content)
+    assert "delete it and make it again" in refusal(lambda: read(tmp_path / "turns.parquet"))
+
+
+def test_text_is_no_parquet(tmp_path):
+    (tmp_path / "turns.parquet").write_text("match,turn,seat\n")
+    assert "cannot be read" in refusal(lambda: read(tmp_path / "turns.parquet"))
+
+
+def test_a_folder_is_no_parquet(tmp_path):
+    assert str(tmp_path) in refusal(lambda: read(tmp_path))
+
+
+@pytest.mark.parametrize("columns", [None, ["match", "payoff"]])
+def test_somebody_elses_parquet_is_no_turns_table(tmp_path, columns):
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
+    assert "other.parquet" in refusal(lambda: read(tmp_path / "other.parquet", columns))
+
+
+def test_parquet_with_the_right_names_and_wrong_types_is_no_turns_table(tmp_path):
+    pd.DataFrame({name: ["x"] for name in COLUMNS}).to_parquet(tmp_path / "other.parquet")
+    assert "is not a turns table" in refusal(lambda: read(tmp_path / "other.parquet"))
+
+
+def test_some_columns_may_be_read(tmp_path):
+    write(few(), tmp_path / "turns.parquet")
+    assert list(read(tmp_path / "turns.parquet", ["match", "model", "payoff"])) == ["match", "model", "payoff"]
+
+
+def test_labels_are_labels_after_reading_even_where_all_are_absent(tmp_path):
+    write(few(), tmp_path / "turns.parquet")
+    turns = read(tmp_path / "turns.parquet")
+    assert all(isinstance(turns[n].dtype, pd.CategoricalDtype) for n in COLUMNS if COLUMNS[n][0] is LABEL)
+    assert turns.model.isna().all()
+
+
+# --- matches
+
+
+def test_matches_total_what_turns_were_paid():
+    turns = few()
+    found = matches(turns)
+    assert found.total.tolist() == turns.groupby(["match", "seat"], observed=True).payoff.sum().tolist()
+    assert found.total.sum() == turns.payoff.sum() and found.rounds.eq(16).all()
+
+
+def test_a_match_is_won_by_every_seat_that_nobody_surpassed():
+    turns = few(2)
+    turns["payoff"] = np.where(turns.match == "00", 1.0, turns.seat + 1.0)
+    assert matches(turns).won.tolist() == [True, True, False, True]
+
+
+def test_matches_give_the_share_of_valid_turns():
+    turns = few(1)
+    assert matches(turns).valid.tolist() == [turns.valid.mean()] * 2
+
+
+def test_players_without_a_model_have_matches_too():
+    assert matches(few()).model.isna().all() and len(matches(few())) == 6
