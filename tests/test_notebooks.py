@@ -1,5 +1,6 @@
 """The notebooks' shape: a question, tagged parameters that are the smoke test, short cells with a sentence before each."""
 
+import itertools
 import statistics
 
 import nbformat
@@ -31,7 +32,7 @@ class TestEveryNotebook:
 
     def test_says_a_sentence_before_each_code_cell(self, path):
         every = nbformat.read(path, as_version=4).cells
-        assert all(a.cell_type == "markdown" for a, b in zip(every, every[1:], strict=False) if b.cell_type == "code")
+        assert all(a.cell_type == "markdown" for a, b in itertools.pairwise(every) if b.cell_type == "code")
 
     def test_asserts_something(self, path):
         assert any("assert " in cell.source for cell in cells(path, "code"))

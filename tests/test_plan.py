@@ -78,14 +78,18 @@ def test_the_experiments_name_does_not_matter():
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.sets(st.sampled_from(AGENTS)), st.sampled_from([["pd"], ["rps", "pd"], ["pd_joint", "pd"]]), st.integers(1, 4))
+@given(
+    st.sets(st.sampled_from(AGENTS)), st.sampled_from([["pd"], ["rps", "pd"], ["pd_joint", "pd"]]), st.integers(1, 4)
+)
 def test_more_agents_games_and_repetitions_leave_a_match_as_it_is(others, among, repetitions):
     agents = [name for name in AGENTS if name in others | {"grim", "uniform"}]
     more = known(experiment(repetitions=repetitions + 1, games=among, agents=agents))
     assert known(experiment(repetitions=repetitions)).items() <= more.items()
 
 
-@pytest.mark.parametrize(("file", "old", "new"), [("game/pd", "rounds: 16", "rounds: 17"), ("game/pd", "rules: 1", "rules: 2")])
+@pytest.mark.parametrize(
+    ("file", "old", "new"), [("game/pd", "rounds: 16", "rounds: 17"), ("game/pd", "rules: 1", "rules: 2")]
+)
 def test_a_match_is_another_one_when_its_game_changes(conf, file, old, new):
     path = conf / f"{file}.yaml"
     path.write_text(path.read_text().replace(old, new))

@@ -19,7 +19,7 @@ from agon.agents import Reply
 from agon.agents.scripted import grim, tit_for_tat
 from agon.plan import Match, Seat, plan
 from agon.play import ordered, play, play_now, table
-from agon.records import matches, read, validated
+from agon.records import matches, validated
 
 
 class Slow:
@@ -153,12 +153,12 @@ def test_others_see_a_void_action_as_none():
 
 @pytest.mark.parametrize("action", ["cheat", 3, ["cheat"]])
 def test_a_scripts_illegal_action_names_the_match(action, tmp_path):
-    with pytest.raises(AgonError, match="match 0000 .pd default: grim against .*seat 1 may not play"):
+    with pytest.raises(AgonError, match=r"match 0000 .pd default: grim against .*seat 1 may not play"):
         play([match(grim, lambda view, dice: action)], tmp_path)
 
 
 def test_an_illegal_reply_names_the_match(tmp_path):
-    with pytest.raises(AgonError, match="match 0000 .pd default: grim against Wrong.: seat 1 may not play"):
+    with pytest.raises(AgonError, match=r"match 0000 .pd default: grim against Wrong.: seat 1 may not play"):
         play([match(grim, Wrong)], tmp_path)
 
 
@@ -258,7 +258,7 @@ def project(tmp_path_factory):
 
 def start(project: Path, out: str) -> subprocess.Popen:
     agents = "[tit_for_tat, grim, win_stay_lose_shift, srep, tft, uniform]"
-    command = [sys.executable, "-m", "agon", "play", "experiment.name=killed", "experiment.repetitions=120"]
+    command = [sys.executable, "-m", "agon", "play", "experiment.name=killed", "experiment.repetitions=60"]
     command += [f"experiment.tournaments=[{{games: [pd, pd_joint], agents: {agents}}}]", f"out={out}"]
     place = {**os.environ, "PYTHONPATH": str(project / "src")}
     return subprocess.Popen(command, cwd=project, env=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -34,7 +34,8 @@ def refusal(act):
 def test_turns_have_the_columns_in_their_order_and_types():
     turns = few()
     assert list(turns) == list(COLUMNS)
-    assert all(isinstance(turns[name].dtype, type(dtype)) or turns[name].dtype == dtype for name, (dtype, _, _) in COLUMNS.items())
+    for name, (dtype, _, _) in COLUMNS.items():
+        assert isinstance(turns[name].dtype, type(dtype)) or turns[name].dtype == dtype, name
 
 
 def test_every_column_says_what_it_means():

@@ -25,7 +25,7 @@ Settings are those of conf/config.yaml; experiments are files in conf/experiment
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one command. Exit code 0: done; 1: an error, in one line; 2: not understood; 3: done, with bad files skipped."""
+    """Runs one command. Exit code 0: done; 1: an error, in one line; 2: not understood; 3: done, but for bad files, listed."""
     verb, *rest = arguments or ["help"]
     if verb in ("help", "-h", "--help"):
         sys.stdout.write(HELP + "\n")
@@ -98,13 +98,13 @@ def _ingest(rest: Sequence[str]) -> int:
     settings = configuration(rest)
     found = ingest(settings["source"], ROOT / Path(settings["path"]).expanduser(), games())
     for bad in found.bad:
-        sys.stderr.write(f"skipped {bad.path}: {bad.reason}\n")
+        sys.stderr.write(f"bad: {bad.path}: {bad.reason}\n")
     if not found.matches:
-        raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} skipped")
+        raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} bad files")
     out = ROOT / (settings["out"] or f"transcripts/{settings['source']}.parquet")
     write(found.turns, out)
     sys.stdout.write(
-        f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} files skipped\n"
+        f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files\n"
     )
     return 3 if found.bad else 0
 

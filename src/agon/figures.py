@@ -65,7 +65,9 @@ def heatmap(
         values.to_numpy(dtype=float), cmap="cividis", aspect="auto", vmin=low, vmax=high if high > low else low + 1
     )
     names = [str(name) for name in values.columns]
-    leaning: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 8 else {}
+    leaning: dict[str, Any] = (
+        {"rotation": 40, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 8 else {}
+    )
     axes.set_xticks(range(values.shape[1]), names, **leaning)
     axes.set_yticks(range(values.shape[0]), [str(name) for name in values.index], fontsize=8)
     axes.tick_params(length=0)

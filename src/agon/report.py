@@ -1,8 +1,7 @@
 """The pages over all notebooks: what agreed, in a table, in a line, and in reports/index.html."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pandas as pd
@@ -54,20 +53,17 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     return "\n".join([*lines, "open reports/index.html", ""])
 
 
-def index(cells: pd.DataFrame, claims: pd.DataFrame, notebooks: Sequence[Path], figures: Sequence[Path]) -> str:
-    """The page that links every notebook and figure. Titles and names are escaped."""
+def index(cells: pd.DataFrame, claims: pd.DataFrame, notebooks: Mapping[Path, str], figures: Sequence[Path]) -> str:
+    """The page that links every notebook, each with the figure named as its picture, and every figure. All text is escaped."""
     names = sorted(path.stem for path in figures)
     return PAGES.get_template("index.html.j2").render(
         cells=list(agreed(cells).itertuples()),
         claims=list(verdicts(claims).itertuples()),
-        notebooks=[_card(path, names) for path in notebooks],
+        notebooks=[_card(path, picture if picture in names else "") for path, picture in notebooks.items()],
         figures=names,
     )
 
 
-def _card(path: Path, figures: Sequence[str]) -> dict[str, Any]:
-    notebook = nbformat.read(path, as_version=4)
-    title = notebook.cells[0].source.splitlines()[0].lstrip("# ")
-    text = "\n".join(cell.source for cell in notebook.cells)
-    shown = [name for name in figures if f"results/figures/{name}" in text]
-    return {"name": path.stem, "title": title, "picture": f"{shown[0]}.png" if shown else ""}
+def _card(path: Path, picture: str) -> dict[str, str]:
+    title = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0].lstrip("# ")
+    return {"name": path.stem, "title": title, "picture": picture and f"{picture}.png"}

@@ -62,7 +62,8 @@ def test_cycle_takes_the_order_that_fits_the_game():
 
 
 def test_cycle_stands_still_in_rounds_in_which_its_own_action_was_void():
-    assert [cycle(seen(own, "RRR", RPS), None, ORDERS) for own in ("SRP", "S-P", "-S-")] == ["scissors", "paper", "rock"]
+    answers = [cycle(seen(own, "RRR", RPS), Fed(), ORDERS) for own in ("SRP", "S-P", "-S-")]
+    assert answers == ["scissors", "paper", "rock"]
 
 
 def test_cycle_says_when_no_order_fits():
@@ -82,8 +83,12 @@ def test_best_reply_to_last_answers_in_kind_under_stag_hunt_payoffs():
     assert moves(best_reply_to_last, against="CDCC", game=STAG, dice=high()) == "DCDC"
 
 
-def test_best_reply_to_last_is_random_at_first_and_after_a_void_action():
-    assert moves(best_reply_to_last, against="R-RR", game=RPS, dice=Fed(0.5, 0.999)) == "PPSP"
+def test_best_reply_to_last_is_random_at_first():
+    assert [moves(best_reply_to_last, "R", RPS, Fed(thrown)) for thrown in (0.0, 0.5, 0.9)] == ["R", "P", "S"]
+
+
+def test_best_reply_to_last_takes_the_first_action_after_a_void_one():
+    assert moves(best_reply_to_last, against="R-RR", game=RPS, dice=Fed(0.5)) == "PPRP"
 
 
 def test_best_reply_to_most_frequent_beats_the_most_frequent_action():
@@ -215,7 +220,13 @@ def test_strategies_of_the_dilemma_say_when_the_game_is_none(strategy):
 
 @pytest.mark.parametrize(
     ("name", "answers"),
-    [("pp", "DCDCD"), ("always_kind", "CCCCC"), ("always_unkind", "DDDDD"), ("grim", "CCDDD"), ("tit_for_tat", "CCDDC")],
+    [
+        ("pp", "DCDCD"),
+        ("always_kind", "CCCCC"),
+        ("always_unkind", "DDDDD"),
+        ("grim", "CCDDD"),
+        ("tit_for_tat", "CCDDC"),
+    ],
 )
 def test_a_file_in_conf_agent_plays_what_it_says(name, answers):
     assert moves(thing("agent", name), against="CDDCC") == answers

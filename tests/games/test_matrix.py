@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from harness import GAMES, PD, RPS, STAG, actions, anything_or_void, play_out, small
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.agents import seat_dice
@@ -18,7 +18,8 @@ DILEMMA = (4, 4), (1, 6), (6, 1), (2, 2)
 HUNT = (6, 6), (1, 4), (4, 1), (2, 2)
 STAGS = {"cooperation": "stag", "defection": "hare"}
 HUNT_TABLE = [[[6, 6], [1, 4]], [[4, 1], [2, 2]]]
-NINE = "RR RP RS PR PP PS SR SP SS".split()
+NINE = ["RR", "RP", "RS", "PR", "PP", "PS", "SR", "SP", "SS"]
+KINDS, STAG_KINDS = ["CC", "CD", "DC", "DD"], ["SS", "SH", "HS", "HH"]
 FIRST_EARNS = {
     "rps": (0, -1, 1, 1, 0, -1, -1, 1, 0),
     "rps_label": (0, 1, -1, -1, 0, 1, 1, -1, 0),
@@ -26,10 +27,10 @@ FIRST_EARNS = {
     "rps_joint": (0, 3, -1, -3, 0, 1, 1, -1, 0),
 }
 SPECIFIED = {
-    "pd": dict(zip("CC CD DC DD".split(), DILEMMA, strict=True)),
-    "pd_label": dict(zip("SS SH HS HH".split(), DILEMMA, strict=True)),
-    "pd_payoff": dict(zip("CC CD DC DD".split(), HUNT, strict=True)),
-    "pd_joint": dict(zip("SS SH HS HH".split(), HUNT, strict=True)),
+    "pd": dict(zip(KINDS, DILEMMA, strict=True)),
+    "pd_label": dict(zip(STAG_KINDS, DILEMMA, strict=True)),
+    "pd_payoff": dict(zip(KINDS, HUNT, strict=True)),
+    "pd_joint": dict(zip(STAG_KINDS, HUNT, strict=True)),
 } | {name: {pair: (n, -n) for pair, n in zip(NINE, earned, strict=True)} for name, earned in FIRST_EARNS.items()}
 
 
@@ -221,11 +222,13 @@ def states(game, steps):
     return found
 
 
+@settings(max_examples=40, deadline=None)
 @given(any_game, any_dice)
 def test_every_game_ends_after_its_rounds(game, dice):
     assert len(play_out(game, dice, anything_or_void)) == game.rounds
 
 
+@settings(max_examples=40, deadline=None)
 @given(any_game, any_dice)
 def test_every_game_pays_what_its_table_says_and_0_when_an_action_is_void(game, dice):
     for chosen, payoffs in play_out(game, dice, anything_or_void):
@@ -233,6 +236,7 @@ def test_every_game_pays_what_its_table_says_and_0_when_an_action_is_void(game, 
         assert payoffs == ((0,) * game.seats if None in profile else cell(game, profile))
 
 
+@settings(max_examples=40, deadline=None)
 @given(any_game, any_dice)
 def test_the_same_actions_lead_to_the_same_states(game, dice):
     steps = play_out(game, dice, anything_or_void)
@@ -240,6 +244,7 @@ def test_the_same_actions_lead_to_the_same_states(game, dice):
     assert states(game, steps) == states(again, steps)
 
 
+@settings(max_examples=40, deadline=None)
 @given(any_game, any_dice)
 def test_a_seat_sees_all_finished_rounds_own_action_first_and_no_other(game, dice):
     steps = play_out(game, dice, anything_or_void)
@@ -251,6 +256,7 @@ def test_a_seat_sees_all_finished_rounds_own_action_first_and_no_other(game, dic
             assert view.past == tuple((past[seat], *past[:seat], *past[seat + 1 :]) for past in rounds)
 
 
+@settings(max_examples=40, deadline=None)
 @given(any_game, any_dice)
 def test_a_step_leaves_the_state_it_started_from_as_it_was(game, dice):
     steps = play_out(game, dice)

@@ -71,7 +71,7 @@ def test_labels_that_are_not_used_have_no_row():
     assert summary(table, ["v"], ["g"]).g.tolist() == ["a"]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(values)
 def test_an_interval_contains_its_mean_and_lies_within_the_values(numbers):
     row, slack = of(numbers), 1e-9 * (1 + max(map(abs, numbers)))
@@ -79,14 +79,14 @@ def test_an_interval_contains_its_mean_and_lies_within_the_values(numbers):
     assert min(numbers) - slack <= row.low and row.high <= max(numbers) + slack
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(values)
 def test_a_higher_level_gives_a_wider_interval(numbers):
     wide, narrow = of(numbers, level=0.99), of(numbers, level=0.8)
     assert wide.low <= narrow.low and narrow.high <= wide.high
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(values, st.lists(values, max_size=4))
 def test_a_groups_interval_does_not_depend_on_its_neighbours(numbers, neighbours):
     groups = [*neighbours, numbers, numbers[::-1]]
@@ -105,7 +105,7 @@ def test_the_same_values_give_the_same_interval_every_time():
 def test_an_interval_is_right_nearly_as_often_as_it_says():
     rng = np.random.default_rng(1)
     low, high = percentile_interval(rng.normal(size=(2000, 40)), 0.95).T
-    assert 0.91 < ((low < 0) & (0 < high)).mean() < 0.97
+    assert 0.91 < ((low < 0) & (high > 0)).mean() < 0.97
 
 
 def test_the_normal_interval_of_large_groups_goes_on_where_the_bootstrap_ends():

@@ -72,7 +72,9 @@ def turns_of(own, other, game=PD, match="m", tokens=None, model=None):
 
 def together(*parts):
     """Several matches in one table."""
-    return typed({name: pd.concat([part[name].astype(object) for part in parts], ignore_index=True) for name in parts[0]})
+    return typed(
+        {name: pd.concat([part[name].astype(object) for part in parts], ignore_index=True) for name in parts[0]}
+    )
 
 
 def measured(own, other, game=PD, **more):
@@ -103,7 +105,7 @@ def test_void_rounds_pay_nothing():
         ("DDDC", "DDDD", 5, 5),  # exploited in the last round: never
         ("CCCCCCCCCC", "DCCCCCCCCC", 1, 1),  # once in ten is within 90 %
         ("CCCCCCCCC", "DCCCCCCCC", 2, 2),  # once in nine is not
-        ("CDCDDDDDDDDD", "DDDDDDDDDDDD", 3, 3),  # from round 3 on 9 of 10 are good, from 2 on 10 of 11 too
+        ("CDCDDDDDDDDD", "DDDDDDDDDDDD", 2, 2),  # twice, but from round 2 on only once in eleven
     ],
 )
 def test_comprehension_is_the_first_round_from_which_nine_in_ten_are_good(own, other, printed, done):
@@ -184,10 +186,9 @@ def test_an_equilibrium_mix_cannot_be_exploited(own, game):
     assert exploitability(course(own, own, game)) == pytest.approx([0], abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "lost"), [("rps", 1), ("rps_label", 1), ("rps_payoff", 3), ("rps_joint", 3)])
+@pytest.mark.parametrize(("name", "lost"), [("rps", 1), ("rps_label", 1), ("rps_payoff", 3), ("rps_joint", 1)])
 def test_always_rock_loses_every_round_to_what_beats_it(name, lost):
-    worst = {"rps": 1, "rps_label": 1, "rps_payoff": 3, "rps_joint": 1}[name]
-    assert exploitability(course("RRR", "RRR", GAMES[name])) == pytest.approx([worst]) and lost >= worst
+    assert exploitability(course("RRR", "RRR", GAMES[name])) == pytest.approx([lost])
 
 
 def test_kindness_in_the_dilemma_can_be_exploited_by_a_point_a_round():
@@ -249,10 +250,11 @@ def test_without_equilibria_there_is_no_distance_to_them():
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_order_of_turns_does_not_matter(chance):
     games = [PD, RPS]
-    turns = together(turns_of("CDC-", "DDCC", match="b"), turns_of("DDCC", "C-CD", match="a"), turns_of("RPS", "SSS", RPS, "c"))
+    two = turns_of("CDC-", "DDCC", match="b"), turns_of("DDCC", "C-CD", match="a")
+    turns = together(*two, turns_of("RPS", "SSS", RPS, "c"))
     order = chance.sample(range(len(turns)), len(turns))
     known = payoff_table(games), equilibrium_table(games)
     pd.testing.assert_frame_equal(per_match(turns.iloc[order], *known), per_match(turns, *known))
@@ -286,16 +288,10 @@ def test_an_action_that_the_game_has_not_is_named():
 # --- shares
 
 
-def shares(turns, **more):
-    found = action_shares(turns, **more)
-    return {(*row[:-3], row.action): (row.value, row.n) for row in found.itertuples(index=False)}
-
-
 def test_shares_are_of_valid_decisions():
-    found = action_shares(turns_of("CCD-", "CDCC"), by=("agent",)).set_index(["agent", "action"])
-    assert found.value.to_dict() == pytest.approx(
-        {("me", "cooperation"): 2 / 3, ("me", "defection"): 1 / 3, ("you", "cooperation"): 2 / 3, ("you", "defection"): 1 / 3}
-    )
+    found = action_shares(turns_of("CCD-", "CDDC"), by=("agent",)).set_index(["agent", "action"])
+    assert found.value["me"].to_dict() == pytest.approx({"cooperation": 2 / 3, "defection": 1 / 3})
+    assert found.value["you"].to_dict() == pytest.approx({"cooperation": 1 / 3, "defection": 2 / 3})
     assert found.n.eq(3).all()
 
 
@@ -341,9 +337,7 @@ def any_course(payoff_shift=0.0, scale=1.0):
 sequences = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=20).map(
     lambda pairs: [np.array([side], dtype=np.int8) for side in zip(*pairs, strict=True)]
 )
-SHIFTLESS = (
-    [opponent_comprehension, opponent_comprehension_as_done, cooperation_rate, regret, exploitability, mix]
-)
+SHIFTLESS = opponent_comprehension, opponent_comprehension_as_done, cooperation_rate, regret, exploitability, mix
 
 
 @settings(deadline=None)

@@ -288,13 +288,13 @@ def action_shares(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "
     keys = [*by, "action"]
     counts = (
         valid.assign(action=decoded(valid.action).astype(object))
-        .groupby(keys, observed=True)
+        .groupby(keys, observed=True, dropna=False)
         .size()
         .rename("count")
         .reset_index()
     )
     table = possible.merge(counts, on=keys, how="left").fillna({"count": 0})
-    total = table.groupby(list(by), observed=True)["count"].transform("sum")
+    total = table.groupby(list(by), observed=True, dropna=False)["count"].transform("sum")
     return table.assign(value=table["count"] / total, n=total.astype(int)).drop(columns="count").reset_index(drop=True)
 
 

@@ -176,7 +176,7 @@ def differences(matches: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     Columns: table, row, column, published (mean and sd), recomputed, recorded (the matches' own values), likely_cause.
     """
     wrong = whole_cells(cells(matches, published, "reconciled"))
-    found = cells(matches, published, "reconciled").set_index(["table", "row", "column", "statistic"])
+    found = cells(matches, published, "reconciled").set_index(["table", "row", "column", "statistic"]).sort_index()
     variants = true_variants(matches, published).set_index(["table", "captioned_variant"]).variant
     decimals = _decimals(published)
     rows = []

@@ -1,0 +1,65 @@
+"""The printed cells against the recorded matches."""
+
+import pandas as pd
+import pytest
+
+from agon import ROOT
+from agon.ingest import ingest
+from agon.metrics import per_match
+from agon.plan import games
+from agon.replication import counterfactual
+from agon.rules import payoff_table
+
+FACTS = ROOT / "data/published/counterfactual"
+pytestmark = pytest.mark.skipif(
+    not FACTS.is_dir(), reason="the published facts are not there: `dvc pull` or `make repro`"
+)
+
+
+@pytest.fixture(scope="module")
+def matches():
+    return per_match(ingest("counterfactual", FACTS, games()).turns, payoff_table(games()))
+
+
+@pytest.fixture(scope="module")
+def published():
+    return pd.read_csv(FACTS / "tables.csv", dtype={"mean": str, "std": str})
+
+
+def test_all_but_three_cells_agree_when_reconciled(matches, published):
+    whole = counterfactual.whole_cells(counterfactual.cells(matches, published, "reconciled"))
+    assert (len(whole), whole.agrees.sum()) == (7120, 7117)
+
+
+def test_the_literal_reading_is_another(matches, published):
+    whole = counterfactual.whole_cells(counterfactual.cells(matches, published, "literal"))
+    assert (len(whole), whole.agrees.sum()) == (7120, 4338)
+
+
+def test_every_caption_finds_its_variant_by_far(matches, published):
+    counts = counterfactual.agreement(matches, published).sort_values("agree")
+    best = counts.groupby(["table", "captioned_variant"]).agree.agg(lambda agree: list(agree)[-2:])
+    assert all(second < 0.6 * first for second, first in best)
+
+
+def test_the_three_that_differ_are_named_with_a_cause(matches, published):
+    found = counterfactual.differences(matches, published)
+    assert found[["table", "row", "column"]].values.tolist() == [
+        [3, "C3.7S sc-cot", "tft"], [3, "C3.7S(T) sc-zs", "tft"], [16, "C3.7S sc-cot", "spp"],
+    ]  # fmt: skip
+    assert not found.likely_cause.eq("unknown").any()
+
+
+def test_a_cell_without_records_is_absent_and_does_not_agree(matches, published):
+    few = matches[matches.model != "Mistral Large (24.07)"]
+    cells = counterfactual.cells(few, published, "literal")
+    gone = cells[cells.row.str.startswith("Mistral")]
+    assert len(gone) and gone.recomputed.isna().all() and not gone.agrees.any()
+
+
+@pytest.mark.parametrize(("value", "printed", "decimals", "agrees"), [
+    (64.04, 64.0, 1, True), (64.05, 64.0, 1, True), (64.05, 64.1, 1, True), (64.06, 64.0, 1, False), (float("nan"), 0, 1, False),
+])  # fmt: skip
+def test_a_value_agrees_when_it_rounds_to_the_printed_one(value, printed, decimals, agrees):
+    args = (pd.Series([number]) for number in (value, float(printed), decimals))
+    assert counterfactual.rounds_to(*args).item() is agrees
