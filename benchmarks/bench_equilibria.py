@@ -32,7 +32,7 @@ def test_pygambit(benchmark, size):
 
     def solved(game):
         tables = ([[pay[seat] for pay in row] for row in game.payoff] for seat in (0, 1))
-        return pygambit.nash.enummixed_solve(pygambit.Game.from_arrays(*tables), rational=True)
+        return pygambit.nash.enummixed_solve(pygambit.StrategicGame.from_arrays(*tables), rational=True)
 
     benchmark.pedantic(solved, setup=lambda: ((next(after),), {}), rounds=100)
 

@@ -137,7 +137,7 @@ def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetitio
 
 def _player(name: str, conf: Path) -> Any:
     player: functools.partial[Any] = thing("agent", name, conf)
-    return player if player.keywords else player.func
+    return functools.partial(player.func, **player.keywords) if player.keywords else player.func  # Hydra's own is slow
 
 
 def _hash(content: Any) -> str:

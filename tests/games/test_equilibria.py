@@ -40,9 +40,9 @@ def solved(payoff):
 
 
 def by_pygambit(rows, columns):
-    game = pygambit.Game.from_arrays(rows, columns)
+    game = pygambit.StrategicGame.from_arrays(rows, columns)
     return shown(
-        [[found[s] for s in player.strategies] for player in game.players]
+        [[found[player][s] for s in game.get_strategies(player)] for player in game.players]
         for found in pygambit.nash.enummixed_solve(game, rational=True).equilibria
     )
 

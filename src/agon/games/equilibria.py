@@ -225,13 +225,16 @@ def _by_pygambit(game: MatrixGame) -> Equilibria:
 def _solved(game: MatrixGame) -> list[tuple[Mix, ...]]:
     import pygambit  # takes a second or two: only where needed
 
-    table = pygambit.Game.from_arrays(*(_table(game.payoff, seat) for seat in range(game.seats)))
+    table = pygambit.StrategicGame.from_arrays(*(_table(game.payoff, seat) for seat in range(game.seats)))
     if game.seats == 2:
         found = pygambit.nash.enummixed_solve(table, rational=True)
     else:
         found = pygambit.nash.enumpoly_solve(table, use_strategic=True)
     return [
-        tuple(tuple(_exact(profile[strategy]) for strategy in player.strategies) for player in table.players)
+        tuple(
+            tuple(_exact(profile[player][strategy]) for strategy in table.get_strategies(player))
+            for player in table.players
+        )
         for profile in found.equilibria
     ]
 
