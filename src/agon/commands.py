@@ -72,10 +72,10 @@ def _play(rest: Sequence[str]) -> int:
         shutil.rmtree(journal.parent, ignore_errors=True)
     with _bar(len(matches), "match") as bar:
         turns = play(matches, journal, settings["concurrency"], bar.update)
-    for old in set(journal.parent.glob("*")) - {journal}:
-        shutil.rmtree(old)
     out = ROOT / (settings["out"] or f"transcripts/{name}.parquet")
     write(turns, out)
+    for old in set(journal.parent.glob("*/")) - {journal}:
+        shutil.rmtree(old, ignore_errors=True)
     sys.stdout.write(f"{shown(out)}: {len(matches):,} matches, {len(turns):,} turns\n")
     return 0
 

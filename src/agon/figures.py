@@ -199,7 +199,7 @@ def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = 
     frames = pd.DataFrame(False, index=values.index, columns=values.columns)
     for row, place in differing:
         frames.loc[row, place] = True
-    made, axes = figure(1, 1, (2.6 + 0.95 * values.shape[1], 1.6 + 0.21 * values.shape[0]))
+    made, axes = figure(1, 1, (max(8.0, 2.6 + 0.95 * values.shape[1]), 1.6 + 0.21 * values.shape[0]))
     game = {"pd": "prisoner's dilemma family", "rps": "rock, paper, scissors family"}[first.game]
     title = f"Table {first.table}: {first.metric.replace('_', ' ')}, {game}\n"
     title += f"{_captioned(table)}; mean ± sd over {_sizes(table)}" + ("; *: not as printed" if differing else "")

@@ -63,6 +63,18 @@ class Tournament(msgspec.Struct, forbid_unknown_fields=True):
     agents: Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
+class Settings(msgspec.Struct, forbid_unknown_fields=True):
+    """conf/config.yaml as composed."""
+
+    debug: bool
+    fresh: bool
+    concurrency: Annotated[int, msgspec.Meta(ge=1)]
+    source: str
+    path: str
+    out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
+    experiment: dict[str, Any]
+
+
 class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """A file in conf/experiment: its own name, the matches per pairing, and who meets whom."""
 
@@ -77,7 +89,12 @@ def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str,
         group, _, name = override.partition("=")
         if (conf / group).is_dir() and not (conf / group / f"{name}.yaml").is_file():
             raise AgonError(f"there is no {group} {name!r} in conf/{group}: {_offered(name, _names(conf, group))}")
-    return _composed("config", overrides, conf)
+    settings = _composed("config", overrides, conf)
+    try:
+        msgspec.convert(settings, Settings)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"the settings do not fit: {error}") from None
+    return settings
 
 
 def thing(group: str, name: str, conf: Path = CONF) -> Any:
@@ -100,7 +117,17 @@ def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
 
 def games(names: Sequence[str] | None = None) -> list[MatrixGame]:
     """The games of conf/game, all or those named."""
-    return [thing("game", name) for name in (_names(CONF, "game") if names is None else names)]
+    return _distinct([thing("game", name) for name in (_names(CONF, "game") if names is None else names)])
+
+
+def _distinct(games: list[MatrixGame]) -> list[MatrixGame]:
+    known: dict[tuple[str, str], MatrixGame] = {}
+    for game in games:
+        if known.setdefault((game.name, game.variant), game) != game:
+            raise AgonError(
+                f"two games in conf/game are called {game.name}, variant {game.variant}: give one another `variant`"
+            )
+    return games
 
 
 def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:

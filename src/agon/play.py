@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import monotonic
@@ -44,8 +45,8 @@ def play_now(match: Match) -> list[Step]:
                 actions[seat] = scripts[seat](view, dice[seat])
             state, payoffs = step(state, actions)
             steps.append((views, actions, payoffs))
-    except (IllegalAction, ValueError) as error:
-        raise AgonError(f"match {match.id} ({_who(match)}): {error}") from error
+    except Exception as error:
+        raise AgonError(f"match {match.id} ({_who(match)}): {type(error).__name__}: {error}") from error
     return steps
 
 
@@ -147,7 +148,7 @@ class _Journal:
         """Writes what has gathered."""
         if self.waiting:
             part = table(self.waiting)
-            write(part, self.folder / f"{self.waiting[0][0].id}-{len(self.waiting)}.parquet")
+            write(part, self.folder / f"{self.waiting[0][0].id}-{len(self.waiting)}-{os.getpid()}.parquet")
             self.kept.append(part)
             self.tick(len(self.waiting))
         self.waiting, self.since = [], monotonic()

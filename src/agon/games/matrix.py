@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import isfinite
 from operator import add
 from typing import Any
 
@@ -56,8 +57,8 @@ class MatrixGame:
         seats = _depth(payoff) - 1
         if len(set(options)) != len(options) or len(options) < 1 or not all(isinstance(o, str) for o in options):
             raise ValueError(f"{self.name}: the options {list(options)} must be distinct labels, at least one")
-        if self.rounds < 1:
-            raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1")
+        if type(self.rounds) is not int or self.rounds < 1:
+            raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1, and whole")
         if seats < 1 or not _regular(payoff, (*[len(options)] * seats, seats)):
             raise ValueError(
                 f"{self.name}: payoff must hold one number per player for each of the "
@@ -178,5 +179,5 @@ def _depth(value: Any) -> int:
 
 def _regular(value: Any, shape: tuple[int, ...]) -> bool:
     if not shape:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     return isinstance(value, tuple) and len(value) == shape[0] and all(_regular(item, shape[1:]) for item in value)
