@@ -31,7 +31,7 @@ bench: .venv/.ok
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "agon needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
