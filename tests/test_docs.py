@@ -67,7 +67,7 @@ def test_every_command_named_exists(path):
 def test_every_setting_of_a_command_exists(path):
     for verb, *rest in commands(path):
         if verb in ("plan", "play", "ingest") and not {"VERB", "X"} & set(rest) and "NAME" not in " ".join(rest):
-            configuration(rest)
+            assert configuration(rest)["experiment"]["name"], f"{verb} {rest} composes nothing"
 
 
 @every_doc
