@@ -1,5 +1,6 @@
 """What will be played: ids and seeds are functions of each match's own content, and what does not fit is said in a line."""
 
+import re
 import shutil
 
 import pytest
@@ -120,7 +121,7 @@ def test_an_unknown_key_of_a_tournament_is_named():
     assert "`game`" in refusal(experiment(game=["pd"]))
 
 
-@pytest.mark.parametrize("key", ["name", "repetitions", "tournaments"])
+@pytest.mark.parametrize("key", ["name", "repetitions"])
 def test_a_missing_key_is_named(key):
     assert f"`{key}`" in refusal({name: value for name, value in experiment().items() if name != key})
 
@@ -137,7 +138,11 @@ def test_games_are_a_list_of_names(value):
 
 @pytest.mark.parametrize("nothing", [{"tournaments": []}, experiment(games=[]), experiment(agents=[])])
 def test_an_experiment_without_a_match_is_refused(nothing):
-    assert "length >= 1" in refusal(experiment() | nothing)
+    assert re.search("length >= 1|plays nothing", refusal(experiment() | nothing))
+
+
+def test_an_experiment_without_tournaments_and_pairings_says_so():
+    assert "give it tournaments or pairings" in refusal({"name": "test", "repetitions": 2})
 
 
 def test_an_unknown_agent_is_named_and_the_nearest_offered():

@@ -27,6 +27,9 @@ class Slow:
 
     lasting = Random(1)
 
+    def __init__(self, place):
+        self.place = place
+
     async def act(self, view, dice):
         await asyncio.sleep(self.lasting.random() / 500)
         return Reply(dice.choice(view.legal.options), "I think", tokens_in=7, tokens_out=2, seconds=0.5)
@@ -40,7 +43,7 @@ class Mumbling(Slow):
         return reply if view.round % 3 else Reply(None, "mmm", attempts=6, fallback="void")
 
 
-class Wrong:
+class Wrong(Slow):
     """Not a legal action."""
 
     async def act(self, view, dice):
@@ -52,7 +55,8 @@ class Counting(Slow):
 
     made = 0
 
-    def __init__(self):
+    def __init__(self, place):
+        super().__init__(place)
         Counting.made += 1
 
 
@@ -144,8 +148,8 @@ def test_a_script_that_gives_nothing_is_void_too(tmp_path):
 
 
 def test_others_see_a_void_action_as_none():
-    steps = play_now(match(lambda view, dice: None, grim))
-    assert letters(steps[1][0][1].past[0]) == "C-"
+    played = play_now(match(lambda view, dice: None, grim))
+    assert (played.views[3].seat, letters(played.views[3].past[0])) == (1, "C-")
 
 
 # --- what is wrong
@@ -158,7 +162,7 @@ def test_a_scripts_illegal_action_names_the_match(action, tmp_path):
 
 
 def test_an_illegal_reply_names_the_match(tmp_path):
-    with pytest.raises(AgonError, match=r"match 0000 .pd default: grim against Wrong.: seat 1 may not play"):
+    with pytest.raises(AgonError, match=r"match 0000 .pd default: grim against Wrong.: IllegalAction: seat 1 may not play"):
         play([match(grim, Wrong)], tmp_path)
 
 

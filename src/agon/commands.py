@@ -1,23 +1,33 @@
 """The commands: each composes the configuration, does one thing, and says what it did in a line."""
 
+import asyncio
+import inspect
 import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from tqdm import tqdm
 
 from agon import ROOT, AgonError
-from agon.plan import configuration, games, plan
+from agon.estimate import Bill, bills
+from agon.models import Halted
+from agon.models.desk import Desk, Replayed, Unrecorded
+from agon.models.limits import Budget, Spent
+from agon.models.recording import Recording, Writer
+from agon.plan import Match, configuration, games, models_of, plan
+from agon.records import is_turns, shown, write
 
 HELP = """python -m agon VERB [setting=value ...]
 
-  plan experiment=NAME         what would be played, unpaid: matches, games, agents
-  play experiment=NAME         plays into transcripts/NAME.parquet; goes on where it was stopped
+  plan experiment=NAME         the bill, unpaid: matches, and per model expected calls, tokens, cost and time
+  record experiment=NAME       asks models and records every answer in data/recordings; goes on where it was stopped
+  play experiment=NAME         plays from scripts and recordings into transcripts/NAME.parquet, for nothing
   ingest source=S path=P       reads recorded games of a paper into turns; out=FILE names the file
   notebook NAME                runs notebooks/NAME.ipynb into reports/
 
@@ -48,42 +58,176 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _plan(rest: Sequence[str]) -> int:
-    matches = plan(configuration(rest)["experiment"])
+
+    settings = configuration(rest)
+    matches = plan(settings["experiment"])
     counts = Counter((match.game.name, match.game.variant) for match in matches)
-    decisions = sum(match.game.rounds * match.game.seats for match in matches)
     for (game, variant), count in counts.items():
-        sys.stdout.write(f"{game:10} {variant:10} {count:8,} matches\n")
+        _say(f"{game:10} {variant:10} {count:10,} matches")
     agents = {seat.agent for match in matches for seat in match.seats}
-    sys.stdout.write(
-        f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents, all scripts: no calls, no cost\n"
-    )
+    decisions = sum(match.game.rounds * match.game.seats for match in matches)
+    _say(f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents")
+    models = models_of(settings["experiment"])
+    if not models:
+        _say("all scripts: no calls, no cost")
+        return 0
+    recording = Recording(_recordings(settings))
+    if recording.answers:
+        _say(f"recorded already: {len(recording):,} exchanges in {shown(recording.path)}; what is left:")
+    rows = bills(matches, models, recording)
+    width = max(len(name) for name in models)
+    _say(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>12} {'USD':>10} {'time':>9}")
+    for bill in rows:
+        usd = "unknown" if bill.usd is None else f"{bill.usd:,.2f}"
+        _say(
+            f"{bill.model:{width}} {bill.matches:9,} {bill.asked.calls:9,.0f} {bill.asked.tokens_in:14,.0f} "
+            f"{bill.asked.tokens_out:12,.0f} {usd:>10} {_clock(bill.seconds):>9}"
+        )
+    _say(_price(rows) + " (expected; prompt caches may make it cheaper, unreadable answers dearer)")
     return 0
+
+
+def _price(rows: Sequence[Bill]) -> str:
+    unknown = [bill.model for bill in rows if bill.usd is None]
+    known = sum(bill.usd or 0.0 for bill in rows)
+    return f"about {sum(bill.asked.calls for bill in rows):,.0f} calls, {known:,.2f} USD" + (
+        f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else ""
+    )
+
+
+def _clock(seconds: float) -> str:
+    return (
+        f"{seconds / 3600:,.1f} h"
+        if seconds >= 3600
+        else f"{seconds / 60:.0f} min"
+        if seconds >= 60
+        else f"{seconds:.0f} s"
+    )
+
+
+def _recordings(settings: Mapping[str, Any]) -> Path:
+    return ROOT / "data" / "recordings" / str(settings["experiment"]["name"])
+
+
+def _record(rest: Sequence[str]) -> int:
+
+    settings = configuration(rest)
+    name = settings["experiment"]["name"]
+    matches, models = plan(settings["experiment"]), models_of(settings["experiment"])
+    if not models:
+        raise AgonError(
+            f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
+        )
+    budget = Budget(**settings["budget"])
+    writer = Writer(Recording(_recordings(settings)), ROOT / ".agon" / "locks" / f"{name}.lock")
+    expected = _price(bills(matches, models, writer.recording))
+    desk = Desk(models, writer, budget)
+    asking = [match for match in matches if any(seat.model for seat in match.seats)]
+    try:
+        with _bar(len(asking), "match") as bar:
+            halted = asyncio.run(_recorded(asking, desk, settings, lambda match: _tick(bar, budget.spent)))
+    finally:
+        writer.close()
+        _say(f"{shown(writer.recording.path)}: {len(writer.recording):,} exchanges; {_bill(budget.spent)}")
+    _say(f"expected before: {expected}")
+    if halted:
+        reason = Counter(str(each) for each in halted).most_common(1)[0][0]
+        _say(
+            f"stopped; {len(halted):,} of the matches begun are not at their end: {reason}; the same command goes on where it was"
+        )
+        return 3
+    _say(f"now: python -m agon play experiment={name}")
+    return 0
+
+
+async def _recorded(
+    matches: Sequence[Match], desk: Desk, settings: Mapping[str, Any], tick: Callable[[Match], object]
+) -> list[Halted]:
+    if settings["executor"]["name"] == "dask":
+        from agon import scale
+
+        return await scale.record(matches, desk, settings["executor"], settings["concurrency"], tick)
+    from agon.record import record
+
+    return await record(matches, desk, settings["concurrency"], tick)
+
+
+def _bill(spent: Spent) -> str:
+    cached = (
+        f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
+    )
+    unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
+    errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
+    return (
+        f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
+        f"{spent.usd:,.4f} USD{unpriced}; errors: {errors}"
+    )
+
+
+def _tick(bar: Any, spent: Spent) -> None:
+    if bar.disable:
+        return
+    rate = spent.calls / max(bar.format_dict["elapsed"], 1e-9)
+    errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
+    bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}", refresh=False)
+    bar.update(1)
 
 
 def _play(rest: Sequence[str]) -> int:
     from agon.play import play
-    from agon.records import shown, write
 
     settings = configuration(rest)
-    matches = plan(settings["experiment"])
+    matches, models = plan(settings["experiment"]), models_of(settings["experiment"])
     name = settings["experiment"]["name"]
-    journal = ROOT / ".agon" / "played" / name / _code()
-    if settings["fresh"]:
-        shutil.rmtree(journal.parent, ignore_errors=True)
-    with _bar(len(matches), "match") as bar:
-        turns = play(matches, journal, settings["concurrency"], bar.update)
-    out = ROOT / (settings["out"] or f"transcripts/{name}.parquet")
-    write(turns, out)
-    for old in set(journal.parent.glob("*/")) - {journal}:
-        shutil.rmtree(old, ignore_errors=True)
-    sys.stdout.write(f"{shown(out)}: {len(matches):,} matches, {len(turns):,} turns\n")
+    out = _out(settings, name)
+    recording = Recording(_recordings(settings))
+    answering = {each: Replayed(each, model.identity, recording) for each, model in models.items()}
+    journal = ROOT / ".agon" / "played" / name / _code(matches)
+    with FileLock(_lock(f"play-{name}"), timeout=-1):
+        if settings["fresh"]:
+            shutil.rmtree(journal.parent, ignore_errors=True)
+        with _bar(len(matches), "match") as bar:
+            try:
+                if settings["executor"]["name"] == "dask":
+                    from agon import scale
+
+                    turns = scale.play(matches, answering, settings["executor"], bar.update)
+                else:
+                    turns = play(matches, journal, answering, concurrency=settings["concurrency"] or 8, tick=bar.update)
+            except Unrecorded as error:
+                price = _price(bills(matches, models, recording))
+                raise AgonError(
+                    f"{error}: python -m agon record experiment={name} would record what is missing, for {price}"
+                ) from None
+        write(turns, out)
+        for old in set(journal.parent.glob("*/")) - {journal}:
+            shutil.rmtree(old, ignore_errors=True)
+    _say(f"{shown(out)}: {len(matches):,} matches, {len(turns):,} turns")
     return 0
 
 
-def _code() -> str:
+def _lock(name: str) -> Path:
+    path = ROOT / ".agon" / "locks" / f"{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _out(settings: Mapping[str, Any], name: str) -> Path:
+    """The file to write: a turns table, or none yet. Raises AgonError for inputs and for other tables."""
+    out = ROOT / Path(settings["out"] or f"transcripts/{name}.parquet").expanduser()
+    if out.resolve().is_relative_to(ROOT / "data"):
+        raise AgonError(f"out={settings['out']} lies in data/, which holds inputs only: name a file elsewhere")
+    if out.exists() and not is_turns(out):
+        raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
+    return out
+
+
+def _code(matches: Sequence[Match]) -> str:
     """A hash of the code that decides what a match becomes: a journal written by other code is not gone on with."""
-    sources = [*(ROOT / "src/agon").glob("games/**/*.py"), *(ROOT / "src/agon").glob("agents/**/*.py")]
-    sources += [ROOT / "src/agon" / name for name in ("plan.py", "play.py", "records.py")]
+    sources = {path for part in ("games", "agents", "models") for path in (ROOT / "src/agon" / part).rglob("*.py")}
+    sources |= {ROOT / "src/agon" / name for name in ("plan.py", "play.py", "records.py")}
+    players = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
+    sources |= {Path(file) for player in players if (file := inspect.getsourcefile(player))}
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
 
 
@@ -93,19 +237,16 @@ def _bar(total: int, unit: str) -> Any:
 
 def _ingest(rest: Sequence[str]) -> int:
     from agon.ingest import ingest
-    from agon.records import shown, write
 
     settings = configuration(rest)
+    out = _out(settings, settings["source"])
     found = ingest(settings["source"], ROOT / Path(settings["path"]).expanduser(), games())
     for bad in found.bad:
         sys.stderr.write(f"bad: {bad.path}: {bad.reason}\n")
     if not found.matches:
         raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} bad files")
-    out = ROOT / (settings["out"] or f"transcripts/{settings['source']}.parquet")
     write(found.turns, out)
-    sys.stdout.write(
-        f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files\n"
-    )
+    _say(f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files")
     return 3 if found.bad else 0
 
 
@@ -116,8 +257,12 @@ def _notebook(rest: Sequence[str]) -> int:
     if len(names) != 1:
         raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
     made = run(names[0], [item for item in rest if "=" in item and item != "debug=true"])
-    sys.stdout.write(f"{made.relative_to(ROOT)}\n")
+    _say(f"{made.relative_to(ROOT)}")
     return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
 
 
 def _failed(text: str, code: int) -> int:
@@ -127,6 +272,7 @@ def _failed(text: str, code: int) -> int:
 
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "plan": _plan,
+    "record": _record,
     "play": _play,
     "ingest": _ingest,
     "notebook": _notebook,

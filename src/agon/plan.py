@@ -5,12 +5,12 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from hydra import compose, initialize_config_dir
@@ -23,17 +23,18 @@ from yaml import YAMLError  # type: ignore[import-untyped]
 
 from agon import ROOT, AgonError
 from agon.games import MatrixGame
+from agon.models import Model
 
 CONF = ROOT / "conf"
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who sits there: the name of a file in conf/agent, and the model behind it, if any."""
+    """Who sits there: the name of a file in conf/agent, and that of the file in conf/model behind it, if any."""
 
     agent: str
     player: Any
-    """A Script, or a class of agents of which each match makes its own."""
+    """A Script, or a class of agents of which each match makes its own, at a Place."""
     model: str | None = None
 
     @property
@@ -57,10 +58,43 @@ class Match:
 
 
 class Tournament(msgspec.Struct, forbid_unknown_fields=True):
-    """Agents that all meet, themselves included, in every one of some games (names in conf/)."""
+    """Agents that all meet, themselves included, in every one of some games (names in conf/).
+
+    An agent that asks a model is there once for each of `models`; `agent@model` names one.
+    """
 
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     agents: Annotated[list[str], msgspec.Meta(min_length=1)]
+    models: list[str] = []
+    repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class Pairing(msgspec.Struct, forbid_unknown_fields=True):
+    """Seat by seat, who may sit there: every combination plays, in every one of some games (names in conf/).
+
+    An agent that asks a model asks each of `models` in turn, the same one at all seats; `agent@model` names one.
+    """
+
+    games: Annotated[list[str], msgspec.Meta(min_length=1)]
+    seats: Annotated[list[Annotated[list[str], msgspec.Meta(min_length=1)]], msgspec.Meta(min_length=1)]
+    models: list[str] = []
+    repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class Limit(msgspec.Struct, forbid_unknown_fields=True):
+    """What one `record` may spend; null is no limit."""
+
+    usd: Annotated[float, msgspec.Meta(ge=0)] | None
+    tokens: Annotated[float, msgspec.Meta(ge=0)] | None
+    calls: Annotated[float, msgspec.Meta(ge=0)] | None
+
+
+class Executor(msgspec.Struct, forbid_unknown_fields=True):
+    """Where matches are played."""
+
+    name: Literal["local", "dask"]
+    address: str | None
+    workers: Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
@@ -68,7 +102,9 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
 
     debug: bool
     fresh: bool
-    concurrency: Annotated[int, msgspec.Meta(ge=1)]
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
+    budget: Limit
+    executor: Executor
     source: str
     path: str
     out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
@@ -80,7 +116,15 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
 
     name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
     repetitions: Annotated[int, msgspec.Meta(ge=1)]
-    tournaments: Annotated[list[Tournament], msgspec.Meta(min_length=1)]
+    tournaments: list[Tournament] = []
+    pairings: list[Pairing] = []
+    sampling: str | None = None
+    """A file in conf/sampling: parameters of every model, unless its own file says otherwise."""
+
+    @property
+    def meetings(self) -> list[Tournament | Pairing]:
+        """All of both."""
+        return [*self.tournaments, *self.pairings]
 
 
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
@@ -133,28 +177,87 @@ def _distinct(games: list[MatrixGame]) -> list[MatrixGame]:
 def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
-    Every unordered group of agents meets, each with itself included, `repetitions` times, in every game;
-    a match that several tournaments ask for is there once.
-    Raises AgonError for settings that do not fit, and for games and agents that are not there.
+    In a tournament every unordered group of agents meets, each with itself included; in a pairing every combination
+    over the seats. All play `repetitions` times, in every game; a match that is asked for several times is there once.
+    Raises AgonError for settings that do not fit, and for games, agents and models that are not there.
     """
+    asked = _experiment(experiment)
+    models = models_of(experiment, conf)
+    games = {name: thing("game", name, conf) for each in asked.meetings for name in each.games}
+    _distinct(list(games.values()))
+    found: dict[str, Match] = {}
+    for each in asked.meetings:
+        for game_name in each.games:
+            game, rules = games[game_name], settings_of("game", game_name, conf)
+            for group in _groups(each, game, conf):
+                seats = [_seat(name, game, models, conf) for name in group]
+                content = _hash({"game": rules, "seats": [own for _, own in seats]})
+                for repetition in range(each.repetitions or asked.repetitions):
+                    match = _match(asked.name, game, tuple(seat for seat, _ in seats), repetition, content)
+                    found[match.id] = match
+    return list(found.values())
+
+
+def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:
+    """The models that an experiment asks, by name, with its sampling parameters. Raises AgonError."""
+    asked = _experiment(experiment)
+    sampling = {} if asked.sampling is None else settings_of("sampling", asked.sampling, conf)
+    named = [name for each in asked.meetings for name in each.models]
+    for each in asked.tournaments:
+        named += [name.partition("@")[2] for name in each.agents]
+    for pairing in asked.pairings:
+        named += [name.partition("@")[2] for seat in pairing.seats for name in seat]
+    found = {}
+    for name in dict.fromkeys(filter(None, named)):
+        model = thing("model", name, conf)
+        merged = {**sampling, **model.parameters}
+        found[name] = replace(model, parameters={key: value for key, value in merged.items() if value is not None})
+    return found
+
+
+def _experiment(experiment: dict[str, Any]) -> Experiment:
     try:
         asked = msgspec.convert(experiment, Experiment)
     except msgspec.ValidationError as error:
         raise AgonError(f"the experiment's settings do not fit: {error}") from None
-    found = []
-    for tournament in asked.tournaments:
-        agents = {
-            name: (Seat(name, _player(name, conf)), settings_of("agent", name, conf)) for name in tournament.agents
-        }
-        for game_name in tournament.games:
-            game, rules = thing("game", game_name, conf), settings_of("game", game_name, conf)
-            for pair in combinations_with_replacement(agents, game.seats):
-                content = _hash({"game": rules, "seats": [(name, agents[name][1]) for name in pair]})
-                found += [
-                    _match(asked.name, game, tuple(agents[name][0] for name in pair), repetition, content)
-                    for repetition in range(asked.repetitions)
-                ]
-    return list({match.id: match for match in found}.values())
+    if not asked.meetings:
+        raise AgonError(f"experiment {asked.name} plays nothing: give it tournaments or pairings")
+    return asked
+
+
+def _groups(each: Tournament | Pairing, game: MatrixGame, conf: Path) -> Iterator[tuple[str, ...]]:
+    """Who sits down together, as agent or agent@model; a tournament's seats do not depend on the order of its list."""
+    if isinstance(each, Tournament):
+        entrants = sorted({entrant for name in each.agents for entrant in _entrants(name, each.models, conf)})
+        yield from combinations_with_replacement(entrants, game.seats)
+        return
+    if len(each.seats) != game.seats:
+        raise AgonError(f"{game.name} has {game.seats} seats, the pairing gives {len(each.seats)}")
+    for combination in product(*each.seats):
+        yield from zip(*(_entrants(name, each.models, conf, len(each.models)) for name in combination), strict=True)
+
+
+def _entrants(name: str, models: Sequence[str], conf: Path, copies: int = 0) -> list[str]:
+    """The agent with each model that it asks; `copies` of one that asks none of them, at least one."""
+    agent, _, own = name.partition("@")
+    asks = getattr(_player(agent, conf), "asks_model", False)
+    if own and not asks:
+        raise AgonError(f"agent {agent} asks no model, but {name} gives it one")
+    if own or not asks:
+        return [name] * max(copies, 1)
+    if not models:
+        raise AgonError(f"agent {agent} asks a model: add models: [...] beside it, or write {agent}@MODEL")
+    return [f"{agent}@{model}" for model in models]
+
+
+def _seat(entrant: str, game: MatrixGame, models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
+    """The seat, and what tells its matches apart: the agent's settings, and its model's identity and prompts."""
+    name, _, model = entrant.partition("@")
+    player, settings = _player(name, conf), settings_of("agent", name, conf)
+    if not model:
+        return Seat(name, player), [name, settings]
+    texts = player.texts(game, **_keywords(player)).text
+    return Seat(name, player, model), [name, settings, models[model].identity, texts]
 
 
 def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
@@ -162,9 +265,20 @@ def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetitio
     return Match(experiment, own, int(own, 16), game, seats, repetition, content)
 
 
+@functools.cache
 def _player(name: str, conf: Path) -> Any:
     player: functools.partial[Any] = thing("agent", name, conf)
-    return functools.partial(player.func, **player.keywords) if player.keywords else player.func  # Hydra's own is slow
+    if not player.keywords:
+        return player.func
+    made = functools.partial(player.func, **player.keywords)  # Hydra's own is slow
+    for known in ("asks_model", "texts"):
+        if hasattr(player.func, known):
+            setattr(made, known, getattr(player.func, known))
+    return made
+
+
+def _keywords(player: Any) -> dict[str, Any]:
+    return getattr(player, "keywords", {})
 
 
 def _hash(content: Any) -> str:

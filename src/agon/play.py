@@ -4,7 +4,8 @@ import asyncio
 import gc
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,67 +16,110 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from agon import AgonError
-from agon.agents import Reply, seat_dice
-from agon.games import IllegalAction, Observation
+from agon.agents import Place, Reply, seat_dice
+from agon.games import Observation
+from agon.models import Answering, Halted
 from agon.plan import Match
 from agon.records import COLUMNS, COUNT, LABEL, read, typed, write
-
-Views = dict[int, Observation]
-
-
-Step = tuple[Views, dict[int, Any], tuple[float, ...]]
-"""What the seats asked saw, what they answered (an action from a script, else a Reply), and what every seat was paid."""
 
 TABLE = -1
 """Whose dice the game itself throws."""
 
 
-def play_now(match: Match) -> list[Step]:
-    """All steps of a match between scripts, without an event loop (an await costs more than a script's answer)."""
+class Played:
+    """A match as it was played, a row for every seat asked or paid in a step; the rows become the turns table."""
+
+    __slots__ = ("answers", "payoffs", "rows", "views")
+
+    def __init__(self) -> None:
+        self.views: list[Observation] = []
+        """What the row's seat saw."""
+        self.answers: list[Any] = []
+        """What it answered: the bare action of a script, or a Reply."""
+        self.payoffs: list[float] = []
+        """What the step paid it (points)."""
+        self.rows: list[int] = []
+        """Rows of each step."""
+
+    def add(self, views: dict[int, Observation], answers: dict[int, Any], payoffs: tuple[float, ...]) -> None:
+        """One more step. A seat that was paid without being asked has a row, with nothing to answer."""
+        paid = [seat for seat, worth in enumerate(payoffs) if seat in views or worth]
+        some = next(iter(views.values()))
+        unasked = some._replace(legal=None, role="")  # type: ignore[arg-type]
+        self.views += [views.get(seat) or unasked._replace(seat=seat) for seat in paid]
+        self.answers += [answers.get(seat) for seat in paid]
+        self.payoffs += [payoffs[seat] for seat in paid]
+        self.rows.append(len(paid))
+
+
+def play_now(match: Match) -> Played:
+    """A match between scripts, without an event loop (an await costs more than a script's answer)."""
     game, scripts = match.game, [seat.player for seat in match.seats]
-    to_move, observe, step = game.to_move, game.observe, game.step
-    dice = [seat_dice(match.seed, seat) for seat in range(len(scripts))]
-    steps: list[Step] = []
+    to_move, observe, step, everyone = game.to_move, game.observe, game.step, game.seats
+    dice = [seat_dice(match.seed, seat) for seat in range(everyone)]
+    played = Played()
+    see, answer, pay, count = played.views.append, played.answers.append, played.payoffs, played.rows.append
     try:
         state = game.start(seat_dice(match.seed, TABLE))
         while seats := to_move(state):
-            views, actions = {}, {}
-            for seat in seats:
-                views[seat] = view = observe(state, seat)
-                actions[seat] = scripts[seat](view, dice[seat])
-            state, payoffs = step(state, actions)
-            steps.append((views, actions, payoffs))
+            actions = {}
+            if len(seats) == everyone:  # nearly always; the same as Played.add, row by row
+                for seat in seats:
+                    view = observe(state, seat)
+                    actions[seat] = action = scripts[seat](view, dice[seat])
+                    see(view)
+                    answer(action)
+                state, payoffs = step(state, actions)
+                pay += payoffs
+                count(everyone)
+            else:
+                views = {seat: observe(state, seat) for seat in seats}
+                actions = {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
+                state, payoffs = step(state, actions)
+                played.add(views, actions, payoffs)
     except Exception as error:
         raise AgonError(f"match {match.id} ({_who(match)}): {type(error).__name__}: {error}") from error
-    return steps
+    return played
 
 
-async def play_async(match: Match) -> list[Step]:
-    """All steps of a match; seats that move at once are asked at once, and may answer in any order.
+async def play_async(match: Match, models: Mapping[str, Answering], *, instant: bool = False) -> Played:
+    """A match; seats that move at once are asked at once, and may answer in any order.
 
-    The result depends on the match and its players' answers alone, not on what else is being played.
+    The result depends on the match and its players' answers alone, not on what else is being played. With `instant`,
+    for players that never wait, it runs to its end without an event loop. Raises AgonError for what players do wrong;
+    Halted when a model cannot be asked now.
     """
     game = match.game
-    players = [seat.player if seat.immediate else seat.player() for seat in match.seats]
-    dice = [seat_dice(match.seed, seat) for seat in range(len(players))]
+    dice = [seat_dice(match.seed, seat) for seat in range(game.seats)]
 
     async def answer(seat: int, view: Observation) -> Reply:
         if match.seats[seat].immediate:
             return Reply(players[seat](view, dice[seat]))
-        reply: Reply = await players[seat].act(view, dice[seat])
+        reply = await players[seat].act(view, dice[seat])
+        if not isinstance(reply, Reply):
+            raise TypeError(f"seat {seat} answered with {type(reply).__name__}, not with a Reply")
         return reply
 
-    steps: list[Step] = []
+    played = Played()
     try:
+        players = [
+            seat.player if seat.immediate else seat.player(Place(match.id, place, models.get(seat.model or "")))
+            for place, seat in enumerate(match.seats)
+        ]
         state = game.start(seat_dice(match.seed, TABLE))
         while seats := game.to_move(state):
             views = {seat: game.observe(state, seat) for seat in seats}
-            replies = await asyncio.gather(*(answer(seat, view) for seat, view in views.items()))
+            if instant:
+                replies = [await answer(seat, view) for seat, view in views.items()]
+            else:
+                replies = await asyncio.gather(*(answer(seat, view) for seat, view in views.items()))
             state, payoffs = game.step(state, {seat: reply.action for seat, reply in zip(seats, replies, strict=True)})
-            steps.append((views, dict(zip(seats, replies, strict=True)), payoffs))
-    except (IllegalAction, ValueError) as error:
-        raise AgonError(f"match {match.id} ({_who(match)}): {error}") from error
-    return steps
+            played.add(views, dict(zip(seats, replies, strict=True)), payoffs)
+    except (AgonError, Halted):
+        raise
+    except Exception as error:
+        raise AgonError(f"match {match.id} ({_who(match)}): {type(error).__name__}: {error}") from error
+    return played
 
 
 def _who(match: Match) -> str:
@@ -83,23 +127,33 @@ def _who(match: Match) -> str:
 
 
 def play(
-    matches: Sequence[Match], journal: Path, concurrency: int = 8, tick: Callable[[int], object] = lambda n: None
+    matches: Sequence[Match],
+    journal: Path,
+    models: Mapping[str, Answering] | None = None,
+    *,
+    concurrency: int = 8,
+    tick: Callable[[int], object] = lambda n: None,
 ) -> pd.DataFrame:
     """The turns of `matches`, in their order. Every few seconds what is done goes to the folder `journal`, durably.
 
     Matches that the journal holds are not played again, so a killed run goes on where it was; `tick` is told how many
-    matches have been added. Scripts play at once; players that take their time play `concurrency` matches at a time.
+    matches have been added. Scripts and recorded models play at once; players that take their time play `concurrency`
+    matches at a time.
     """
+    answering = models or {}
     kept = [part for part in map(_part, sorted(journal.glob("*.parquet"))) if part is not None]
     known = {match for part in kept for match in part.match.cat.categories}
     tick(sum(match.id in known for match in matches))
-    waiting = [match for match in matches if match.id not in known]
+    at_once: list[Match] = []
+    slow: list[Match] = []
+    for match in matches:
+        if match.id not in known:
+            (at_once if _instant(match, answering) else slow).append(match)
     writer = _Journal(journal, kept, tick)
     try:
-        _play_scripts([match for match in waiting if all(seat.immediate for seat in match.seats)], writer.add)
-        slow = [match for match in waiting if not all(seat.immediate for seat in match.seats)]
+        play_at_once(at_once, answering, writer.add)
         if slow:
-            asyncio.run(_play_slow(slow, concurrency, writer.add))
+            asyncio.run(_play_slow(slow, answering, concurrency, writer.add))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
@@ -107,21 +161,42 @@ def play(
     return ordered(kept, matches)
 
 
-def _play_scripts(matches: Iterable[Match], done: Callable[[Match, list[Step]], None]) -> None:
+def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
+    answering = [None if seat.model is None else models.get(seat.model) for seat in match.seats if not seat.immediate]
+    return all(each is not None and each.instant for each in answering)
+
+
+def play_at_once(
+    matches: Iterable[Match], models: Mapping[str, Answering], done: Callable[[Match, Played], None]
+) -> None:
+    """Plays matches whose players never wait, without an event loop."""
     gc.disable()  # matches make many small tuples and no cycles
     try:
         for match in matches:
-            done(match, play_now(match))
+            if all(seat.immediate for seat in match.seats):
+                done(match, play_now(match))
+                continue
+            try:
+                play_async(match, models, instant=True).send(None)
+            except StopIteration as end:
+                done(match, end.value)
+            else:
+                raise AgonError(f"match {match.id} ({_who(match)}): an agent waits for something other than its model")
     finally:
         gc.enable()
 
 
-async def _play_slow(matches: Iterable[Match], concurrency: int, done: Callable[[Match, list[Step]], None]) -> None:
+async def _play_slow(
+    matches: Iterable[Match],
+    models: Mapping[str, Answering],
+    concurrency: int,
+    done: Callable[[Match, Played], None],
+) -> None:
     waiting = iter(matches)
 
     async def worker() -> None:
         for match in waiting:
-            done(match, await play_async(match))
+            done(match, await play_async(match, models))
 
     async with asyncio.TaskGroup() as group:
         for _ in range(concurrency):
@@ -135,10 +210,10 @@ class _Journal:
 
     def __init__(self, folder: Path, kept: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
         self.folder, self.kept, self.tick = folder, kept, tick
-        self.waiting: list[tuple[Match, list[Step]]] = []
+        self.waiting: list[tuple[Match, Played]] = []
         self.since = monotonic()
 
-    def add(self, match: Match, steps: list[Step]) -> None:
+    def add(self, match: Match, steps: Played) -> None:
         """One more match is done."""
         self.waiting.append((match, steps))
         if len(self.waiting) >= self.matches or monotonic() - self.since > self.seconds:
@@ -181,45 +256,27 @@ def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[Match]) -> pd.DataF
     return turns.iloc[np.argsort(turns.match.map(place).to_numpy(), kind="stable")].reset_index(drop=True)
 
 
-def table(played: Sequence[tuple[Match, list[Step]]]) -> pd.DataFrame:
-    """The turns of played matches: match by match, turn by turn, seat by seat; a seat paid without being asked has a row."""
-    views: list[Observation] = []
-    answers: list[Any] = []
-    payoffs: list[float] = []
-    asked: list[int] = []
-    for match, steps in played:
-        seats = match.game.seats
-        for seen, replies, worth in steps:
-            if len(seen) == seats:
-                views += seen.values()
-                answers += replies.values()
-                payoffs += worth
-                asked.append(seats)
-                continue
-            paid = [seat for seat in range(seats) if seat in seen or worth[seat]]
-            views += [seen.get(seat) or _unasked(seen, seat) for seat in paid]
-            answers += [replies.get(seat) for seat in paid]
-            payoffs += [worth[seat] for seat in paid]
-            asked.append(len(paid))
-    steps_of = [len(steps) for _, steps in played]
-    step_of_row = np.repeat(np.arange(len(asked)), asked)
+def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
+    """The turns of played matches: match by match, turn by turn, seat by seat."""
+    answers = list(chain.from_iterable(played.answers for _, played in done))
+    rows = list(chain.from_iterable(played.rows for _, played in done))
+    views = list(chain.from_iterable(played.views for _, played in done))
+    seat, round_, legal, _, _, phase, role = zip(*views, strict=True)
+    steps_of = [len(played.rows) for _, played in done]
+    step_of_row = np.repeat(np.arange(len(rows)), rows)
     columns = {
-        "turn": np.concatenate([np.arange(1, n + 1) for n in [0, *steps_of]])[step_of_row],
-        "round": [view.round for view in views],
-        "seat": np.array([view.seat for view in views], dtype=np.int64),
-        "phase": _labelled([view.phase for view in views]),
-        "role": _labelled([view.role for view in views]),
-        "legal": _labelled([view.legal for view in views], lambda legal: json.dumps(legal.as_json())),
-        "payoff": payoffs,
+        "turn": np.concatenate([np.arange(1, n + 1) for n in steps_of])[step_of_row],
+        "round": np.array(round_, dtype=np.int64),
+        "seat": np.array(seat, dtype=np.int64),
+        "phase": _labelled(phase),
+        "role": _labelled(role),
+        "legal": _labelled(legal, lambda space: json.dumps(space.as_json())),
+        "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(views)),
         **_what(answers),
     }
-    columns["valid"] = _valid(columns["action"], columns["legal"], asked)
-    match_of_row = np.repeat(np.arange(len(played)), steps_of)[step_of_row]
-    return typed(columns | _who_played([match for match, _ in played], match_of_row, columns["seat"]))
-
-
-def _unasked(views: Views, seat: int) -> Observation:
-    return next(iter(views.values()))._replace(seat=seat, legal=None, role="")  # type: ignore[arg-type]
+    columns["valid"] = _valid(columns, rows)
+    match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
+    return typed(columns | _who_played([match for match, _ in done], match_of_row, columns["seat"]))
 
 
 class _Codes(dict[Any, int]):
@@ -233,14 +290,14 @@ class _Codes(dict[Any, int]):
 def _labelled(values: Sequence[Any], shown: Callable[[Any], str] = str) -> pd.Categorical:
     """Values of which there are few distinct ones as a categorical of text; None is absent."""
     codes, texts = _Codes({None: -1}), _Codes({None: -1})
-    numbers = np.array([codes[value] for value in values], dtype=np.int64)
+    numbers = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
     same = np.array([-1, *(texts[shown(value)] for value in list(codes)[1:])])
     return pd.Categorical.from_codes(same[numbers + 1], categories=pd.Index(list(texts)[1:], dtype="str"))
 
 
 def _what(answers: Sequence[Any]) -> dict[str, Any]:
     """What was answered; scripts answer with the bare action, cost no tokens and are asked once."""
-    if not any(type(answer) is Reply for answer in answers):
+    if Reply not in set(map(type, answers)):
         none = pd.array(np.zeros(len(answers), dtype=np.int64), dtype=COUNT)
         return {
             "action": _labelled(answers, json.dumps),
@@ -265,11 +322,13 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _valid(action: pd.Categorical, legal: pd.Categorical, asked: Sequence[int]) -> NDArray[np.bool_]:
-    """Whether every seat asked in the row's step gave a readable action."""
-    readable = (action.codes >= 0) | (legal.codes < 0)
-    starts = np.cumsum([0, *asked[:-1]])
-    return np.repeat(np.logical_and.reduceat(readable, starts), asked)
+def _valid(columns: Mapping[str, Any], rows: Sequence[int]) -> NDArray[np.bool_]:
+    """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead."""
+    readable = (columns["action"].codes >= 0) | (columns["legal"].codes < 0)
+    if "fallback" in columns:
+        readable &= np.asarray(columns["fallback"] == "")
+    starts = np.cumsum([0, *rows[:-1]])
+    return np.repeat(np.logical_and.reduceat(readable, starts), rows)
 
 
 def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[np.int64]) -> dict[str, Any]:

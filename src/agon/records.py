@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 import pyarrow as pya
+import pyarrow.parquet as pq
 
 from agon import ROOT, AgonError
 
@@ -140,7 +141,9 @@ def write(turns: pd.DataFrame, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as stream:
-            _sorted_labels(validated(turns)).to_parquet(stream, index=False, compression="zstd")
+            _sorted_labels(validated(turns)).to_parquet(
+                stream, index=False, compression="zstd", write_page_checksum=True
+            )
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
@@ -153,8 +156,10 @@ def write(turns: pd.DataFrame, path: Path) -> None:
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table."""
     path = ROOT / path
+    if unknown := [name for name in columns or () if name not in COLUMNS]:
+        raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.records.COLUMNS")
     try:
-        turns = pd.read_parquet(path, columns=columns)
+        turns = pd.read_parquet(path, columns=columns, page_checksum_verification=True)
     except FileNotFoundError:
         raise AgonError(f"{shown(path)} is not there: `dvc repro` makes it, or `python -m agon play` by hand") from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
@@ -190,6 +195,14 @@ def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
         return label.cat.reorder_categories(sorted(label.cat.categories))
 
     return turns.assign(**{name: settled(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
+
+
+def is_turns(path: Path) -> bool:
+    """Whether a file has the key of a turns table."""
+    try:
+        return set(KEY) <= set(pq.read_schema(path).names)
+    except (pya.ArrowException, OSError):
+        return False
 
 
 def shown(path: Path) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from agon.games import Dice, Observation
+from agon.models import Answering
 
 T = TypeVar("T")
 
@@ -57,8 +58,18 @@ class Reply:
     """Key of the recorded exchange under data/recordings; empty when there was none."""
 
 
+class Place(NamedTuple):
+    """Where an agent sits: it is made fresh for each seat of each match, with this as its first argument."""
+
+    match: str
+    """The match's id."""
+    seat: int
+    model: Answering | None = None
+    """Where its questions go; None for agents without a model."""
+
+
 class Agent(Protocol):
-    """A player that takes its time (a model, a person); made fresh for each seat of each match."""
+    """A player that takes its time (a model, a person)."""
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """Answers one question."""

@@ -1,10 +1,10 @@
 """Repeated normal-form games for any number of players, and the transforms that make their variants."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import isfinite
-from operator import add
+from operator import add, itemgetter
 from typing import Any
 
 from agon.games.base import Choice, Dice, IllegalAction, Observation
@@ -49,6 +49,7 @@ class MatrixGame:
     _outcomes: _Outcomes = field(init=False, repr=False, compare=False)
     _choice: Choice = field(init=False, repr=False, compare=False)
     _everyone: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _profile: Callable[[Mapping[int, str | None]], Profile] = field(init=False, repr=False, compare=False)
     _keys: Set[int] = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)  # scripts look up caches by game in every round
 
@@ -71,6 +72,7 @@ class MatrixGame:
             "_outcomes": _Outcomes(self),
             "_choice": Choice(options),
             "_everyone": tuple(range(seats)),
+            "_profile": itemgetter(*range(seats)) if seats > 1 else lambda actions: (actions[0],),
             "_keys": dict.fromkeys(range(seats)).keys(),
             "_hash": hash((self.name, self.variant, options, payoff, self.rounds, self.rules)),
         }.items():
@@ -96,6 +98,16 @@ class MatrixGame:
             cell = cell[self.options.index(action)]
         return tuple(cell)
 
+    def outcomes(self, seat: int) -> list[tuple[Profile, tuple[float, ...]]]:
+        """Every action profile and what it pays, as `seat` sees them: own action and points first, then the others'."""
+        order = sorted(range(self.seats), key=lambda each: each != seat)
+
+        def seen(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[each] for each in order)
+
+        rows = [(seen(profile), seen(self.payoffs(profile))) for profile in product(self.options, repeat=self.seats)]
+        return sorted(rows, key=lambda row: [self.options.index(str(action)) for action in row[0]])
+
     def start(self, dice: Dice) -> State:
         """No chance in these games: no finished rounds."""
         return ((),) * self.seats
@@ -117,12 +129,14 @@ class MatrixGame:
         """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""
         if len(state[0]) >= self.rounds or actions.keys() != self._keys:
             raise IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(self.to_move(state))}")
-        profile = tuple(map(actions.__getitem__, self._everyone))
+        profile = self._profile(actions)
         try:
             seen, payoffs = self._outcomes[profile]
         except TypeError:  # a list or a dict cannot be looked up, nor is it a label
             self.payoffs(profile)
             raise
+        if self.seats == 2:  # as below, in half the time
+            return (state[0] + seen[0], state[1] + seen[1]), payoffs
         return tuple(map(add, state, seen)), payoffs
 
 

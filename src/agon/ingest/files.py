@@ -61,6 +61,8 @@ def files(path: Path, name: str) -> Iterator[Found]:
     """
     if not path.exists():
         raise AgonError(f"{shown(path)} is not there: give a folder, a .tar, .tar.gz, .tar.xz, .tar.zst or .zip")
+    if not (path.is_dir() or path.is_file()):
+        raise AgonError(f"{shown(path)} is neither a folder nor a file")
     any_file = False
     try:
         for found in _walk(path, name) if path.is_dir() else _unpacked(path, name):

@@ -1,0 +1,102 @@
+"""A language model at the table: what the seat sees becomes text, the model's text becomes a legal action."""
+
+from typing import Any, Literal, NamedTuple
+
+from agon.agents.base import Place, Reply
+from agon.agents.prompts import Prompts, prompts, template_of
+from agon.agents.reading import read
+from agon.games import Dice, Observation
+from agon.models import Answer, CallFailed, Message, Request, going_on
+
+
+class Draft(NamedTuple):
+    """A decision that is not yet taken."""
+
+    reply: Reply
+    messages: tuple[Message, ...]
+    """The conversation up to and including it."""
+
+
+class LLM:
+    """Asks its model, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
+
+    The whole conversation stays in the context, wrong answers included. When there is still no readable action,
+    `on_invalid` decides: forfeit (no action), or a random legal one; the turn is not valid either way.
+    """
+
+    asks_model = True
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        style: str = "zs",
+        attempts: int = 5,
+        on_invalid: Literal["forfeit", "random_legal"] = "forfeit",
+        folder: str | None = None,
+        answer_tokens: int = 30,
+    ) -> None:
+        if place.model is None:
+            raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
+        self.place, self.model = place, place.model
+        self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
+        self.answer_tokens = answer_tokens
+        self.messages: tuple[Message, ...] = ()
+        self.told = 0
+        """Events of the view's past that the conversation has."""
+        self.turns = 0
+
+    @staticmethod
+    def texts(game: Any, style: str = "zs", folder: str | None = None, **_: Any) -> Prompts:
+        """The prompts that an agent with these settings uses in a game."""
+        return prompts(template_of(game), style, folder)
+
+    async def act(self, view: Observation, dice: Dice) -> Reply:
+        """One decision."""
+        draft = await self.draft(view, dice)
+        self.take(draft, view)
+        return draft.reply
+
+    async def draft(self, view: Observation, dice: Dice, number: int = 0) -> Draft:
+        """What it would answer, without taking it; drafts of different `number` are different samples."""
+        texts = self.texts(view.rules, self.style, self.folder)
+        messages = self.messages or going_on((), "system", texts.system(view))
+        messages = going_on(messages, "user", texts.turn(view, self.told))
+        answers: list[Answer] = []
+        while True:
+            sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}.{len(answers)}"
+            try:
+                answer = await self.model.answer(Request(messages, sample, self.answer_tokens, view))
+            except CallFailed as failure:
+                return Draft(self._void(f"refused by the provider: {failure}", answers, view, dice), messages)
+            answers.append(answer)
+            messages = going_on(messages, "assistant", answer.text or "(no answer)")
+            action, fault, _ = read(answer.text, view.legal)
+            if action is not None:
+                return Draft(_reply(action, "", answers), messages)
+            if len(answers) == self.attempts:
+                return Draft(self._void(fault, answers, view, dice), messages)
+            messages = going_on(messages, "user", texts.again(fault, view))
+
+    def take(self, draft: Draft, view: Observation) -> None:
+        """Makes a draft the decision: its conversation is what the next one goes on from."""
+        self.messages, self.told, self.turns = draft.messages, len(view.past), self.turns + 1
+
+    def _void(self, fault: str, answers: list[Answer], view: Observation, dice: Dice) -> Reply:
+        action = None if self.on_invalid == "forfeit" else dice.choice(view.legal.options)
+        return _reply(action, f"{self.on_invalid}: {fault}", answers)
+
+
+def _reply(action: Any, fallback: str, answers: list[Answer]) -> Reply:
+    last = answers[-1] if answers else Answer("")
+    return Reply(
+        action=action,
+        text=last.text,
+        attempts=len(answers),
+        fallback=fallback,
+        tokens_in=sum([answer.tokens_in for answer in answers]),
+        tokens_out=sum([answer.tokens_out for answer in answers]),
+        seconds=sum([answer.seconds for answer in answers]),
+        cached=bool(answers) and all([answer.recorded for answer in answers]),
+        exchange=last.exchange,
+    )

@@ -1,0 +1,53 @@
+"""Ways of thinking that wrap an agent, in any game. Those that are only words are files in prompts/styles."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from agon.agents.base import Place, Reply
+from agon.agents.llm import LLM
+from agon.agents.prompts import Prompts
+from agon.games import Dice, Observation
+
+
+class SelfConsistency:
+    """Asks `k` times and does what most answers say; ties are broken at random, unreadable answers have no vote.
+
+    The first answer that says it stays in the context (Wang et al., 2023; counterfactual paper, section 5.1).
+    """
+
+    asks_model = True
+
+    def __init__(self, place: Place, *, k: int, agent: Callable[[Place], LLM]) -> None:
+        if k < 1:
+            raise ValueError(f"self-consistency: k is {k}; it must be at least 1")
+        self.k, self.agent = k, agent(place)
+
+    @staticmethod
+    def texts(game: Any, agent: Any, **_: Any) -> Prompts:
+        """The prompts of the agent that is wrapped."""
+        return agent.func.texts(game, **agent.keywords)
+
+    async def act(self, view: Observation, dice: Dice) -> Reply:
+        """One decision; the reply's cost is that of all answers, its time that of the slowest."""
+        if self.agent.model.instant:
+            drafts = [await self.agent.draft(view, dice, number) for number in range(self.k)]
+        else:
+            drafts = await asyncio.gather(*(self.agent.draft(view, dice, number) for number in range(self.k)))
+        votes = Counter(draft.reply.action for draft in drafts if not draft.reply.fallback)
+        most = [action for action, count in votes.items() if count == max(votes.values())]
+        winner = dice.choice(most) if len(most) > 1 else most[0] if most else None
+        chosen = next(
+            (draft for draft in drafts if not draft.reply.fallback and draft.reply.action == winner), drafts[0]
+        )
+        self.agent.take(chosen, view)
+        return replace(
+            chosen.reply,
+            attempts=sum(draft.reply.attempts for draft in drafts),
+            tokens_in=sum(draft.reply.tokens_in for draft in drafts),
+            tokens_out=sum(draft.reply.tokens_out for draft in drafts),
+            seconds=max(draft.reply.seconds for draft in drafts),
+            cached=all(draft.reply.cached for draft in drafts),
+        )

@@ -1,0 +1,83 @@
+"""Anthropic's messages protocol, through its SDK: its own service, and Amazon Bedrock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from agon.models.base import Answer, CallFailed, Message
+from agon.models.remote import Remote, clean, renamed, text_of
+
+
+@dataclass(kw_only=True)
+class Anthropic(Remote):
+    """A model behind /v1/messages. Its parameter `thinking` may also be "adaptive", or 0 for none."""
+
+    bedrock: bool = False
+    """Whether it is asked through Amazon Bedrock; without a `key`, AWS's own settings say who asks."""
+    region: str | None = None
+    """Bedrock's region; None: AWS's own settings say."""
+    cache: bool = True
+    """Whether the provider keeps the conversation so far for the next call; writing that costs a quarter more, reading little."""
+
+    path = "/v1/messages"
+    known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort"})
+
+    def connected(self, key: str) -> Any:
+        """The SDK's client, which tries once and keeps up to `concurrency` connections."""
+        from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, DefaultAioHttpClient
+        from httpx2 import Limits  # here: the SDK takes a second to import, and a plan needs none of it
+
+        if not self.parameters.get("max_tokens"):
+            raise CallFailed(
+                "settings", f"model {self.model}: set parameters.max_tokens, its protocol has no default", "stop"
+            )
+        if self.bedrock and self.key is None and find_spec("boto3") is None:
+            raise CallFailed("settings", f"model {self.model}: Bedrock needs pip install 'anthropic[bedrock]'", "stop")
+        limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
+        common: dict[str, Any] = {
+            "base_url": self.base_url,
+            "max_retries": 0,
+            "timeout": self.timeout,
+            "http_client": DefaultAioHttpClient(limits=limits),
+        }
+        if self.bedrock:
+            return AsyncAnthropicBedrock(api_key=key if self.key else None, aws_region=self.region, **common)
+        return AsyncAnthropic(api_key=key, **common)
+
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """The request as it is sent, but for `extra`; what the next call will begin with is marked for the cache."""
+        mark = {"cache_control": {"type": "ephemeral"}} if self.cache else {}
+        system = "\n\n".join(text_of(message) for message in messages if message.role == "system")
+        *said, last = (
+            {"role": message.role, "content": text_of(message)} for message in messages if message.role != "system"
+        )
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [*said, {"role": last["role"], "content": [{"type": "text", "text": last["content"]} | mark]}],
+            **renamed(self.parameters, {name: name for name in ("temperature", "top_p", "max_tokens")}),
+        }
+        if system:
+            body["system"] = [{"type": "text", "text": system} | mark]
+        thinking, effort = self.parameters.get("thinking"), self.parameters.get("effort")
+        if thinking == "adaptive":
+            body["thinking"] = {"type": "adaptive"}
+        elif thinking is not None:
+            body["thinking"] = {"type": "enabled", "budget_tokens": thinking} if thinking else {"type": "disabled"}
+        if effort:
+            body["output_config"] = {"effort": effort}
+        return body
+
+    def read(self, content: Any) -> Answer:
+        """The answer in a response's JSON. Raises KeyError and the like when there is none."""
+        blocks, usage = content["content"], content.get("usage") or {}
+        cached = usage.get("cache_read_input_tokens") or 0
+        return Answer(
+            text=clean("".join(block["text"] for block in blocks if block["type"] == "text")),
+            thinking=clean("".join(block["thinking"] for block in blocks if block["type"] == "thinking")),
+            tokens_in=(usage.get("input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0) + cached,
+            tokens_cached=cached,
+            tokens_out=usage.get("output_tokens") or 0,
+            id=content.get("id") or "",
+            stop=content.get("stop_reason") or "",
+        )

@@ -1,0 +1,160 @@
+"""What a model is asked and what it answers. Providers, the stand-in and the recorder all speak this."""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple, Protocol
+
+Role = Literal["system", "user", "assistant"]
+
+
+class Message(NamedTuple):
+    """One message of a conversation; made by `said`."""
+
+    role: Role
+    text: str
+    id: str
+    """A hash of the conversation up to here."""
+    before: str
+    """Id of the message before; empty for the first."""
+
+
+def said(role: Role, text: str, before: str = "") -> Message:
+    """A message, after the one with the id `before`."""
+    digest = blake2b(f"{before}\n{role}\n{text}".encode("utf-8", "surrogatepass"), digest_size=9)
+    return Message(role, text, digest.hexdigest(), before)
+
+
+def going_on(messages: tuple[Message, ...], role: Role, text: str) -> tuple[Message, ...]:
+    """A conversation with one more message."""
+    return (*messages, said(role, text, messages[-1].id if messages else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model."""
+
+    messages: tuple[Message, ...]
+    """The whole conversation: a system message first, then user and assistant in turn, ending with user."""
+    sample: str
+    """Which of equally worded requests this is: match, seat and number of the call, so that no two matches share an answer."""
+    expected: int = 0
+    """About how many tokens the answer will have; for estimates alone."""
+    view: Any = None
+    """What the seat saw (an Observation). For the stand-in alone; no provider is sent it, and recordings do not hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    text: str
+    """The answer proper; empty when there was none (a refusal without words, a call cut off while thinking)."""
+    thinking: str = ""
+    """What the provider shows of the thinking before it."""
+    tokens_in: int = 0
+    """Tokens sent, those read from the provider's cache included."""
+    tokens_cached: int = 0
+    """Of these, read from the provider's prompt cache."""
+    tokens_out: int = 0
+    """Tokens received, thinking included."""
+    seconds: float = 0.0
+    """From sending to the last byte, of the call that succeeded."""
+    id: str = ""
+    """The provider's name for this answer."""
+    stop: str = ""
+    """Why it ended, in the provider's word: stop, length, end_turn, refusal ..."""
+    exchange: str = ""
+    """Key of the recorded exchange; empty where nothing was recorded."""
+    recorded: bool = False
+    """Whether it was read from a recording rather than paid for now."""
+
+
+class CallFailed(Exception):
+    """A call without an answer. Its text is one line that holds no secret."""
+
+    def __init__(
+        self, kind: str, text: str, then: Literal["retry", "void", "stop"] = "retry", after: float | None = None
+    ) -> None:
+        super().__init__(text)
+        self.kind = kind
+        """For counting: a status (429), or timeout, connection, not JSON, no answer in it."""
+        self.then = then
+        """retry: it may pass; void: this conversation is refused for good; stop: every call will fail (key, settings)."""
+        self.after = after
+        """Seconds the provider asks to wait; None where it does not say."""
+
+
+class Halted(Exception):
+    """A match cannot go on now, through no fault of its players; its text says why. What it has recorded is kept."""
+
+
+@dataclass(kw_only=True)
+class Model(ABC):
+    """One file of conf/model: how a model is reached, what it costs, and how hard it may be asked."""
+
+    model: str
+    """The provider's name for it."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed;
+    under `extra` anything else, sent as it is."""
+    price: Mapping[str, float | None] = field(default_factory=dict)
+    """USD per million tokens: input, cached (input read from the provider's cache), output; absent or null is unknown."""
+    context: int | None = None
+    """Tokens that fit, answer included; None is unknown."""
+    concurrency: int = 8
+    """Calls in flight at once."""
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout: float = 120.0
+    """Seconds for one try."""
+    tries: int = 8
+    """Times one call is tried when the provider fails."""
+
+    @property
+    def identity(self) -> str:
+        """What makes its answers its own, as JSON: matches and recordings are told apart by this, not by price or limits."""
+        return identity_of(self.model, self.parameters)
+
+    @abstractmethod
+    async def answer(self, request: Request) -> Answer:
+        """One call, tried once. Raises CallFailed."""
+
+    async def close(self) -> None:
+        """Ends connections; nothing to do where there are none."""
+
+    def cost(self, tokens_in: float, tokens_cached: float, tokens_out: float) -> float | None:
+        """USD; None where a price that is needed is unknown."""
+        price = self.price
+        cached = price.get("cached") if price.get("cached") is not None else price.get("input")
+        parts = [
+            (tokens_in - tokens_cached, price.get("input")),
+            (tokens_cached, cached),
+            (tokens_out, price.get("output")),
+        ]
+        if any(tokens and each is None for tokens, each in parts):
+            return None
+        return sum(tokens * (each or 0) for tokens, each in parts) / 1e6
+
+
+class Answering(Protocol):
+    """Where an agent's questions go: a live model behind its recording, or the recording alone."""
+
+    @property
+    def instant(self) -> bool:
+        """Whether answers come without waiting."""
+
+    async def answer(self, request: Request) -> Answer:
+        """The answer. Raises CallFailed, and what ends a whole run."""
+
+
+def identity_of(model: str, parameters: Mapping[str, Any]) -> str:
+    """A model's identity, as JSON."""
+    return json.dumps({"model": model, "parameters": dict(parameters)}, sort_keys=True)
+
+
+def key_of(identity: str, request: Request) -> str:
+    """The key of an exchange: a hash of model and parameters (`identity`, as JSON), conversation and sample."""
+    return blake2b(f"{identity}\n{request.messages[-1].id}\n{request.sample}".encode(), digest_size=12).hexdigest()

@@ -1,0 +1,176 @@
+"""Between agents and models: what is recorded is not paid again, and what is paid stays within limits and budget."""
+
+from asyncio import sleep
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from time import time
+from typing import Any, Protocol
+
+import msgspec
+
+from agon import AgonError
+from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, key_of
+from agon.models.limits import Budget, Gate, Worth
+from agon.models.recording import Exchange, Failure, Recording, Writer
+
+BACKOFF = 0.5, 60.0
+"""Seconds before the second try, doubled at each further one up to the latter; a provider's own wish comes first."""
+
+
+class Unrecorded(AgonError):
+    """A replay needs an exchange that nobody has recorded."""
+
+
+class Unfinished(Halted):
+    """Every try of a call failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A model's recorded answers, without the model."""
+
+    name: str
+    identity: str
+    recording: Recording
+    instant: bool = True
+
+    async def answer(self, request: Request) -> Answer:
+        """The recorded answer. Raises Unrecorded, and CallFailed for a recorded refusal."""
+        found = self.recording.get(key_of(self.identity, request))
+        if found is None:
+            raise Unrecorded(f"no recorded answer of {self.name} for {request.sample}")
+        return found
+
+
+class Counter(Protocol):
+    """What a live model asks before and tells after each call; a Desk, here or in another process."""
+
+    async def enter(self, name: str, key: str, size: int) -> Answer | None:
+        """The recorded answer, or None when the call may be made now."""
+
+    async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
+        """The call was answered, or refused for good."""
+
+    async def failed(self, name: str, line: Failure, after: float | None) -> None:
+        """The call failed, and may be made again."""
+
+
+class Desk:
+    """Limits, budget and recording of one run, for all its players."""
+
+    def __init__(self, models: Mapping[str, Model], writer: Writer, budget: Budget) -> None:
+        self.models, self.writer, self.budget = models, writer, budget
+        self.gates = {name: Gate(model) for name, model in models.items()}
+        self.inside: dict[str, int] = {}
+        """Key of each call in flight -> tokens booked for it."""
+        self.per_byte = 0.5
+        """Tokens that a byte of prompt may be; English has about a quarter. Raised when a provider counts more."""
+        for name, model in models.items():
+            _check(name, model, budget)
+
+    async def enter(self, name: str, key: str, size: int) -> Answer | None:
+        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises BudgetReached.
+
+        `size` is the prompt's length in bytes.
+        """
+        if (found := self.writer.recording.get(key)) is not None:
+            return found
+        if key in self.inside:  # asked by a worker that is gone
+            self._leave(name, key)
+        await self.gates[name].enter(size / 4)
+        try:
+            await self.budget.book(key, self._worth(self.models[name], size))
+        except BaseException:
+            self.gates[name].leave(-size / 4)
+            raise
+        self.inside[key] = size
+        return None
+
+    def _worth(self, model: Model, size: int) -> Worth:
+        if not self.budget.limited:
+            return Worth(0.0, 0)
+        tokens_in, tokens_out = int(size * self.per_byte) + 1, int(model.parameters["max_tokens"])
+        return Worth(model.cost(tokens_in, 0, tokens_out) or 0.0, tokens_in + tokens_out)
+
+    async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
+        """Returns when the exchange is on disk."""
+        size = self.inside.get(line.exchange, 0)
+        try:
+            await self.writer.add(line, messages)
+        finally:
+            answer = Answer(line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out)
+            if not line.void:
+                self.budget.spent.add(self.models[name], answer)
+            if size:
+                self.per_byte = max(self.per_byte, line.tokens_in / size)
+            self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4)
+
+    async def failed(self, name: str, line: Failure, after: float | None) -> None:
+        """Returns when the failure is on disk."""
+        self.budget.spent.errors[line.kind] += 1
+        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after))
+        await self.writer.add(line)
+
+    def _leave(self, name: str, key: str, more: float = 0.0, failure: CallFailed | None = None) -> None:
+        if self.inside.pop(key, None) is not None:
+            self.budget.settle(key)
+            self.gates[name].leave(more, failure)
+
+
+def _check(name: str, model: Model, budget: Budget) -> None:
+    if budget.limited and not model.parameters.get("max_tokens"):
+        raise AgonError(f"model {name}: without parameters.max_tokens a call's cost has no bound; set it, or no budget")
+    if budget.most["usd"] is not None and model.cost(1, 0, 1) is None:
+        raise AgonError(
+            f"model {name}: budget.usd needs its price: fill in conf/model/{name}.yaml, or use budget.tokens"
+        )
+
+
+class Live:
+    """A live model behind a desk: every call is booked before and recorded after it; failed ones are tried again."""
+
+    instant = False
+
+    def __init__(self, name: str, model: Model, desk: Counter, clock: Callable[[], float] = time) -> None:
+        self.name, self.model, self.desk, self.clock = name, model, desk, clock
+        self.identity = model.identity
+        self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
+
+    async def answer(self, request: Request) -> Answer:
+        """Recorded or new.
+
+        Raises CallFailed for a conversation that is refused for good, AgonError when no call can succeed (a wrong key),
+        Unfinished when every try failed, BudgetReached.
+        """
+        key = key_of(self.identity, request)
+        size = sum([len(message.text.encode("utf-8", "surrogatepass")) for message in request.messages])
+        for attempt in range(self.model.tries):
+            if (found := await self.desk.enter(self.name, key, size)) is not None:
+                return found
+            line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
+            try:
+                answer = await self.model.answer(request)
+            except CallFailed as failure:
+                if failure.then == "void":
+                    line.void, line.time = str(failure), self.clock()
+                    await self.desk.keep(self.name, line, request.messages)
+                    raise
+                await self.desk.failed(self.name, Failure(key, failure.kind, str(failure), self.clock()), failure.after)
+                if failure.then == "stop":
+                    raise AgonError(f"model {self.name}: {failure}") from None
+                last = failure
+            else:
+                for field in ("text", "thinking", "tokens_in", "tokens_cached", "tokens_out", "seconds", "id", "stop"):
+                    setattr(line, field, getattr(answer, field))
+                line.time = self.clock()
+                await self.desk.keep(self.name, line, request.messages)
+                return replace(answer, exchange=key)
+            if attempt + 1 < self.model.tries and last.after is None:
+                await sleep(_pause(key, attempt))
+        raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {last}")
+
+
+def _pause(key: str, attempt: int) -> float:
+    first, longest = BACKOFF
+    return min(longest, first * 2**attempt) * (0.5 + Random(f"{key}/{attempt}").random())

@@ -1,0 +1,101 @@
+"""What a provider's failure means: try again, give this conversation up, or stop the run; in a line without secrets."""
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal
+
+from agon.models.base import CallFailed
+
+LONGEST = 300
+PASSING = {408, 409, 424, 425, 429}
+"""Statuses below 500 after which the same call may succeed."""
+
+NO_MONEY = re.compile(r"insufficient[_ ](quota|balance|credit|funds)|billing_(hard|not|error)|credit balance", re.I)
+REFUSED = re.compile(
+    r"content[_ ](policy|filter|management)|content filtering|usage policy|flagged|invalid_prompt|content exists risk",
+    re.I,
+)
+TOO_LONG = re.compile(
+    r"context[_ -](length|window|size|limit)|(prompt|input) is too long|too many (input )?tokens|request_too_large",
+    re.I,
+)
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
+SECRET = re.compile(r"\b(sk|pk|rk|gsk|hf|xai|tgp)[-_][\w*.-]{4,}|(?<=bearer )\S+|(?<=x-api-key: )\S+", re.I)
+
+
+def failure(error: Exception, key: str | None = None) -> CallFailed:
+    """What an SDK raised, as a CallFailed. `key` names the environment variable whose value must not be told."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return refusal(response.status_code, response.headers, response.text, key)
+    causes = list(_causes(error))
+    if any(isinstance(cause, TimeoutError) for cause in causes):
+        return CallFailed("timeout", "no answer within the time limit")
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+        return CallFailed("not JSON", one_line(f"the answer is not JSON: {error}", key))
+    if re.search("Connection|Timeout", type(error).__name__):  # OpenAI's SDK calls a dropped connection a time-out
+        return CallFailed("connection", one_line(f"the connection failed: {causes[-1]}", key))
+    return CallFailed(type(error).__name__, one_line(f"{type(error).__name__}: {error}", key), "stop")
+
+
+def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None = None) -> CallFailed:
+    """What an HTTP status other than success means."""
+    try:
+        text = words(json.loads(body))
+    except ValueError:
+        text = body
+    then: Literal["retry", "void", "stop"] = "stop"
+    if status == 413 or (status in (400, 403, 422) and (REFUSED.search(text) or TOO_LONG.search(text))):
+        then = "void"
+    elif (status in PASSING or status >= 500) and not NO_MONEY.search(text):
+        then = "retry"
+    after = seconds_to_wait(headers) if then == "retry" else None
+    return CallFailed(str(status), one_line(f"status {status}: {text}", key), then, after)
+
+
+def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """What retry-after asks for: it may be in milliseconds, in seconds, or a date."""
+    after = headers.get("retry-after", "")
+    for text, unit in ((headers.get("retry-after-ms", ""), 1000), (after, 1)):
+        try:
+            seconds = float(text) / unit
+        except ValueError:
+            continue
+        if math.isfinite(seconds) and seconds >= 0:
+            return seconds
+    try:
+        date = parsedate_to_datetime(after)
+    except ValueError:
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def words(content: Any) -> str:
+    """What the JSON of an error says, whichever provider's form it has."""
+    error = (content.get("error") or content) if isinstance(content, dict) else content
+    if not isinstance(error, dict):
+        return str(error)
+    parts = [str(error[name]) for name in ("type", "code", "message", "Message", "detail") if error.get(name)]
+    return ": ".join(dict.fromkeys(parts)) or str(content)
+
+
+def one_line(text: str, key: str | None = None) -> str:
+    """Text as one line of at most 300 characters, without anything that may be a secret."""
+    hidden = {value for name, value in os.environ.items() if len(value) > 7 and SECRET_NAME.search(name)}
+    if key and (value := os.environ.get(key, "").strip()):
+        hidden.add(value)
+    for value in sorted(hidden, key=len, reverse=True):
+        text = text.replace(value, "[hidden]")
+    text = SECRET.sub("[hidden]", " ".join(text.split()))
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__

@@ -1,0 +1,179 @@
+"""How hard models may be asked, and how much may be spent."""
+
+from asyncio import Future, get_running_loop, sleep
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from time import monotonic
+
+from agon.models.base import Answer, CallFailed, Halted, Model
+
+REST = 2.0
+"""Seconds without new calls after a 429 that does not say how long."""
+
+
+class BudgetReached(Halted):
+    """The next call could pass the budget."""
+
+
+class Bucket:
+    """A rate: `amount` a minute, with up to `burst` seconds' worth at once. None: no limit."""
+
+    def __init__(self, amount: float | None, burst: float = 5.0) -> None:
+        self.rate = amount / 60 if amount else None
+        self.burst = burst
+        self.next = 0.0
+
+    def take(self, amount: float) -> float:
+        """Books `amount`; how many seconds to wait before using it. A negative amount gives back."""
+        if self.rate is None:
+            return 0.0
+        now = monotonic()
+        start = max(self.next, now - self.burst)
+        self.next = start + amount / self.rate
+        return max(0.0, start - now)
+
+
+class Gate:
+    """The way to one model: calls in flight, requests and tokens a minute, and a rest when it says that it is too much.
+
+    A 429 takes a third of the calls in flight away; every answer gives some of it back.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.most = self.limit = float(model.concurrency)
+        self.requests, self.tokens = Bucket(model.requests_per_minute), Bucket(model.tokens_per_minute)
+        self.flying = 0
+        self.rest = 0.0
+        self._waiting: deque[Future[None]] = deque()
+
+    async def enter(self, tokens: float) -> None:
+        """Waits for a place, then for the rates. Every entry must be left."""
+        while self.flying >= max(1, int(self.limit)):
+            turn: Future[None] = get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        self.flying += 1
+        try:
+            if wait := max(self.requests.take(1), self.tokens.take(tokens)):
+                await sleep(wait)
+            while (wait := self.rest - monotonic()) > 0:
+                await sleep(wait)
+        except BaseException:
+            self.leave()
+            raise
+
+    def leave(self, more_tokens: float = 0.0, failure: CallFailed | None = None) -> None:
+        """The call is over and took `more_tokens` than was booked."""
+        self.flying -= 1
+        self.tokens.take(more_tokens)
+        if failure is None:
+            self.limit = min(self.most, self.limit + 1 / self.limit)
+        else:
+            busy = failure.kind in ("429", "529")
+            if busy:
+                self.limit = max(1.0, self.limit * 2 / 3)
+            wait = REST if busy and failure.after is None else failure.after
+            self.rest = max(self.rest, monotonic() + (wait or 0.0))
+        for _ in range(min(len(self._waiting), int(self.limit) - self.flying)):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+
+
+@dataclass
+class Spent:
+    """What calls have cost so far."""
+
+    calls: int = 0
+    """Tries, failed ones included."""
+    answers: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+    """Answers whose price is not known: usd leaves them out."""
+    errors: Counter[str] = field(default_factory=Counter)
+    """Failed tries by kind."""
+
+    @property
+    def tokens(self) -> int:
+        """Sent and received."""
+        return self.tokens_in + self.tokens_out
+
+    def add(self, model: Model, answer: Answer) -> None:
+        """One more answer."""
+        self.answers += 1
+        self.tokens_in += answer.tokens_in
+        self.tokens_cached += answer.tokens_cached
+        self.tokens_out += answer.tokens_out
+        cost = model.cost(answer.tokens_in, answer.tokens_cached, answer.tokens_out)
+        if cost is None:
+            self.unpriced += 1
+        else:
+            self.usd += cost
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """The most that one call can cost."""
+
+    usd: float
+    tokens: int
+
+
+class Budget:
+    """What one command may spend. Nothing is sent that could pass it; near the end calls wait for those in flight."""
+
+    def __init__(self, usd: float | None = None, tokens: float | None = None, calls: float | None = None) -> None:
+        self.most = {"usd": usd, "tokens": tokens, "calls": calls}
+        self.spent = Spent()
+        self.booked: dict[str, Worth] = {}
+        self._waiting: list[Future[None]] = []
+        self._usd, self._tokens = 0.0, 0
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit on money or tokens, so that a call's cost must have a bound."""
+        return self.most["usd"] is not None or self.most["tokens"] is not None
+
+    async def book(self, key: str, worth: Worth) -> None:
+        """Sets aside the most that the call `key` can cost.
+
+        Waits for calls in flight when it does not fit beside them; raises BudgetReached when it does not fit at all.
+        """
+        self.settle(key)  # left over from a worker that is gone
+        while lacking := self._lacking(worth):
+            if not self.booked:
+                raise BudgetReached(lacking)
+            turn: Future[None] = get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        self.booked[key] = worth
+        self._usd += worth.usd
+        self._tokens += worth.tokens
+        self.spent.calls += 1
+
+    def _lacking(self, worth: Worth) -> str:
+        spent = self.spent
+        wanted = {
+            "usd": spent.usd + self._usd + worth.usd,
+            "tokens": spent.tokens + self._tokens + worth.tokens,
+            "calls": spent.calls + 1,
+        }
+        for name, most in self.most.items():
+            if most is not None and wanted[name] > most:
+                return f"budget.{name}={most:g}"
+        return ""
+
+    def settle(self, key: str) -> None:
+        """The call `key` is over; what it cost is in `spent`."""
+        worth = self.booked.pop(key, None)
+        if worth is None:
+            return
+        self._usd = self._usd - worth.usd if self.booked else 0.0
+        self._tokens -= worth.tokens
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)

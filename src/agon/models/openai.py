@@ -1,0 +1,67 @@
+"""OpenAI's chat protocol, through its SDK: its own models, and every server that speaks it (base_url)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agon.models.base import Answer, Message
+from agon.models.remote import Remote, clean, renamed, text_of
+
+
+@dataclass(kw_only=True)
+class OpenAI(Remote):
+    """A model behind /chat/completions."""
+
+    max_tokens_name: str = "max_completion_tokens"
+    """What the server calls max_tokens; many know only max_tokens."""
+
+    path = "/chat/completions"
+    known = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed"})
+
+    def connected(self, key: str) -> Any:
+        """The SDK's client, which tries once and keeps up to `concurrency` connections."""
+        from httpx2 import Limits  # here: the SDK takes half a second to import, and a plan needs none of it
+        from openai import AsyncOpenAI, DefaultAioHttpClient
+
+        limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
+        return AsyncOpenAI(
+            api_key=key,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=self.timeout,
+            http_client=DefaultAioHttpClient(limits=limits),
+        )
+
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """The request as it is sent, but for `extra`."""
+        names = {
+            "temperature": "temperature",
+            "top_p": "top_p",
+            "max_tokens": self.max_tokens_name,
+            "effort": "reasoning_effort",
+            "seed": "seed",
+        }
+        said = [{"role": message.role, "content": text_of(message)} for message in messages]
+        return {"model": self.model, "messages": said} | renamed(self.parameters, names)
+
+    def read(self, content: Any) -> Answer:
+        """The answer in a response's JSON. Raises KeyError and the like when there is none."""
+        choice, usage = content["choices"][0], content.get("usage") or {}
+        message = choice["message"]
+        refusal, thinking = message.get("refusal"), message.get("reasoning_content") or message.get("reasoning")
+        text = refusal or (message.get("content") if thinking else message["content"])
+        if isinstance(text, list):  # Mistral's thinking models answer in parts
+            thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
+            text = "".join(part["text"] for part in text if part["type"] == "text")
+        tokens_in, tokens_out = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+        with_thinking = (usage.get("total_tokens") or 0) - tokens_in  # some servers leave it out of completion_tokens
+        details = usage.get("prompt_tokens_details") or {}
+        return Answer(
+            text=clean(text),
+            thinking=clean(thinking),
+            tokens_in=tokens_in,
+            tokens_cached=details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0,  # DeepSeek's name
+            tokens_out=max(tokens_out, with_thinking),
+            id=content.get("id") or "",
+            stop="refusal" if refusal else choice.get("finish_reason") or "",
+        )

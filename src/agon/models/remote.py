@@ -1,0 +1,118 @@
+"""What models behind a network have in common: a key in the environment, one client per event loop, a time limit."""
+
+import asyncio
+import os
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any, ClassVar
+
+from agon import AgonError
+from agon.models.base import Answer, CallFailed, Message, Model, Request
+from agon.models.errors import failure, one_line, words
+
+NO_WORDS = "(no answer)"
+"""Stands for a blank message, which some providers refuse in a conversation."""
+
+
+@dataclass(kw_only=True)
+class Remote(Model):
+    """A model that is reached through a provider's SDK."""
+
+    key: str | None = None
+    """Name of the environment variable that holds the key; None: the server wants none."""
+    base_url: str | None = None
+    """The server's address; None is the provider's own."""
+    _client: Any = field(default=None, init=False, repr=False, compare=False)
+    _loop: Any = field(default=None, init=False, repr=False, compare=False)
+
+    path: ClassVar[str]
+    """Where requests go, under base_url."""
+    known: ClassVar[frozenset[str]]
+    """The parameters that the protocol has."""
+
+    def __post_init__(self) -> None:
+        unknown = sorted(set(self.parameters) - self.known - {"extra"})
+        if unknown:
+            offered = ", ".join(sorted(self.known))
+            raise AgonError(f"model {self.model}: there is no parameter {unknown[0]!r} here, only {offered}, and extra")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_client": None, "_loop": None}  # connections stay in their process
+
+    @abstractmethod
+    def connected(self, key: str) -> Any:
+        """The SDK's client, which tries once and keeps up to `concurrency` connections."""
+
+    @abstractmethod
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """The request as it is sent, but for `extra`."""
+
+    @abstractmethod
+    def read(self, content: Any) -> Answer:
+        """The answer in a response's JSON. Raises KeyError and the like when there is none."""
+
+    async def answer(self, request: Request) -> Answer:
+        """One call, tried once. Raises CallFailed."""
+        body = self.body(request.messages) | (self.parameters.get("extra") or {})
+        try:
+            client = self._connect()
+            start = perf_counter()
+            async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
+                content = await client.post(self.path, cast_to=object, body=body)
+            seconds = perf_counter() - start
+        except CallFailed:
+            raise
+        except Exception as error:
+            failed = failure(error, self.key)
+        else:
+            try:
+                return replace(self.read(content), seconds=seconds)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+                failed = self._nothing_in(content)
+        raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
+
+    async def close(self) -> None:
+        """Ends connections."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.close()
+
+    def _connect(self) -> Any:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._client, self._loop = self.connected(self._secret()), loop
+        return self._client
+
+    def _secret(self) -> str:
+        if self.key is None:
+            return "none"
+        value = os.environ.get(self.key, "").strip()
+        if not value:
+            raise CallFailed(
+                "key", f"the environment variable {self.key}, for the key of {self.model}, is not set", "stop"
+            )
+        if not (value.isascii() and value.isprintable()) or " " in value:
+            raise CallFailed("key", f"the environment variable {self.key} holds something that cannot be a key", "stop")
+        return value
+
+    def _nothing_in(self, content: Any) -> CallFailed:
+        if isinstance(content, str):
+            return CallFailed("not JSON", one_line(f"the answer is not JSON: {content}", self.key))
+        return CallFailed("no answer", one_line(f"no answer in it: {words(content)}", self.key))
+
+
+def renamed(parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Those parameters that are in `names`, by the provider's names; null ones are left out."""
+    return {names[name]: value for name, value in parameters.items() if name in names and value is not None}
+
+
+def text_of(message: Message) -> str:
+    """A message's text, never blank."""
+    return message.text if message.text.strip() else NO_WORDS
+
+
+def clean(text: str | None) -> str:
+    """Text that can be stored: half a surrogate pair, where an answer was cut off, becomes a question mark."""
+    return (text or "").encode("utf-8", "replace").decode()

@@ -1,0 +1,82 @@
+"""A stand-in for a language model: it answers in text, by a script, without any network. Its results say nothing about models."""
+
+import math
+from asyncio import sleep
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from agon.models.base import Answer, CallFailed, Model, Request, identity_of, key_of
+
+WAYS = {
+    "malformed": ("I would rather not say.", "[move] perhaps", "[move] {0}\n[move] {1}", "My move: {0}", ""),
+    "refusal": ("I am sorry, but I do not take part in this.",),
+}
+"""What it says when it does not answer as asked; {0} and {1} are legal actions."""
+
+
+@dataclass(kw_only=True)
+class StandIn(Model):
+    """Answers by the script `policy`, which sees what the seat sees; how it says so, and when it fails, is drawn by rates.
+
+    The same request gets the same answer. Tokens are a quarter of the letters, as in plan's estimates; they cost nothing.
+    """
+
+    policy: Callable[[Any, Random], Any]
+    words: int = 20
+    """Words said before the move."""
+    malformed: float = 0.0
+    """Share of answers that cannot be read."""
+    refusal: float = 0.0
+    """Share of answers that refuse."""
+    error: float = 0.0
+    """Share of tries that fail, as with a busy provider."""
+    delay: float = 0.0
+    """Median seconds that a try takes, lognormal; really waited."""
+    spread: float = 0.8
+    """Sigma of the delay's logarithm."""
+    price: Mapping[str, float | None] = field(default_factory=lambda: {"input": 0.0, "cached": 0.0, "output": 0.0})
+    _tries: dict[str, int] = field(default_factory=dict, repr=False)
+
+    async def answer(self, request: Request) -> Answer:
+        """One answer. Raises CallFailed at the rate `error`."""
+        key = key_of(self.identity, request)
+        self._tries[key] = self._tries.get(key, 0) + 1
+        tried = Random(f"{key}/{self._tries[key]}")
+        if self.delay:
+            seconds = self.delay * math.exp(self.spread * tried.gauss(0, 1))
+            await sleep(seconds)
+        if tried.random() < self.error:
+            raise CallFailed("500", "the stand-in was told to fail now and then")
+        del self._tries[key]
+        dice = Random(key)
+        text = self._said(request.view, dice)
+        sent = sum(len(message.text) for message in request.messages)
+        known = sum(len(message.text) for message in request.messages[:-1])
+        return Answer(
+            text, tokens_in=sent // 4, tokens_cached=known // 4, tokens_out=len(text) // 4, id=key, stop="stop"
+        )
+
+    def _said(self, view: Any, dice: Random) -> str:
+        drawn = dice.random()
+        options = list(view.legal.options)
+        if drawn < self.malformed + self.refusal:
+            ways = WAYS["malformed" if drawn < self.malformed else "refusal"]
+            return ways[int(dice.random() * len(ways))].format(options[0], options[-1])
+        action = self.policy(view, dice)
+        return "so " * self.words + f"\n[move] (stand-in) {action}"
+
+    @property
+    def identity(self) -> str:
+        """Name and settings: another policy is another stand-in."""
+        policy = getattr(self.policy, "func", self.policy)
+        keywords = getattr(self.policy, "keywords", {})
+        own = {
+            "policy": f"{policy.__module__}.{policy.__qualname__}",
+            "settings": keywords,
+            "words": self.words,
+            "malformed": self.malformed,
+            "refusal": self.refusal,
+        }
+        return identity_of(self.model, {**self.parameters, "standin": own})

@@ -1,0 +1,82 @@
+"""Playing live: every exchange with a model is paid for once and recorded; what is made of it is `play`'s."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from agon.models import Answering, Halted
+from agon.models.desk import Desk, Live, Unfinished
+from agon.models.limits import BudgetReached
+from agon.plan import Match
+from agon.play import play_async
+
+PATIENCE = 3
+"""So many matches for each in flight may fail one after another before a model is taken to be down."""
+
+
+async def record(
+    matches: Sequence[Match],
+    desk: Desk,
+    concurrency: int | None = None,
+    tick: Callable[[Match], object] = lambda match: None,
+) -> list[Halted]:
+    """Plays every match that asks a model; why some did not come to their end.
+
+    Matches wait for nothing but their own models: those that ask the same ones share a pool of `concurrency` matches in
+    flight (None: as many as its least model takes calls). Raises AgonError at once where no call can succeed.
+    """
+    models = desk.models
+    answering = {name: Live(name, model, desk) for name, model in models.items()}
+    pools: list[tuple[list[Match], int]] = []
+
+    def models_of(match: Match) -> tuple[str, ...]:
+        return tuple(sorted({seat.model for seat in match.seats if seat.model}))
+
+    for names, group in groupby(sorted(matches, key=models_of), key=models_of):
+        if names:
+            pools.append((list(group), concurrency or min(models[name].concurrency for name in names)))
+    halted: list[Halted] = []
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for pool, size in pools:
+                waiting = iter(pool)
+                down = _Down(size)
+                for _ in range(min(size, len(pool))):
+                    tasks.create_task(_worker(waiting, answering, down, halted, tick))
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+    finally:
+        await asyncio.gather(*(model.close() for model in models.values()))
+    return halted
+
+
+class _Down:
+    """Whether the models of a pool are worth asking further."""
+
+    def __init__(self, size: int) -> None:
+        self.left = self.most = PATIENCE * size
+        self.over = False
+
+
+async def _worker(
+    waiting: Iterator[Match],
+    answering: Mapping[str, Answering],
+    down: _Down,
+    halted: list[Halted],
+    tick: Callable[[Match], object],
+) -> None:
+    for match in waiting:
+        if down.over:
+            return
+        try:
+            await play_async(match, answering)
+        except Unfinished as reason:
+            halted.append(reason)
+            down.left -= 1
+            down.over = down.left <= 0
+        except BudgetReached as reason:
+            halted.append(reason)
+            down.over = True
+        else:
+            down.left = down.most
+            tick(match)
