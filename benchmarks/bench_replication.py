@@ -24,7 +24,9 @@ def test_all_printed_cells(benchmark):
     payoffs = payoff_table(games())
 
     def work():
-        return counterfactual.cells(per_match(turns, payoffs), published, "reconciled")
+        found = counterfactual.statistics(per_match(turns, payoffs), "reconciled")
+        variants = counterfactual.true_variants(counterfactual.agreement(found, published), published)
+        return counterfactual.cells(found, published, "reconciled", variants)
 
     cells = benchmark.pedantic(work, rounds=5, warmup_rounds=1)
     assert len(cells) == 2 * 7120

@@ -4,11 +4,12 @@ import itertools
 import statistics
 
 import nbformat
+import pandas as pd
 import papermill
 import pytest
 
 from agon import ROOT
-from agon.notebook import settle
+from agon.notebook import page, settle
 from agon.plan import settings_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -58,3 +59,28 @@ def test_settling_takes_out_all_that_differs_from_run_to_run():
     settle(made)
     assert made.metadata == {"language_info": {"name": "python"}}
     assert made.cells[0].id == "cell-0" and made.cells[0].metadata == {"tags": ["parameters"]}
+
+
+def shown(*outputs):
+    """The page of a notebook with a heading, a hostile line, and one cell with these outputs."""
+    cells = [nbformat.v4.new_markdown_cell("# Why?\n\n<script>alert(1)</script> <b onclick='x()'>bold</b>")]
+    cells.append(nbformat.v4.new_code_cell("1", outputs=list(outputs)))
+    return page(nbformat.v4.new_notebook(cells=cells), "n").partition("<main")[2]
+
+
+def test_a_page_shows_headings_and_tables_as_such():
+    html = pd.DataFrame({"a": [1]}).to_html(notebook=True)
+    text = shown(nbformat.v4.new_output("execute_result", {"text/html": html}, execution_count=1))
+    assert "<h1" in text and "<th>a</th>" in text and "<td>1</td>" in text and "&lt;" not in text
+
+
+def test_nothing_on_a_page_runs():
+    hostile = "<script>alert(2)</script><img src=x onerror=alert(3)><style>body {display: none}</style>"
+    text = shown(nbformat.v4.new_output("execute_result", {"text/html": hostile}, execution_count=1))
+    assert "<script" not in text and "onclick" not in text and "<img" not in text and "<style" not in text
+
+
+def test_a_picture_on_a_page_is_told_in_words():
+    told = {"image/png": {"alt": 'points & "rounds"'}}
+    picture = nbformat.v4.new_output("display_data", {"image/png": "AAAA"}, metadata=told)
+    assert 'alt="points &amp; &quot;rounds&quot;"' in shown(picture)

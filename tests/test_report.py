@@ -1,10 +1,13 @@
 """The page over everything: right numbers, hostile text stays text."""
 
+from pathlib import Path
+
 import nbformat
 import pandas as pd
 import pytest
+import yaml
 
-from agon import AgonError, report
+from agon import ROOT, AgonError, report
 
 CELLS = pd.DataFrame(
     {
@@ -13,6 +16,12 @@ CELLS = pd.DataFrame(
     }
 )  # fmt: skip
 CLAIMS = pd.DataFrame({"paper": "p", "claim": ["x", "y", "z"], "verdict": ["holds", "holds", "fails"]})
+VARIANTS = pd.DataFrame(
+    {
+        "paper": "p", "table": [1, 2, 3], "captioned_variant": ["label", "joint", "all"], "variant": ["payoff", "joint", "all"],
+        "agree": [1334, 20, None], "of": [1335, 20, None], "runner_up": ["joint", "label", None], "runner_up_agree": [7, 3, None],
+    }
+)  # fmt: skip
 HOSTILE = '<script>alert("x")</script>'
 
 
@@ -29,11 +38,43 @@ def test_the_line_says_what_agreed_and_what_to_open():
     assert "1 of 2 printed cells agree" in line and line.endswith("open reports/index.html\n")
 
 
+def test_the_count_that_leans_on_a_choice_is_beside_the_runners_up():
+    found = report.leaning(VARIANTS).to_dict("records")
+    assert found == [{"paper": "p", "agree": 1354, "runner_up_agree": 10, "of": 1355}]
+
+
+def notebook(folder, title):
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# {title}")]), folder / "n.ipynb")
+    return {folder / "n.ipynb": ""}
+
+
+def test_the_page_says_what_the_count_leans_on(tmp_path):
+    page = " ".join(report.index(CELLS, CLAIMS, VARIANTS, notebook(tmp_path, "Why?"), {}).split())
+    assert "Of the 1,355 cells in such sets 1,354 agree; with each set's runner-up in its place 10 would." in page
+    assert '<td>payoff</td><td class="number">1334</td><td>joint</td><td class="number">7</td>' in page
+
+
+def test_every_figure_links_the_notebook_that_made_it(tmp_path):
+    page = report.index(CELLS, CLAIMS, VARIANTS, notebook(tmp_path, "Why?"), {"one": "n", "left_over": ""})
+    assert 'one, from <a href="n.html">Why?</a>' in page and "<figcaption>left over</figcaption>" in page
+
+
+def test_the_maker_of_a_figure_is_the_notebook_whose_stage_has_it():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"].values()
+    outs = {
+        Path(out).stem: stage["cmd"].split()[-1]
+        for stage in stages
+        for out in stage.get("outs", [])
+        if "/figures/" in out
+    }
+    assert report.makers(outs, sorted((ROOT / "notebooks").glob("*.ipynb"))) == outs
+    assert report.makers(["left_over"], []) == {"left_over": ""}
+
+
 def test_hostile_titles_and_names_stay_text(tmp_path):
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# {HOSTILE}?")])
-    nbformat.write(notebook, tmp_path / "n.ipynb")
-    page = report.index(CELLS.assign(paper=HOSTILE), CLAIMS.assign(paper=HOSTILE), {tmp_path / "n.ipynb": ""}, [])
-    assert "<script" not in page and page.count("&lt;script&gt;") == 3
+    tables = CELLS.assign(paper=HOSTILE), CLAIMS.assign(paper=HOSTILE), VARIANTS.assign(paper=HOSTILE)
+    page = report.index(*tables, notebook(tmp_path, f"{HOSTILE}?"), {"one": "n", HOSTILE: HOSTILE})
+    assert "<script" not in page and page.count("&lt;script&gt;") > 5
 
 
 def test_a_missing_table_is_named(tmp_path):

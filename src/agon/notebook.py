@@ -1,13 +1,16 @@
 """Notebooks through papermill: checked parameters in, an executed copy without clock times and an HTML page out."""
 
 import logging
+import re
 import warnings
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import papermill
+from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
 from nbconvert import HTMLExporter
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -86,9 +89,33 @@ def settle(notebook: Any) -> None:
         cell.metadata.pop("papermill", None)
 
 
+HEADINGS, TABLES = ("h1", "h2", "h3", "h4", "h5", "h6"), ("table", "thead", "tbody", "tr", "th", "td")
+TAGS = {*ALLOWED_TAGS, *HEADINGS, *TABLES, "p", "br", "hr", "pre", "div", "span"}
+ATTRIBUTES = {**ALLOWED_ATTRIBUTES, "*": ["class", "id"], "th": ["colspan", "rowspan"], "td": ["colspan", "rowspan"]}
+"""What text and outputs may hold; nbconvert's own choice shows headings and most of a table as source."""
+
+
 def page(notebook: Any, title: str) -> str:
-    """The notebook as one HTML page, with its outputs sanitized."""
-    exporter = HTMLExporter(sanitize_html=True, mathjax_url="", require_js_url="", exclude_input_prompt=True)
-    exporter.exclude_output_prompt = True
+    """The notebook as one HTML page, with its text and outputs sanitized, and every picture's alternative text."""
+    exporter = HTMLExporter(
+        sanitize_html=True,
+        mathjax_url="",
+        require_js_url="",
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        filters={"clean_html": sanitized},
+    )
+    exporter.log.setLevel(logging.ERROR)  # it warns of the texts that are put in below
     body, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": title}})
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if alt := output.get("metadata", {}).get("image/png", {}).get("alt"):
+                body = body.replace('alt="No description has been provided for this image"', f'alt="{escape(alt)}"', 1)
     return str(body)
+
+
+def sanitized(element: str | bytes) -> str:
+    """HTML with nothing in it that runs or styles."""
+    text = element.decode() if isinstance(element, bytes) else str(element)
+    text = re.sub(r"<(style|script)\b.*?</\1\s*>", "", text, flags=re.DOTALL | re.IGNORECASE)
+    return str(clean(text, tags=TAGS, attributes=ATTRIBUTES))

@@ -1,9 +1,12 @@
 """The pages over all notebooks: what agreed, in a table, in a line, and in reports/index.html."""
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
-import nbformat
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -53,17 +56,61 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     return "\n".join([*lines, "open reports/index.html", ""])
 
 
-def index(cells: pd.DataFrame, claims: pd.DataFrame, notebooks: Mapping[Path, str], figures: Sequence[Path]) -> str:
-    """The page that links every notebook, each with the figure named as its picture, and every figure. All text is escaped."""
-    names = sorted(path.stem for path in figures)
+def leaning(variants: pd.DataFrame) -> pd.DataFrame:
+    """paper, agree, runner_up_agree, of: over all cells whose variant was found by agreement, see `true_variants` of a replication.
+
+    How many agree with the variants taken, and how many would with each set's next best.
+    """
+    counts = ["agree", "runner_up_agree", "of"]
+    return _chosen(variants).groupby("paper")[counts].sum().astype(int).reset_index()
+
+
+def _chosen(variants: pd.DataFrame) -> pd.DataFrame:
+    return variants.dropna(subset="runner_up").astype(dict.fromkeys(["agree", "runner_up_agree", "of"], int))
+
+
+def makers(figures: Iterable[str], notebooks: Iterable[Path]) -> dict[str, str]:
+    """Name of every figure -> name of the notebook whose code says that it saves it (a {number} stands for anything), or nothing."""
+    said = {}
+    for path in notebooks:
+        for name in re.findall(r"results/figures/([^\"']+)", "".join(map(_source, _cells(path)))):
+            said[re.sub(r"\{.*?\}", "*", name)] = path.stem
+    return {
+        figure: next((maker for pattern, maker in said.items() if fnmatch(figure, pattern)), "") for figure in figures
+    }
+
+
+def _cells(notebook: Path) -> list[dict[str, Any]]:
+    return list(json.loads(notebook.read_text(encoding="utf-8"))["cells"])
+
+
+def _source(cell: Mapping[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def index(
+    cells: pd.DataFrame,
+    claims: pd.DataFrame,
+    variants: pd.DataFrame,
+    notebooks: Mapping[Path, str],
+    figures: Mapping[str, str],
+) -> str:
+    """The page that links every notebook, each with the figure named as its picture, and every figure. All text is escaped.
+
+    `figures`: name of a figure -> name of the notebook that made it, or nothing.
+    """
+    cards = [_card(path, picture if picture in figures else "") for path, picture in notebooks.items()]
+    titles = {card["name"]: card["title"] for card in cards}
     return PAGES.get_template("index.html.j2").render(
         cells=list(agreed(cells).itertuples()),
         claims=list(verdicts(claims).itertuples()),
-        notebooks=[_card(path, picture if picture in names else "") for path, picture in notebooks.items()],
-        figures=names,
+        leaning=list(leaning(variants).itertuples()),
+        variants=list(_chosen(variants).itertuples()),
+        notebooks=cards,
+        figures=[{"name": name, "maker": maker, "title": titles.get(maker, "")} for name, maker in figures.items()],
     )
 
 
 def _card(path: Path, picture: str) -> dict[str, str]:
-    title = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0].lstrip("# ")
+    title = _source(_cells(path)[0]).splitlines()[0].lstrip("# ")
     return {"name": path.stem, "title": title, "picture": picture and f"{picture}.png"}

@@ -305,6 +305,13 @@ def test_a_group_without_a_valid_decision_has_no_row():
     assert set(action_shares(turns, by=("match",)).match) == {"a"}
 
 
+@pytest.mark.parametrize("turns", [turns_of("C", "C")[:0], turns_of("--", "--")], ids=["no turns", "all void"])
+def test_turns_without_a_valid_decision_have_no_shares(turns):
+    for shares in (action_shares, shares_over_rounds):
+        found, usual = shares(turns), shares(turns_of("C", "C"))
+        assert len(found) == 0 and found.dtypes.to_dict() == usual.dtypes.to_dict()
+
+
 def test_shares_of_a_group_sum_to_1():
     turns = together(turns_of("CDDC", "CCCC"), turns_of("RPSS", "RR-S", RPS, "c"))
     assert action_shares(turns).groupby(["game", "agent"], observed=True).value.sum().tolist() == pytest.approx([1] * 4)

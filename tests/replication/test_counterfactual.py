@@ -26,24 +26,55 @@ def published():
     return pd.read_csv(FACTS / "tables.csv", dtype={"mean": str, "std": str})
 
 
-def test_all_but_three_cells_agree_when_reconciled(matches, published):
-    whole = counterfactual.whole_cells(counterfactual.cells(matches, published, "reconciled"))
+@pytest.fixture(scope="module")
+def counts(matches, published):
+    return counterfactual.agreement(counterfactual.statistics(matches, "reconciled"), published)
+
+
+@pytest.fixture(scope="module")
+def variants(counts, published):
+    return counterfactual.true_variants(counts, published)
+
+
+@pytest.fixture(scope="module")
+def reconciled(matches, published, variants):
+    return counterfactual.cells(counterfactual.statistics(matches, "reconciled"), published, "reconciled", variants)
+
+
+def literal(matches, published):
+    return counterfactual.cells(counterfactual.statistics(matches, "literal"), published, "literal")
+
+
+def test_all_but_three_cells_agree_when_reconciled(reconciled):
+    whole = counterfactual.whole_cells(reconciled)
     assert (len(whole), whole.agrees.sum()) == (7120, 7117)
 
 
 def test_the_literal_reading_is_another(matches, published):
-    whole = counterfactual.whole_cells(counterfactual.cells(matches, published, "literal"))
+    whole = counterfactual.whole_cells(literal(matches, published))
     assert (len(whole), whole.agrees.sum()) == (7120, 4338)
 
 
-def test_every_caption_finds_its_variant_by_far(matches, published):
-    counts = counterfactual.agreement(matches, published).sort_values("agree")
-    best = counts.groupby(["table", "captioned_variant"]).agree.agg(lambda agree: list(agree)[-2:])
-    assert all(second < 0.6 * first for second, first in best)
+def test_every_caption_finds_its_variant_by_far(variants):
+    found = variants.dropna(subset="agree")
+    assert len(found) == 28 and (found.runner_up_agree < 0.6 * found.agree).all()
 
 
-def test_the_three_that_differ_are_named_with_a_cause(matches, published):
-    found = counterfactual.differences(matches, published)
+def test_the_runner_up_is_the_variant_with_the_next_most_cells(counts, variants):
+    for (table, caption), of_one in counts.groupby(["table", "captioned_variant"]):
+        row = variants[(variants.table == table) & (variants.captioned_variant == caption)].iloc[0]
+        agree = of_one.set_index("variant").agree
+        assert agree[row.variant] == row.agree == agree.max() and row.of == of_one["of"].max()
+        assert agree[row.runner_up] == row.runner_up_agree == agree.drop(row.variant).max()
+
+
+def test_intervals_change_no_value(matches):
+    with_them, without = (counterfactual.statistics(matches, "reconciled", intervals=on) for on in (True, False))
+    pd.testing.assert_frame_equal(with_them.drop(columns=["low", "high"]), without.drop(columns=["low", "high"]))
+
+
+def test_the_three_that_differ_are_named_with_a_cause(matches, reconciled, published, variants):
+    found = counterfactual.differences(matches, reconciled, published, variants)
     assert found[["table", "row", "column"]].values.tolist() == [
         [3, "C3.7S sc-cot", "tft"], [3, "C3.7S(T) sc-zs", "tft"], [16, "C3.7S sc-cot", "spp"],
     ]  # fmt: skip
@@ -51,8 +82,7 @@ def test_the_three_that_differ_are_named_with_a_cause(matches, published):
 
 
 def test_a_cell_without_records_is_absent_and_does_not_agree(matches, published):
-    few = matches[matches.model != "Mistral Large (24.07)"]
-    cells = counterfactual.cells(few, published, "literal")
+    cells = literal(matches[matches.model != "Mistral Large (24.07)"], published)
     gone = cells[cells.row.str.startswith("Mistral")]
     assert len(gone) and gone.recomputed.isna().all() and not gone.agrees.any()
 

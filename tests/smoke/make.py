@@ -20,11 +20,17 @@ tables[kept].to_csv(ROOT / "tests/smoke/counterfactual_tables.csv", index=False,
 scripted = read("transcripts/scripted.parquet")
 few = scripted[(scripted.repetition < 2)]
 write(few.reset_index(drop=True), ROOT / "tests/smoke/scripted_turns.parquet")
+standin = read("transcripts/standin_demo.parquet")
+strangers = standin.match[~standin.agent.isin(["zs", "srep", "zs_sc3"])]
+write(standin[~standin.match.isin(strangers)].reset_index(drop=True), ROOT / "tests/smoke/standin_turns.parquet")
 replication = ROOT / "results/replication"
 target = ROOT / "tests/smoke/results/replication"
 target.mkdir(parents=True, exist_ok=True)
 cells = pd.read_csv(replication / "counterfactual_cells.csv", dtype=str)
 cells = cells[cells.table.isin(["1", "3"]) & cells.row.isin(["C3.7S sc-cot", "Mistral zs"])]
 cells.to_csv(target / "counterfactual_cells.csv", index=False, lineterminator="\n")
+variants = pd.read_csv(replication / "counterfactual_variants.csv", dtype=str)
+variants = variants[variants.table.isin(["1", "3"])]
+variants.to_csv(target / "counterfactual_variants.csv", index=False, lineterminator="\n")
 claims = pd.read_csv(replication / "counterfactual_claims.csv", dtype=str)
 claims.groupby("verdict").head(2).to_csv(target / "counterfactual_claims.csv", index=False, lineterminator="\n")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtri
 
 RESAMPLES = 2000
 """Bootstrap resamples."""
@@ -64,7 +64,7 @@ def percentile_interval(block: NDArray[np.float64], level: float) -> NDArray[np.
     """
     n = block.shape[1]
     if n > LARGE:
-        half = stats.norm.ppf((1 + level) / 2) * block.std(axis=1, ddof=1) / np.sqrt(n)
+        half = ndtri((1 + level) / 2) * block.std(axis=1, ddof=1) / np.sqrt(n)
         return np.column_stack([block.mean(axis=1) - half, block.mean(axis=1) + half])
     rng = np.random.default_rng(n)
     chunk = max(1, 2_000_000 // n)

@@ -274,20 +274,22 @@ def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np
 def action_shares(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "agent")) -> pd.DataFrame:
     """How often each legal action was taken among valid decisions: the `by` keys, action, value (share), n (decisions).
 
-    An action that was legal and never taken has the share 0; a group without a valid decision has no row.
+    An action that was legal and never taken has the share 0; a group without a valid decision has no row,
+    and a table without one gives an empty table of the same columns.
     """
     valid = turns[turns.valid & turns.action.notna()]
     legal = valid[[*by, "legal"]].drop_duplicates()
     options = {label: json.loads(label)["choice"] for label in legal.legal.unique()}
     possible = (
-        legal.assign(action=[options[label] for label in legal.legal])
+        legal.assign(action=pd.Series([options[label] for label in legal.legal], index=legal.index, dtype=object))
         .explode("action")
+        .astype({"action": "str"})
         .drop(columns="legal")
         .drop_duplicates()
     )
     keys = [*by, "action"]
     counts = (
-        valid.assign(action=decoded(valid.action).astype(object))
+        valid.assign(action=decoded(valid.action).astype("str"))
         .groupby(keys, observed=True, dropna=False)
         .size()
         .rename("count")

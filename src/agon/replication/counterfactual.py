@@ -65,21 +65,16 @@ def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> 
     return pd.concat(parts, ignore_index=True)
 
 
-def cells(matches: pd.DataFrame, published: pd.DataFrame, reading: str) -> pd.DataFrame:
+def cells(
+    found: pd.DataFrame, published: pd.DataFrame, reading: str, variants: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Every printed cell beside its recomputed value: paper, table, row, column, statistic, published, recomputed, agrees, reading.
 
-    `published` is tables.csv with numbers as text (their decimals count). A cell agrees when the recomputed value rounds
-    to the printed one; where there are no records, recomputed is absent and the cell does not agree.
+    `found`: `statistics` under `reading`. `published`: tables.csv with numbers as text (their decimals count). `variants`: `true_variants`;
+    without it captions are believed. A cell agrees when the recomputed value rounds to the printed one; where there are no records,
+    recomputed is absent and the cell does not agree.
     """
-    variant = published.captioned_variant
-    if reading == "reconciled":
-        variant = published.merge(
-            true_variants(matches, published), on=["table", "captioned_variant"], how="left"
-        ).variant
-    keys = ["game", "metric", *KEYS]
-    both = published.assign(variant=variant.to_numpy()).merge(
-        statistics(matches, reading), on=keys, how="left", validate="m:1"
-    )
+    both = _beside(found, published, variants)
     shared = pd.DataFrame(
         {
             "paper": PAPER,
@@ -88,9 +83,9 @@ def cells(matches: pd.DataFrame, published: pd.DataFrame, reading: str) -> pd.Da
             "column": both.opponent.where(both.opponent != "all", both.captioned_variant),
         }
     )
+    decimals = both.table.map(_decimals(published))
     parts = []
     for statistic, printed, recomputed in (("mean", both["mean"], both.value), ("sd", both["std"], both.sd)):
-        decimals = both.table.map(_decimals(published))
         parts.append(
             shared.assign(
                 statistic=statistic,
@@ -101,6 +96,15 @@ def cells(matches: pd.DataFrame, published: pd.DataFrame, reading: str) -> pd.Da
             )
         )
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+
+
+def _beside(found: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame | None) -> pd.DataFrame:
+    """Every printed cell with the statistics of its variant: the true one, or the captioned one where `variants` is not given."""
+    asked = published.assign(variant=published.captioned_variant)
+    if variants is not None:
+        keys = ["table", "captioned_variant"]
+        asked = published.merge(variants[[*keys, "variant"]], on=keys, how="left", validate="m:1")
+    return asked.merge(found, on=["game", "metric", *KEYS], how="left", validate="m:1")
 
 
 def rounds_to(value: pd.Series, printed: pd.Series, decimals: pd.Series) -> pd.Series:
@@ -114,12 +118,11 @@ def _decimals(published: pd.DataFrame) -> pd.Series:
     return shown.groupby(published.table).max()
 
 
-def agreement(matches: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def agreement(found: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """For every captioned set of cells and every variant: how many cells would agree if it were the one shown.
 
-    Columns: table, captioned_variant, variant, agree, of. Uses the reconciled metrics.
+    `found`: `statistics` under the reconciled reading. Columns: table, captioned_variant, variant, agree, of.
     """
-    found = statistics(matches, "reconciled")
     one = published[published.captioned_variant != "all"]
     decimals = one.table.map(_decimals(published))
     pairs = one.assign(decimals=decimals).merge(
@@ -133,57 +136,54 @@ def agreement(matches: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return counted.agg(agree="sum", of="size").astype(int).reset_index()
 
 
-def true_variants(matches: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def true_variants(counts: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """The variant whose matches each captioned set of cells was computed from: the one with which most cells agree.
 
-    Columns: table, captioned_variant, variant, agree, of; "all" stays "all".
+    `counts`: `agreement`. Columns: paper, table, captioned_variant, variant, agree, of, and the variant with which the next most cells
+    agree: runner_up, runner_up_agree. "all" stays "all", and is not counted.
     """
-    table = agreement(matches, published)
-    best = table.loc[table.groupby(["table", "captioned_variant"]).agree.idxmax()]
-    rest = published.loc[published.captioned_variant == "all", ["table", "captioned_variant"]].drop_duplicates()
-    return pd.concat([best, rest.assign(variant="all")], ignore_index=True)
+    keys = ["table", "captioned_variant"]
+    ranked = counts.sort_values("agree", ascending=False, kind="stable").groupby(keys, sort=True)
+    best = ranked.nth(0).sort_values(keys)
+    second = ranked.nth(1)[[*keys, "variant", "agree"]].rename(
+        columns={"variant": "runner_up", "agree": "runner_up_agree"}
+    )
+    rest = published.loc[published.captioned_variant == "all", keys].drop_duplicates()
+    table = pd.concat([best.merge(second, on=keys, how="left"), rest.assign(variant="all")], ignore_index=True)
+    counted = dict.fromkeys(["agree", "of", "runner_up_agree"], "Int64")
+    return table.astype(counted).assign(paper=PAPER)[
+        ["paper", *keys, "variant", "agree", "of", "runner_up", "runner_up_agree"]
+    ]
 
 
-def with_intervals(matches: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def with_intervals(found: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
     """Every printed cell with what it is computed from: value, sd, n, low, high beside the printed numbers.
 
+    `found`: `statistics` under the reconciled reading, with intervals. `variants`: `true_variants`.
     Columns: table, game, metric, captioned_variant, variant, model, prompt, opponent, published, published_sd, value, sd, n, low, high.
     """
-    asked = published.merge(true_variants(matches, published)[["table", "captioned_variant", "variant"]], how="left")
-    found = statistics(matches, "reconciled", intervals=True)
-    both = asked.merge(found, on=["game", "metric", *KEYS], how="left", validate="m:1")
-    both = both.rename(columns={"mean": "published", "std": "published_sd"})
-    names = [
-        "table",
-        "game",
-        "metric",
-        "captioned_variant",
-        *KEYS,
-        "published",
-        "published_sd",
-        "value",
-        "sd",
-        "n",
-        "low",
-        "high",
-    ]
-    return both[names]
+    both = _beside(found, published, variants).rename(columns={"mean": "published", "std": "published_sd"})
+    names = ["table", "game", "metric", "captioned_variant", *KEYS, "published", "published_sd"]
+    return both[[*names, "value", "sd", "n", "low", "high"]]
 
 
-def differences(matches: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def differences(
+    matches: pd.DataFrame, cells: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame
+) -> pd.DataFrame:
     """The printed cells that do not agree under the reconciled reading, with what they would need and the likely cause.
 
-    Columns: table, row, column, published (mean and sd), recomputed, recorded (the matches' own values), likely_cause.
+    `cells`: those of the reconciled reading. Columns: table, row, column, published (mean and sd), recomputed, recorded (the matches'
+    own values), likely_cause.
     """
-    wrong = whole_cells(cells(matches, published, "reconciled"))
-    found = cells(matches, published, "reconciled").set_index(["table", "row", "column", "statistic"]).sort_index()
-    variants = true_variants(matches, published).set_index(["table", "captioned_variant"]).variant
+    wrong = whole_cells(cells)
+    found = cells.set_index(["table", "row", "column", "statistic"]).sort_index()
+    shown = variants.set_index(["table", "captioned_variant"]).variant
     decimals = _decimals(published)
     rows = []
     for table, row, column in wrong.loc[~wrong.agrees, ["table", "row", "column"]].itertuples(index=False):
         cell = found.loc[(table, row, column)]
         one = published[published.table == table].iloc[0]
-        values = _recorded(matches, one.game, variants[table, one.captioned_variant], row, column)[
+        values = _recorded(matches, one.game, shown[table, one.captioned_variant], row, column)[
             READINGS["reconciled"][one.metric]
         ]
         printed, ours = (

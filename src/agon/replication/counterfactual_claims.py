@@ -1,7 +1,8 @@
 """The counterfactual paper's statements in prose, each decided from the recorded matches: results/replication/claims.csv."""
 
+import inspect
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,25 +15,28 @@ from agon.replication import (
     counterfactual_claims_pd,
     counterfactual_claims_rps,
 )
-from agon.replication.counterfactual import MODELS, PAPER, true_variants
-from agon.replication.counterfactual_evidence import Decision, Evidence, Missing, Result, captioned
+from agon.replication.counterfactual import MODELS, PAPER, agreement, statistics, true_variants
+from agon.replication.counterfactual_evidence import Evidence, Missing, Result, captioned
 
 COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
 
 STATEMENTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-"""Name of the deciding function -> section, claim (in our words), published, why; and, for a statement on a table whose
-caption may name another variant than its numbers come from, table and the variant meant."""
+"""Name of the deciding function -> section, claim (in our words), published, why; printed, the published pairs of mean and
+deviation that it is given; and, for a statement on a table whose caption may name another variant than its numbers come from, table and
+the variant meant."""
 
-DECISIONS: dict[str, Decision] = {
-    decide.__name__: decide
+DECISIONS: dict[str, Callable[..., Result]] = {
+    name: decide
     for module in (
         counterfactual_claims_games,
         counterfactual_claims_pd,
         counterfactual_claims_rps,
         counterfactual_claims_cost,
     )
-    for decide in module.CLAIMS
+    for name, decide in inspect.getmembers(module, inspect.isfunction)
+    if decide.__module__ == module.__name__ and not name.startswith("_")
 }
+"""What decides a statement, under its name: every public function of these modules."""
 
 
 def claims(
@@ -61,7 +65,8 @@ def evidence_of(
 ) -> Evidence:
     """The tables of `claims` made ready: models by their short names, and the variant that each caption truly shows."""
     printed = published.astype({"mean": str, "std": str})
-    return Evidence(_short(matches), _short(shares), payoffs, true_variants(matches, printed), settings)
+    captions = true_variants(agreement(statistics(matches, "reconciled"), printed), printed)
+    return Evidence(_short(matches), _short(shares), payoffs, captions, settings)
 
 
 def decided(evidence: Evidence, name: str) -> dict[str, str]:
@@ -75,10 +80,10 @@ def decided(evidence: Evidence, name: str) -> dict[str, str]:
     return {**said, "recomputed": numbers, "verdict": "holds" if held else "fails", "why": _reason(evidence, entry)}
 
 
-def _read(evidence: Evidence, decide: Decision, entry: Mapping[str, Any]) -> Result:
+def _read(evidence: Evidence, decide: Callable[..., Result], entry: Mapping[str, Any]) -> Result:
     if "table" in entry:
         return captioned(evidence, entry["table"], entry["meant"], partial(decide, evidence))
-    return decide(evidence)
+    return decide(evidence, **{key: entry[key] for key in ("printed",) if key in entry})
 
 
 def _short(table: pd.DataFrame) -> pd.DataFrame:

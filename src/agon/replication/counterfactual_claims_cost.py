@@ -10,22 +10,19 @@ from agon.replication.counterfactual_evidence import (
     PEERS,
     PLAIN,
     STRONG,
-    Decision,
     Evidence,
+    Pairs,
     Result,
-    collector,
     every,
     listed,
     most,
+    paired,
     part,
+    rounded,
     span,
 )
 
-CLAIMS: list[Decision] = []
-claim = collector(CLAIMS)
 
-
-@claim
 def srep_is_most_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         rows = evidence.rows(game="pd", variant="default")
@@ -35,13 +32,11 @@ def srep_is_most_efficient(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def few_void_rounds(evidence: Evidence) -> Result:
     void = 100 - evidence.by_model("validity_rate", game="pd")
     return bool((void < 1).all()), f"void rounds in percent: {listed(void, 2)}"
 
 
-@claim
 def void_rounds_change_nothing(evidence: Evidence) -> Result:
     rows = evidence.rows(game="pd")
     keys = ["variant", "model", "agent", "opponent"]
@@ -57,7 +52,6 @@ def void_rounds_change_nothing(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def cycle_is_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         rows = evidence.rows(game="rps", variant="default", opponent=("pp", "ap", "srep"))
@@ -68,7 +62,6 @@ def cycle_is_efficient(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def efficiency_is_below_pd(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         rps, other = (evidence.by_model(metric, game=game, variant="default") for game in ("rps", "pd"))
@@ -77,7 +70,6 @@ def efficiency_is_below_pd(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def payoffs_lower_efficiency(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         before, after = (evidence.by_model(metric, game="rps", variant=name) for name in ("default", "payoff"))
@@ -86,7 +78,6 @@ def payoffs_lower_efficiency(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def llama_is_most_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         means = {name: evidence.by_model(metric, game="pd", variant=name) for name in ("payoff", "joint")}
@@ -96,7 +87,6 @@ def llama_is_most_efficient(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def zero_shot_is_most_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         table = evidence.rows(game="pd").groupby(["model", "variant", "agent"])[metric].mean().unstack()
@@ -109,7 +99,6 @@ def zero_shot_is_most_efficient(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def claude_4_is_least_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         means = evidence.rows(game="pd").groupby(["variant", "model"])[metric].mean().unstack()
@@ -119,14 +108,12 @@ def claude_4_is_least_efficient(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def efficient_models_are_terse(evidence: Evidence) -> Result:
     means = evidence.by_model("tokens", game="pd") / 1000
     few = means[["DS-R1", "Mistral"]] < means.median()
     return bool(few.all()), f"thousand tokens per match: {listed(means)}; median {means.median():.1f}"
 
 
-@claim
 def mistral_has_low_efficiency(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         ranks = {
@@ -137,15 +124,11 @@ def mistral_has_low_efficiency(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
-def pd_validity(evidence: Evidence) -> Result:
-    found = evidence.rows(game="pd").groupby("model").validity_rate.agg(["mean", "std"]).round(1)
-    printed = {"DS-R1": (99.1, 6.3), "Mistral": (99.4, 6.5)}
-    held = all(tuple(found.loc[name]) == printed.get(name, (100.0, 0.0)) for name in MODELS)
-    return held, ", ".join(f"{name} {found.loc[name, 'mean']} ± {found.loc[name, 'std']}" for name in printed)
+def pd_validity(evidence: Evidence, printed: Pairs) -> Result:
+    found = rounded(evidence.rows(game="pd"), "model", "validity_rate")
+    return found == {name: printed.get(name, [100.0, 0.0]) for name in MODELS}, paired(found, printed)
 
 
-@claim
 def payoffs_are_most_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         table = evidence.rows(game="rps").groupby(["model", "variant"])[metric].mean().unstack()
@@ -155,7 +138,6 @@ def payoffs_are_most_efficient(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def labels_lower_efficiency(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         table = evidence.rows(game="rps").groupby(["model", "variant"])[metric].mean().unstack()
@@ -167,7 +149,6 @@ def labels_lower_efficiency(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def thinking_claude_37_is_most_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         overall, payoff = evidence.by_model(metric, game="rps"), evidence.by_model(metric, game="rps", variant="payoff")
@@ -177,7 +158,6 @@ def thinking_claude_37_is_most_efficient(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
 def votes_lower_efficiency(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         table = evidence.rows(game="rps").groupby(["model", "variant", "agent"])[metric].mean().unstack()
@@ -187,16 +167,8 @@ def votes_lower_efficiency(evidence: Evidence) -> Result:
     return every(EFFICIENCY, read)
 
 
-@claim
-def rps_validity(evidence: Evidence) -> Result:
-    printed = {"Mistral": (99.2, 6.8), "C4S": (99.9, 0.9), "C3.7S(T)": (100.0, 0.2), "DS-R1": (100.0, 0.2)}
+def rps_validity(evidence: Evidence, printed: Pairs) -> Result:
     rows = evidence.rows(game="rps")
-    whole, part_of = (
-        found.groupby("model").validity_rate.agg(["mean", "std"]).round(1)
-        for found in (rows, rows[rows.opponent != "ap"])
-    )
-    held = all(tuple(whole.loc[name]) == printed.get(name, (100.0, 0.0)) for name in MODELS)
-    return held, "; ".join(
-        f"{kind}: " + ", ".join(f"{name} {table.loc[name, 'mean']} ± {table.loc[name, 'std']}" for name in printed)
-        for kind, table in (("all matches", whole), ("without AP", part_of))
-    )
+    whole, part_of = (rounded(found, "model", "validity_rate") for found in (rows, rows[rows.opponent != "ap"]))
+    held = whole == {name: printed.get(name, [100.0, 0.0]) for name in MODELS}
+    return held, f"all matches: {paired(whole, printed)}; without AP: {paired(part_of, printed)}"

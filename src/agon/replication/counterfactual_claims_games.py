@@ -16,12 +16,11 @@ from agon.replication.counterfactual_evidence import (
     PLAIN,
     SCRIPTS,
     STRONG,
+    THINKING,
     VARIANTS,
-    Decision,
     Evidence,
     Missing,
     Result,
-    collector,
     every,
     intervals,
     listed,
@@ -31,18 +30,13 @@ from agon.replication.counterfactual_evidence import (
     span,
 )
 
-CLAIMS: list[Decision] = []
-claim = collector(CLAIMS)
-
 ROUNDS = {"pd": 16, "rps": 24}
 NAMES = {"pd": "PD", "rps": "RPS"}
-THINKING = {"C3.7S": "C3.7S(T)", "C4S": "C4S(T)"}
 
 
 # rules and formulas
 
 
-@claim
 def pd_bounds(evidence: Evidence) -> Result:
     payoff = evidence.matrix("pd", "default")
     low, high = payoff.min(axis=None) * 16, payoff.max(axis=None) * 16
@@ -55,7 +49,6 @@ def pd_bounds(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def rps_bounds(evidence: Evidence) -> Result:
     found = evidence.rows(game="rps")
     seen, bound = found.groupby("variant").total_points.agg(["min", "max"]), {}
@@ -69,7 +62,6 @@ def rps_bounds(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def pd_equilibria(evidence: Evidence) -> Result:
     found = {variant: _pure_equilibria(evidence.matrix("pd", variant)) for variant in ("default", "payoff")}
     held = found["default"] == [(1, 1)] and found["payoff"] == [(0, 0), (1, 1)]
@@ -85,12 +77,10 @@ def _pure_equilibria(payoff: pd.DataFrame) -> list[tuple[int, int]]:
     return [(i, j) for i, j in product(range(len(payoff)), repeat=2) if best[i, j] and best[j, i]]
 
 
-@claim
 def rps_equilibrium(evidence: Evidence) -> Result:
     return _mixed(evidence, "default", {"rock": 1 / 3, "paper": 1 / 3, "scissors": 1 / 3})
 
 
-@claim
 def rps_payoff_equilibrium(evidence: Evidence) -> Result:
     return _mixed(evidence, "payoff", {"rock": 0.2, "paper": 0.2, "scissors": 0.6})
 
@@ -104,12 +94,10 @@ def _mixed(evidence: Evidence, variant: str, claimed: dict[str, float]) -> Resul
     return bool(held), f"{listed(mix, 3)}, {'unique' if unique else 'not shown to be unique'}"
 
 
-@claim
 def expected_pd_payoff(evidence: Evidence) -> Result:
     return _expected(evidence, ("default", "label"), lambda p, q: 2 - p + 4 * q - p * q)
 
 
-@claim
 def expected_stag_hunt_payoff(evidence: Evidence) -> Result:
     return _expected(evidence, ("payoff", "joint"), lambda p, q: 2 - p + 2 * q + 3 * p * q)
 
@@ -127,12 +115,10 @@ def _expected(evidence: Evidence, variants: tuple[str, ...], formula: Callable[[
     )
 
 
-@claim
 def expected_rps_payoff(evidence: Evidence) -> Result:
     return _expected_rps(evidence, ("default", "label"), 1)
 
 
-@claim
 def expected_rps_payoff_at_three(evidence: Evidence) -> Result:
     return _expected_rps(evidence, ("payoff", "joint"), 3)
 
@@ -147,7 +133,6 @@ def _expected_rps(evidence: Evidence, variants: tuple[str, ...], stake: float) -
     return not any(wrong.values()), f"entries of the nine that differ: {listed(wrong, 0)}"
 
 
-@claim
 def equilibrium_script_defects(evidence: Evidence) -> Result:
     rows = evidence.rows(game="pd", variant=("default", "label"), opponent="srep")
     rows = rows[rows.validity_rate == 100]
@@ -159,14 +144,12 @@ def equilibrium_script_defects(evidence: Evidence) -> Result:
 # set-up
 
 
-@claim
 def rounds_per_match(evidence: Evidence) -> Result:
     seen = {game: sorted(set(evidence.rows(game=game).rounds)) for game in ROUNDS}
     held = all(seen[game] == [rounds] for game, rounds in ROUNDS.items())
     return held, ", ".join(f"{NAMES[game]} {'/'.join(map(str, found))}" for game, found in seen.items())
 
 
-@claim
 def repetitions(evidence: Evidence) -> Result:
     rows = pd.concat([evidence.rows(game=game) for game in ROUNDS])
     counts = rows.groupby(["game", "variant", "model", "agent", "opponent"]).size()
@@ -175,7 +158,6 @@ def repetitions(evidence: Evidence) -> Result:
     return bool(held), f"plain {span(counts[~voted], 0)}, SC {span(counts[voted], 0)}, in {len(counts)} cells"
 
 
-@claim
 def eight_models(evidence: Evidence) -> Result:
     counts = evidence.matches.model.value_counts()
     more = counts.drop([name for name in MODELS if name in counts.index])
@@ -186,7 +168,6 @@ def eight_models(evidence: Evidence) -> Result:
     ), f"{len(counts)} in the records; beyond the eight: {listed(more, 0) or 'none'} (matches)"
 
 
-@claim
 def decoding(evidence: Evidence) -> Result:
     if evidence.settings is None or evidence.settings.empty:
         raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
@@ -199,17 +180,14 @@ def decoding(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def nucleus(evidence: Evidence) -> Result:
     raise Missing("top-p is recorded for no match")
 
 
-@claim
 def void_rounds_are_formatting(evidence: Evidence) -> Result:
     raise Missing("the records mark a round as void but not why: the refused answers' texts are not among them")
 
 
-@claim
 def captions_are_right(evidence: Evidence) -> Result:
     keys = [(first + step, caption) for first in (2, 6, 10) for step, caption in enumerate(VARIANTS[1:])]
     keys += [(13, caption) for caption in VARIANTS[1:]]
@@ -222,7 +200,6 @@ def captions_are_right(evidence: Evidence) -> Result:
 # across games
 
 
-@claim
 def comprehension_worsens_with_pressure(evidence: Evidence) -> Result:
     def read(*variants: str) -> Result:
         curves = {
@@ -246,7 +223,6 @@ def _curves(evidence: Evidence, game: str, variants: tuple[str, ...]) -> list[in
     return [int(row[0]) if len(set(row)) == 1 else 0 for row in signs.to_numpy()]
 
 
-@claim
 def payoffs_delay_more_than_labels(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         means = {
@@ -260,7 +236,6 @@ def payoffs_delay_more_than_labels(evidence: Evidence) -> Result:
     return every(COMPREHENSION, read)
 
 
-@claim
 def labels_alter_behaviour(evidence: Evidence) -> Result:
     moved = {}
     for game in ROUNDS:
@@ -271,7 +246,6 @@ def labels_alter_behaviour(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def adaptation_is_sometimes_late(evidence: Evidence) -> Result:
     late = {}
     for game, rounds in ROUNDS.items():
@@ -282,7 +256,6 @@ def adaptation_is_sometimes_late(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def thinking_costs_tokens_for_nothing(evidence: Evidence) -> Result:
     held, texts = [], []
     for game, (plain, twin) in product(ROUNDS, THINKING.items()):
@@ -294,7 +267,6 @@ def thinking_costs_tokens_for_nothing(evidence: Evidence) -> Result:
     return any(held), "; ".join(texts)
 
 
-@claim
 def step_by_step_costs_tokens_for_nothing(evidence: Evidence) -> Result:
     held, texts = [], []
     for game in ROUNDS:
@@ -308,7 +280,6 @@ def step_by_step_costs_tokens_for_nothing(evidence: Evidence) -> Result:
     return all(held), "; ".join(texts)
 
 
-@claim
 def default_competence_does_not_transfer(evidence: Evidence) -> Result:
     changes = evidence.changes("total_points", "label", game="rps", opponent=("pp", "ap", "tft"))
     default = evidence.by_model("total_points", game="rps", variant="default", opponent=("pp", "ap", "tft"))
@@ -316,7 +287,6 @@ def default_competence_does_not_transfer(evidence: Evidence) -> Result:
     return bool(fell.mean() >= 0.5), f"{part(fell, 'models')}: {intervals(changes)}"
 
 
-@claim
 def claude_37_degrades_least(evidence: Evidence) -> Result:
     falls = {}
     for game in ROUNDS:
@@ -326,7 +296,6 @@ def claude_37_degrades_least(evidence: Evidence) -> Result:
     return held, "; ".join(f"{NAMES[game]} points a round {listed(fall, 2)}" for game, fall in falls.items())
 
 
-@claim
 def mistral_varies_most(evidence: Evidence) -> Result:
     spreads = {
         game: evidence.spreads("total_points", game=game).groupby("model").mean().sort_values(ascending=False)
@@ -337,7 +306,6 @@ def mistral_varies_most(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def styles_matter_least_to_strong_models(evidence: Evidence) -> Result:
     spreads = {}
     for game in ROUNDS:
@@ -348,7 +316,6 @@ def styles_matter_least_to_strong_models(evidence: Evidence) -> Result:
     return bool(held), "; ".join(f"{NAMES[game]} {listed(spread)}" for game, spread in spreads.items())
 
 
-@claim
 def votes_reduce_variance(evidence: Evidence) -> Result:
     held, texts = [], []
     for game in ROUNDS:
@@ -361,7 +328,6 @@ def votes_reduce_variance(evidence: Evidence) -> Result:
     return all(held), "; ".join(texts)
 
 
-@claim
 def votes_keep_tendencies(evidence: Evidence) -> Result:
     ranks = {}
     for game in ROUNDS:
@@ -371,7 +337,6 @@ def votes_keep_tendencies(evidence: Evidence) -> Result:
     return min(ranks.values()) >= 0.7, f"rank correlation of cells with and without: {listed(ranks, 2)}"
 
 
-@claim
 def mistral_is_weakest_throughout(evidence: Evidence) -> Result:
     ranks = {}
     for game in ROUNDS:
@@ -385,7 +350,6 @@ def mistral_is_weakest_throughout(evidence: Evidence) -> Result:
     return all(rank == 1 for rank in ranks.values()), f"rank from the bottom of eight: {listed(ranks, 0)}"
 
 
-@claim
 def claude_37_is_strong_in_both(evidence: Evidence) -> Result:
     ranks = {
         NAMES[game]: evidence.by_model("total_points", game=game).rank(ascending=False)["C3.7S"] for game in ROUNDS
@@ -393,7 +357,6 @@ def claude_37_is_strong_in_both(evidence: Evidence) -> Result:
     return max(ranks.values()) <= 3, f"rank of eight by mean points over all variants: {listed(ranks, 0)}"
 
 
-@claim
 def llama_is_efficient_in_both(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         ranks = {NAMES[game]: evidence.by_model(metric, game=game).rank(ascending=False)["L3.3-70B"] for game in ROUNDS}

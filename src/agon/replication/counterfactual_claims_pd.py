@@ -10,12 +10,11 @@ from agon.replication.counterfactual_evidence import (
     PLAIN,
     SCRIPTS,
     STRONG,
+    THINKING,
     VOTED,
     WARY,
-    Decision,
     Evidence,
     Result,
-    collector,
     every,
     intervals,
     listed,
@@ -27,22 +26,17 @@ from agon.replication.counterfactual_evidence import (
     within,
 )
 
-CLAIMS: list[Decision] = []
-claim = collector(CLAIMS)
-
 DEFAULT = {"game": "pd", "variant": "default"}
 
 # 7.1: default
 
 
-@claim
 def near_mutual_defection(evidence: Evidence) -> Result:
     means = evidence.by_model("total_points", **DEFAULT, opponent="srep")
     near = means.between(28, 32)
     return most(near), f"{part(near, 'models')}: {listed(means)}"
 
 
-@claim
 def mistral_against_srep(evidence: Evidence) -> Result:
     means = evidence.by_model("total_points", **DEFAULT, opponent="srep")
     cells = evidence.cells("total_points", **DEFAULT, opponent="srep", model="Mistral")
@@ -50,7 +44,6 @@ def mistral_against_srep(evidence: Evidence) -> Result:
     return means.idxmin() == "Mistral" and spans, f"{span(cells)} over {len(cells)} styles; means {listed(means)}"
 
 
-@claim
 def mistral_without_void_rounds(evidence: Evidence) -> Result:
     rows = evidence.rows(**DEFAULT, opponent="srep")
     clean = rows[rows.validity_rate == 100].groupby(["model", "agent"]).total_points.mean()
@@ -64,49 +57,44 @@ def mistral_without_void_rounds(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def alternating_script_pays(evidence: Evidence) -> Result:
     cells = evidence.cells("total_points", **DEFAULT, opponent="pp")
     inside = cells.between(53.5, 63.5)
     return most(inside), f"{part(inside)}; all {span(cells)}"
 
 
-@claim
 def peers_cooperate(evidence: Evidence) -> Result:
     means = evidence.by_model("total_points", **DEFAULT, opponent=PEERS) / 16
     near = means >= 3.8
     return most(near), f"{part(near, 'models')}: {listed(means, 2)}"
 
 
-@claim
 def strong_models_cooperate_fully(evidence: Evidence) -> Result:
     where = {**DEFAULT, "opponent": PEERS, "model": STRONG}
     exact = evidence.cells("total_points", **where).eq(64) & evidence.spreads("total_points", **where).eq(0)
     return bool(exact.all()), f"{part(exact)} at 64.0 ± 0.0"
 
 
-@claim
 def wary_models_score_less(evidence: Evidence) -> Result:
     cells = evidence.cells("total_points", **DEFAULT, opponent=PEERS, model=WARY)
     inside = within(cells, 31.4, 49.4)
     return bool(inside.all()), f"{span(cells)}; {part(inside)} inside"
 
 
-@claim
 def thinking_does_not_help(evidence: Evidence) -> Result:
     gaps = _thinking_gaps(evidence, "total_points", variant="default", opponent=PEERS)
     return bool((gaps.low <= 0).all()), f"thinking minus plain, points: {intervals(gaps)}"
 
 
 def _thinking_gaps(evidence: Evidence, metric: str, **wanted: str | tuple[str, ...]) -> pd.DataFrame:
-    pairs = {"C3.7S": "C3.7S(T)", "C4S": "C4S(T)"}
-    rows = evidence.rows(game="pd", model=[*pairs, *pairs.values()], **wanted)
+    rows = evidence.rows(game="pd", model=[*THINKING, *THINKING.values()], **wanted)
     cells = rows.groupby(["model", "agent", "opponent"])[metric].mean()
-    found = [mean_of((cells[twin] - cells[plain]).rename("gap").reset_index(), "gap") for plain, twin in pairs.items()]
-    return pd.DataFrame(found, index=list(pairs), columns=["value", "low", "high", "n"])
+    found = [
+        mean_of((cells[twin] - cells[plain]).rename("gap").reset_index(), "gap") for plain, twin in THINKING.items()
+    ]
+    return pd.DataFrame(found, index=list(THINKING), columns=["value", "low", "high", "n"])
 
 
-@claim
 def srep_is_understood_early(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         means = evidence.by_model(metric, **DEFAULT, opponent="srep")
@@ -115,14 +103,12 @@ def srep_is_understood_early(evidence: Evidence) -> Result:
     return every(COMPREHENSION, read)
 
 
-@claim
 def wary_models_start_right(evidence: Evidence) -> Result:
     rows = evidence.rows(**DEFAULT, opponent="srep", model=WARY)
     shares = rows.opponent_comprehension_as_done.eq(1).groupby(rows.model).mean()
     return bool((shares > 0.5).all()), f"share of matches with m = 1: {listed(shares, 2)}"
 
 
-@claim
 def mistral_never_understands(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         never = evidence.rows(**DEFAULT, opponent="srep", model="Mistral")[metric] > 16
@@ -131,7 +117,6 @@ def mistral_never_understands(evidence: Evidence) -> Result:
     return every(COMPREHENSION, read)
 
 
-@claim
 def alternation_is_hardest(evidence: Evidence) -> Result:
     means = _by_script(evidence, COMPREHENSION["as done"], "default")
     latest = means.idxmax(axis=1).eq("pp")
@@ -143,7 +128,6 @@ def _by_script(evidence: Evidence, metric: str, variant: str, models: tuple[str,
     return rows.groupby(["model", "opponent"])[metric].mean().unstack()
 
 
-@claim
 def wary_models_vary_in_comprehension(evidence: Evidence) -> Result:
     where = {**DEFAULT, "opponent": PEERS, "model": (*WARY, *STRONG)}
     spread = evidence.spreads(COMPREHENSION["as done"], **where).groupby("model").mean()
@@ -151,7 +135,6 @@ def wary_models_vary_in_comprehension(evidence: Evidence) -> Result:
     return bool(held), f"mean standard deviation of m: {listed(spread, 2)}"
 
 
-@claim
 def little_cooperation_with_srep(evidence: Evidence) -> Result:
     cells = evidence.cells("cooperation_rate", **DEFAULT, opponent="srep")
     near = within(cells, 0.1, 0.1)
@@ -159,20 +142,17 @@ def little_cooperation_with_srep(evidence: Evidence) -> Result:
     return most(near), f"{part(near)} round to 0.1; means {listed(means, 2)}"
 
 
-@claim
 def some_cooperation_with_pp(evidence: Evidence) -> Result:
     cells = evidence.cells("cooperation_rate", **DEFAULT, opponent="pp")
     inside = within(cells, 0.3, 0.5)
     return most(inside), f"{part(inside)}; {part(cells < 0.25)} below"
 
 
-@claim
 def little_cooperation_with_repliers(evidence: Evidence) -> Result:
     inside = within(evidence.cells("cooperation_rate", **DEFAULT, opponent=("mf", "tft")), 0.1, 0.2)
     return most(inside), part(inside)
 
 
-@claim
 def wary_models_defect(evidence: Evidence) -> Result:
     means = evidence.by_model("cooperation_rate", **DEFAULT, opponent=PEERS, model=WARY)
     return bool(within(means, 0, 0.1).all()), listed(means, 2)
@@ -181,13 +161,11 @@ def wary_models_defect(evidence: Evidence) -> Result:
 # 7.1.1 and D.1: total points in the counterfactuals
 
 
-@claim
 def labels_leave_strong_models(evidence: Evidence, variant: str) -> Result:
     changes = evidence.changes("total_points", variant, game="pd", opponent=PEERS, model=STRONG)
     return bool((changes.value.abs() <= 0.05 * 64).all()), intervals(changes)
 
 
-@claim
 def labels_unsettle_mistral(evidence: Evidence, variant: str) -> Result:
     where = {"game": "pd", "opponent": PEERS, "model": "Mistral"}
     points, rounds = (
@@ -201,20 +179,17 @@ def labels_unsettle_mistral(evidence: Evidence, variant: str) -> Result:
     return bool(held), ", ".join(f"{name} {old:.1f} to {new:.1f}" for name, (old, new) in pairs)
 
 
-@claim
 def payoffs_bring_cooperation(evidence: Evidence, variant: str) -> Result:
     means = evidence.by_model("total_points", game="pd", variant=variant, opponent=PEERS)
     near = means >= 0.9 * 96
     return bool(near.mean() >= 0.5), f"{part(near, 'models')}: {listed(means)}"
 
 
-@claim
 def wary_models_stay_cautious(evidence: Evidence, variant: str) -> Result:
     means = evidence.by_model("cooperation_rate", game="pd", variant=variant, opponent=PEERS)
     return bool(means[[*WARY]].max() < means[[*STRONG]].min()), listed(means, 2)
 
 
-@claim
 def payoffs_separate_more_than_labels(evidence: Evidence) -> Result:
     metrics = {"cooperation": "cooperation_rate", "m": COMPREHENSION["as done"], "points": "total_points"}
 
@@ -237,7 +212,6 @@ def _mutual(evidence: Evidence, variant: str) -> float:
     return float(evidence.matrix("pd", variant).iloc[0, 0] * 16)
 
 
-@claim
 def labels_keep_the_maximum(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells("total_points", game="pd", variant=variant, opponent=PEERS, model=STRONG)
     top, mutual = within(cells, 96, 96), _mutual(evidence, variant)
@@ -245,73 +219,62 @@ def labels_keep_the_maximum(evidence: Evidence, variant: str) -> Result:
     return most(top), f"{part(top)} at 96.0, {part(full)} at the {mutual:.0f} of mutual cooperation"
 
 
-@claim
 def labels_hurt_wary_models(evidence: Evidence, variant: str) -> Result:
     changes = evidence.changes("total_points", variant, game="pd", opponent=PEERS, model=WARY)
     return bool((changes.high < 0).all()), intervals(changes)
 
 
-@claim
 def labels_leave_mf_exploitable(evidence: Evidence, variant: str) -> Result:
     means = _by_script(evidence, "total_points", variant)
     best = means.idxmax(axis=1).eq("mf")
     return most(best), f"{part(best, 'models')}; means over models {listed(means.mean())}"
 
 
-@claim
 def labels_unsettle_play_with_tft(evidence: Evidence, variant: str) -> Result:
     spreads = evidence.spreads("total_points", game="pd", variant=variant, opponent=SCRIPTS["pd"])
     means = spreads.groupby("opponent").mean()
     return bool(means.idxmax() == "tft" and means["tft"] > 10), f"mean standard deviations {listed(means)}"
 
 
-@claim
 def mistral_is_least_consistent_under_labels(evidence: Evidence, variant: str) -> Result:
     means = evidence.spreads("total_points", game="pd", variant=variant).groupby("model").mean()
     return means.idxmax() == "Mistral", f"mean standard deviations {listed(means.sort_values(ascending=False))}"
 
 
-@claim
 def mistral_is_least_consistent_under_payoffs(evidence: Evidence, variant: str) -> Result:
     return mistral_is_least_consistent_under_labels(evidence, variant)
 
 
-@claim
 def payoffs_reach_the_maximum(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells("total_points", game="pd", variant=variant, opponent=PEERS, model=STRONG)
     top = within(cells, 96, 96)
     return bool(top.mean() >= 0.9), f"{part(top)} at 96.0"
 
 
-@claim
 def deepseek_stays_low(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells("total_points", game="pd", variant=variant, model="DS-R1")
     inside, high = within(cells, 30, 50), cells >= 90
     return bool(most(inside) and high.mean() < 0.1), f"{part(inside)} inside, {part(high)} at 90 or more"
 
 
-@claim
 def repliers_pay_in_stag_hunt(evidence: Evidence, variant: str) -> Result:
     high = evidence.cells("total_points", game="pd", variant=variant, model=STRONG, opponent=("mf", "tft")) >= 89.5
     mf, tft = (high.xs(name, level="opponent") for name in ("mf", "tft"))
     return most(mf) and bool(tft.any()), f"MF {part(mf)}, TFT {part(tft)}"
 
 
-@claim
 def srep_and_pp_pay_less(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells("total_points", game="pd", variant=variant, opponent=("srep", "pp"))
     inside = within(cells, 40, 59.9)
     return most(inside), f"{part(inside)}; {span(cells)}"
 
 
-@claim
 def joint_stays_at_64(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells("total_points", game="pd", variant=variant, opponent=PEERS, model=STRONG)
     at = within(cells, 64, 64)
     return most(at), f"{part(at)} at 64.0, {part(within(cells, 96, 96))} at 96.0"
 
 
-@claim
 def joint_is_hardest_in_pd(evidence: Evidence) -> Result:
     def compare(label: str, payoff: str, joint: str) -> Result:
         shares = {}
@@ -324,14 +287,12 @@ def joint_is_hardest_in_pd(evidence: Evidence) -> Result:
     return recaptioned(evidence, {"label": 2, "payoff": 3, "joint": 4}, compare)
 
 
-@claim
 def joint_keeps_wary_models_low(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells("total_points", game="pd", variant=variant, opponent=PEERS, model=WARY)
     inside = within(cells, 30, 49.9)
     return most(inside), f"{part(inside)}; {span(cells)}"
 
 
-@claim
 def joint_keeps_pp_exploitable(evidence: Evidence, variant: str) -> Result:
     means, base = (_by_script(evidence, "total_points", name) for name in (variant, "default"))
     best, moved = means.idxmax(axis=1).eq("pp"), (means.mean() - base.mean())[["srep", "mf", "tft"]]
@@ -342,7 +303,6 @@ def joint_keeps_pp_exploitable(evidence: Evidence, variant: str) -> Result:
 # 7.1.1 and D.2: comprehension
 
 
-@claim
 def strong_models_understand_at_once(evidence: Evidence) -> Result:
     where = {**DEFAULT, "opponent": PEERS, "model": STRONG}
     name = COMPREHENSION["as done"]
@@ -350,21 +310,18 @@ def strong_models_understand_at_once(evidence: Evidence) -> Result:
     return bool(exact.mean() >= 0.95), part(exact)
 
 
-@claim
 def pp_takes_half_the_game(evidence: Evidence) -> Result:
     cells = evidence.cells(COMPREHENSION["as done"], **DEFAULT, opponent="pp", model=STRONG)
     inside = within(cells, 8, 15, digits=0)
     return most(inside), f"{part(inside)}; {span(cells)}"
 
 
-@claim
 def mistral_near_horizon(evidence: Evidence) -> Result:
     cells = evidence.cells(COMPREHENSION["as done"], **DEFAULT, opponent=("srep", "mf", "tft"), model="Mistral")
     late = cells >= 15.5
     return int(late.sum()) >= 3, f"{part(late)}; {span(cells)}"
 
 
-@claim
 def votes_settle_thinking_claude_4(evidence: Evidence) -> Result:
     cells = evidence.cells(COMPREHENSION["as done"], **DEFAULT, agent=VOTED, model="C4S(T)")
     return most(cells.eq(1)), f"{part(cells.eq(1))}; without: " + part(
@@ -372,13 +329,11 @@ def votes_settle_thinking_claude_4(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def labels_delay_comprehension(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells(COMPREHENSION["as done"], game="pd", variant=variant, opponent=("srep", "pp"), model=STRONG)
     return most(cells >= 13.5), f"{part(cells >= 13.5)}; means {listed(cells.groupby('opponent').mean())}"
 
 
-@claim
 def labels_leave_mf_readable(evidence: Evidence, variant: str) -> Result:
     means = evidence.by_model(COMPREHENSION["as done"], game="pd", variant=variant, opponent="mf")
     spreads = evidence.spreads(COMPREHENSION["as done"], game="pd", variant=variant, opponent=("mf", "tft"))
@@ -388,7 +343,6 @@ def labels_leave_mf_readable(evidence: Evidence, variant: str) -> Result:
     return bool(held), f"{part(early, 'models')} by round 3; mean spreads {listed(spread)}"
 
 
-@claim
 def payoffs_delay_comprehension(evidence: Evidence, variant: str) -> Result:
     def late(metric: str) -> Result:
         cells = evidence.cells(metric, game="pd", variant=variant, opponent="srep", model=STRONG)
@@ -397,14 +351,12 @@ def payoffs_delay_comprehension(evidence: Evidence, variant: str) -> Result:
     return every(COMPREHENSION, late)
 
 
-@claim
 def payoffs_leave_mf_easiest(evidence: Evidence, variant: str) -> Result:
     means = _by_script(evidence, COMPREHENSION["as done"], variant, STRONG)
     easy = means.idxmin(axis=1).eq("mf") & within(means.mf, 0, 3, digits=0)
     return most(easy), f"{part(easy, 'models')}; means {listed(means.mean())}"
 
 
-@claim
 def joint_is_read_early(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells(
         COMPREHENSION["as done"], game="pd", variant=variant, opponent=("srep", "mf", "tft"), model=WARY
@@ -413,7 +365,6 @@ def joint_is_read_early(evidence: Evidence, variant: str) -> Result:
     return most(early), f"{part(early)}; means {listed(cells.groupby('opponent').mean())}"
 
 
-@claim
 def joint_disturbs_less(evidence: Evidence) -> Result:
     def compare(joint: str, payoff: str) -> Result:
         where = {"game": "pd", "opponent": SCRIPTS["pd"], "model": STRONG}
@@ -428,7 +379,6 @@ def joint_disturbs_less(evidence: Evidence) -> Result:
 # D.3: cooperation
 
 
-@claim
 def mistral_cooperates_with_scripts(evidence: Evidence) -> Result:
     where = {**DEFAULT, "opponent": SCRIPTS["pd"]}
     inside = within(evidence.cells("cooperation_rate", **where, model="Mistral"), 0.4, 0.8)
@@ -436,31 +386,26 @@ def mistral_cooperates_with_scripts(evidence: Evidence) -> Result:
     return bool(inside.sum() >= 3 and means.idxmax() == "Mistral"), f"{part(inside)}; means {listed(means, 2)}"
 
 
-@claim
 def labels_lift_cooperation_with_mf(evidence: Evidence, variant: str) -> Result:
     cells = evidence.cells("cooperation_rate", game="pd", variant=variant, opponent="mf", model=(*STRONG, "Mistral"))
     return most(within(cells, 0.9, 1)), f"{part(within(cells, 0.9, 1))}, mean {cells.mean():.2f}"
 
 
-@claim
 def labels_lift_cooperation_with_scripts(evidence: Evidence, variant: str) -> Result:
     changes = evidence.changes("cooperation_rate", variant, game="pd", opponent=SCRIPTS["pd"])
     return most(changes.low > 0), f"{part(changes.low > 0, 'models')} rise: {intervals(changes, 2)}"
 
 
-@claim
 def labels_make_mistral_kinder(evidence: Evidence, variant: str) -> Result:
     changes = evidence.changes("cooperation_rate", variant, game="pd", opponent=PEERS, model="Mistral")
     return bool(changes.value.iloc[0] > 0), intervals(changes, 2)
 
 
-@claim
 def payoffs_lift_cooperation(evidence: Evidence, variant: str) -> Result:
     changes = evidence.changes("cooperation_rate", variant, game="pd", opponent=SCRIPTS["pd"])
     return most(changes.low > 0), f"{part(changes.low > 0, 'models')} rise: {intervals(changes, 2)}"
 
 
-@claim
 def joint_resembles_default(evidence: Evidence) -> Result:
     def compare(joint: str, payoff: str) -> Result:
         rates = {

@@ -10,21 +10,19 @@ from agon.replication.counterfactual_evidence import (
     PEERS,
     PLAIN,
     SCRIPTS,
-    Decision,
     Evidence,
+    Pairs,
     Result,
-    collector,
     intervals,
     listed,
     mean_of,
     most,
+    paired,
     part,
+    rounded,
     span,
     within,
 )
-
-CLAIMS: list[Decision] = []
-claim = collector(CLAIMS)
 
 DEFAULT = {"game": "rps", "variant": "default"}
 
@@ -36,7 +34,6 @@ POINTS, M = "total_points", "opponent_comprehension"
 # 7.2: default
 
 
-@claim
 def peers_score_zero(evidence: Evidence) -> Result:
     rows = evidence.rows(**DEFAULT, opponent=PEERS)
     value, low, high, n = mean_of(rows, POINTS)
@@ -47,7 +44,6 @@ def peers_score_zero(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def patterns_are_exploited(evidence: Evidence) -> Result:
     above = evidence.cells(POINTS, **DEFAULT, opponent=PATTERNED) > 0
     return bool(above.mean() >= 0.9), ", ".join(
@@ -55,26 +51,22 @@ def patterns_are_exploited(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def claude_beats_the_cycle(evidence: Evidence) -> Result:
     means = evidence.by_model(POINTS, **DEFAULT, opponent="pp")
     claude = [name for name in means.index if name.startswith("C")]
     return bool(means[claude].min() > means["L3.3-70B"] > means["Mistral"]), listed(means)
 
 
-@claim
 def adaptive_script_gives_less(evidence: Evidence) -> Result:
     pp, ap = (evidence.by_model(POINTS, **DEFAULT, opponent=name) for name in ("pp", "ap"))
     return bool((ap.abs() < pp.abs()).all()), f"{part(ap.abs() < pp.abs(), 'models')}; AP {listed(ap)}; PP {listed(pp)}"
 
 
-@claim
 def equilibrium_script_gives_nothing(evidence: Evidence) -> Result:
     value, low, high, n = mean_of(evidence.rows(**DEFAULT, opponent="srep"), POINTS)
     return low <= 0 <= high, f"{value:+.2f} ({low:+.2f} to {high:+.2f}, {n} matches)"
 
 
-@claim
 def comprehension_is_later_than_in_pd(evidence: Evidence) -> Result:
     rps = evidence.by_model(M, **DEFAULT) / 24
     pd_share = evidence.by_model(f"{M}_as_done", game="pd", variant="default") / 16
@@ -82,42 +74,34 @@ def comprehension_is_later_than_in_pd(evidence: Evidence) -> Result:
     return most(later), f"{part(later, 'models')}; RPS {listed(rps, 2)}; PD {listed(pd_share, 2)}"
 
 
-@claim
 def early_comprehension_pays(evidence: Evidence) -> Result:
     columns = [evidence.cells(name, **DEFAULT, opponent="pp") for name in (POINTS, M)]
     rank = float(pd.concat(columns, axis=1).corr(method="spearman").iloc[0, 1])
     return rank <= -0.8, f"Spearman {rank:.2f} over {len(columns[0])} cells"
 
 
-@claim
 def comprehension_of_the_cycle(evidence: Evidence) -> Result:
     means = evidence.by_model(M, **DEFAULT, opponent="pp")
     held = means[[*ADVANCED]].max() < means["L3.3-70B"] < means["DS-R1"] < means["Mistral"]
     return bool(held), listed(means)
 
 
-@claim
 def adaptive_script_is_understood_late(evidence: Evidence) -> Result:
     means = evidence.by_model(M, **DEFAULT, opponent="ap")
     return bool((means > 12).all()), listed(means)
 
 
-@claim
 def peers_are_not_understood(evidence: Evidence) -> Result:
     cells = evidence.cells(M, **DEFAULT, opponent=PEERS)
     return most(cells >= 20), f"{part(cells >= 20)} at 20 or more, {part(cells > 24)} above 24; mean {cells.mean():.1f}"
 
 
-@claim
-def claude_35_against_its_peers(evidence: Evidence) -> Result:
+def claude_35_against_its_peers(evidence: Evidence, printed: Pairs) -> Result:
     rows = evidence.rows(**DEFAULT, opponent=PEERS, model="C3.5Sv2", agent="zs")
-    found = rows.groupby("opponent")[M].agg(["mean", "std"]).round(1)
-    printed = {"zs": (10.6, 13.1), "spp": (21.4, 4.6), "cot": (19.6, 5.6)}
-    held = all(tuple(found.loc[name]) == pair for name, pair in printed.items())
-    return held, ", ".join(f"{name} {found.loc[name, 'mean']} ± {found.loc[name, 'std']}" for name in printed)
+    found = rounded(rows, "opponent", M)
+    return found == printed, paired(found, printed)
 
 
-@claim
 def cycle_biases_actions(evidence: Evidence) -> Result:
     rows = evidence.rows(**DEFAULT, opponent=("pp", "ap", "srep"), model=ADVANCED)
     table = rows.groupby(["model", "opponent"]).distance_to_uniform.mean().unstack()
@@ -125,7 +109,6 @@ def cycle_biases_actions(evidence: Evidence) -> Result:
     return most(far), f"{part(far, 'models')}; mean distances {listed(table.mean(), 3)}"
 
 
-@claim
 def peers_are_played_uniformly(evidence: Evidence) -> Result:
     counts = evidence.actions(**DEFAULT, opponent=PEERS)
     far = _distance(counts, pd.Series(1 / 3, index=counts.columns))
@@ -141,7 +124,6 @@ def _distance(counts: pd.DataFrame, target: pd.Series) -> pd.Series:
     return shares.sub(target, axis=1).abs().sum(axis=1) / 2
 
 
-@claim
 def weak_models_are_biased(evidence: Evidence) -> Result:
     means = evidence.by_model("distance_to_uniform", **DEFAULT, opponent=PEERS)
     weak = ["DS-R1", "Mistral"]
@@ -151,13 +133,11 @@ def weak_models_are_biased(evidence: Evidence) -> Result:
 # 7.2.1: counterfactuals
 
 
-@claim
 def labels_cost_points(evidence: Evidence) -> Result:
     changes = evidence.changes(POINTS, "label", game="rps", opponent=PATTERNED)
     return int((changes.high < 0).sum()) >= 3, f"{part(changes.high < 0, 'models')} fall: {intervals(changes)}"
 
 
-@claim
 def advanced_models_bear_labels(evidence: Evidence) -> Result:
     points = evidence.changes(POINTS, "label", game="rps", model=ADVANCED)
     rounds = evidence.changes(M, "label", game="rps", model=ADVANCED)
@@ -165,7 +145,6 @@ def advanced_models_bear_labels(evidence: Evidence) -> Result:
     return bool(held), f"points {intervals(points)}; m {intervals(rounds)}"
 
 
-@claim
 def labels_delay_weak_models(evidence: Evidence) -> Result:
     weak = ("DS-R1", "Mistral")
     rounds = evidence.changes(M, "label", game="rps", model=weak)
@@ -177,7 +156,6 @@ def labels_delay_weak_models(evidence: Evidence) -> Result:
     return bool(held), f"m {intervals(rounds)}; spreads {listed(spread['default'])} to {listed(spread['label'])}"
 
 
-@claim
 def uniform_play_persists(evidence: Evidence) -> Result:
     counts = evidence.actions(game="rps", variant="payoff", opponent=PEERS)
     uniform = _distance(counts, pd.Series(1 / 3, index=counts.columns))
@@ -189,7 +167,6 @@ def uniform_play_persists(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def payoffs_delay_rps(evidence: Evidence) -> Result:
     changes = evidence.changes(M, "payoff", game="rps")
     before, after = (
@@ -200,7 +177,6 @@ def payoffs_delay_rps(evidence: Evidence) -> Result:
     )
 
 
-@claim
 def advanced_models_use_payoffs(evidence: Evidence) -> Result:
     where = {"game": "rps", "opponent": ("pp", "tft"), "model": ADVANCED}
     points, rounds = (evidence.changes(metric, "payoff", **where) for metric in (POINTS, M))
@@ -221,7 +197,6 @@ def _best_against_cycle(evidence: Evidence, variant: str) -> float:
     return float(evidence.matrix("rps", variant).max().sum() * 24 / 3)
 
 
-@claim
 def joint_is_most_demanding(evidence: Evidence) -> Result:
     means = evidence.rows(game="rps").groupby("variant")[M].mean()
     cells = {
@@ -238,7 +213,6 @@ def joint_is_most_demanding(evidence: Evidence) -> Result:
     return bool(held), f"means {listed(means)}; {text}"
 
 
-@claim
 def joint_keeps_some_at_horizon(evidence: Evidence) -> Result:
     late = evidence.cells(M, game="rps", variant="joint", model=("Mistral", "C3.7S(T)", "C4S(T)")) >= 20
     shares = late.groupby("model").mean()
@@ -249,19 +223,16 @@ def joint_keeps_some_at_horizon(evidence: Evidence) -> Result:
 # D.6: total points
 
 
-@claim
 def cycle_and_reply_pay_most(evidence: Evidence) -> Result:
     inside = within(evidence.cells(POINTS, **DEFAULT, opponent=("pp", "tft")), 15, 24)
     return bool(inside.mean() >= 0.5), part(inside)
 
 
-@claim
 def advanced_models_lead(evidence: Evidence) -> Result:
     means = evidence.by_model(POINTS, **DEFAULT, opponent=SCRIPTS["rps"])
     return bool(means[[*ADVANCED]].min() > means.drop([*ADVANCED]).max()), listed(means)
 
 
-@claim
 def votes_raise_exploitation(evidence: Evidence) -> Result:
     value, low, high, n = mean_of(_votes(evidence, "default"), "gain")
     return low > 0, f"{value:+.1f} points ({low:+.1f} to {high:+.1f}, {n} pairs of cells)"
@@ -274,27 +245,23 @@ def _votes(
     return pd.concat([(table[f"sc-{style}"] - table[style]).rename("gain") for style in PLAIN]).reset_index()
 
 
-@claim
 def labels_make_the_cycle_win(evidence: Evidence) -> Result:
     means = evidence.by_model(POINTS, game="rps", variant="label", opponent="pp")
     held = (means < 0).sum() >= 3 and means[["C3.5Sv2", "L3.3-70B"]].max() < 0
     return bool(held), listed(means)
 
 
-@claim
 def adaptive_script_stays_exploitable(evidence: Evidence) -> Result:
     above = (evidence.cells(POINTS, game="rps", variant="label") > 0).groupby("opponent").mean()
     return above.idxmax() == "ap", f"share of cells above 0: {listed(above.sort_values(ascending=False), 2)}"
 
 
-@claim
 def claude_37_leads_under_labels(evidence: Evidence) -> Result:
     means = evidence.by_model(POINTS, game="rps", variant="label", opponent=SCRIPTS["rps"])
     lead = ["C3.7S", "C3.7S(T)"]
     return bool(means[lead].min() > means.drop(lead).max()), listed(means)
 
 
-@claim
 def payoffs_disrupt_more_than_labels(evidence: Evidence) -> Result:
     rounds, below = (
         {
@@ -309,14 +276,12 @@ def payoffs_disrupt_more_than_labels(evidence: Evidence) -> Result:
     return bool(held), f"mean m {listed(late)}; share of cells below 0 {listed(lost, 2)}"
 
 
-@claim
 def payoffs_make_patterns_pay(evidence: Evidence) -> Result:
     table = evidence.cells(POINTS, game="rps", variant="payoff").unstack("opponent")
     best = table.idxmax(axis=1).isin(["pp", "tft"])
     return most(best), f"{part(best, 'rows')}; highest cell {table.max().max():.1f}"
 
 
-@claim
 def equilibrium_script_gives_nothing_under_payoffs(evidence: Evidence) -> Result:
     where = {"game": "rps", "variant": "payoff", "opponent": "srep"}
     near = evidence.cells(POINTS, **where).abs() <= 7.2
@@ -324,19 +289,16 @@ def equilibrium_script_gives_nothing_under_payoffs(evidence: Evidence) -> Result
     return most(near), f"{part(near)} within 7.2; mean {value:+.2f} ({low:+.2f} to {high:+.2f}, {n} matches)"
 
 
-@claim
 def claude_37_leads_under_joint(evidence: Evidence) -> Result:
     means = evidence.by_model(POINTS, game="rps", variant="joint", opponent=SCRIPTS["rps"])
     return means.idxmax() == "C3.7S", listed(means.sort_values(ascending=False))
 
 
-@claim
 def joint_breaks_weak_models(evidence: Evidence) -> Result:
     means = evidence.by_model(POINTS, game="rps", variant="joint", opponent="pp")
     return bool((means[["DS-R1", "L3.3-70B", "Mistral"]] < 0).all()), listed(means)
 
 
-@claim
 def votes_amplify_under_joint(evidence: Evidence) -> Result:
     others = tuple(name for name in MODELS if name not in ADVANCED)
     lifted = mean_of(_votes(evidence, "joint", ("pp", "tft"), ADVANCED), "gain")
@@ -351,21 +313,18 @@ def votes_amplify_under_joint(evidence: Evidence) -> Result:
 # D.7: comprehension
 
 
-@claim
 def patterns_are_read_at_once(evidence: Evidence) -> Result:
     models = (*ADVANCED, "L3.3-70B")
     early = within(evidence.cells(M, **DEFAULT, opponent=("pp", "tft"), model=models), 1, 2, 0)
     return most(early), part(early)
 
 
-@claim
 def labels_delay_rps(evidence: Evidence) -> Result:
     after, before = (evidence.cells(M, game="rps", variant=name).droplevel("variant") for name in ("label", "default"))
     value, low, high, n = mean_of((after - before).rename("rise").reset_index(), "rise")
     return low > 0, f"{value:+.2f} rounds ({low:+.2f} to {high:+.2f}, {n} cells)"
 
 
-@claim
 def labels_break_claude_35(evidence: Evidence) -> Result:
     where = {"game": "rps", "variant": "label", "model": "C3.5Sv2"}
     one = evidence.rows(**where, opponent="pp", agent="zs")[M]
@@ -374,7 +333,6 @@ def labels_break_claude_35(evidence: Evidence) -> Result:
     return bool(held), f"{one.mean():.1f} ± {one.std():.1f} (n {len(one)}); {part(never, 'SC cells')} at 25.0"
 
 
-@claim
 def payoffs_polarise(evidence: Evidence) -> Result:
     where = {"game": "rps", "variant": "payoff", "model": ADVANCED}
     early = within(evidence.cells(M, **where, opponent=("pp", "tft")), 1, 2, 0)

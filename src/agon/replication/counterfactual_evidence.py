@@ -1,6 +1,6 @@
 """What claims on the counterfactual games are decided from: selections of matches, and how numbers are said."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,6 +11,9 @@ from agon.replication.counterfactual import MODELS as SHORT
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
+
+THINKING = {"C3.7S": "C3.7S(T)", "C4S": "C4S(T)"}
+"""Model -> the same model with thinking."""
 
 CLAUDE_4 = ("C4S", "C4S(T)")
 STRONG = ("C3.5Sv2", "C3.7S", "C3.7S(T)", "L3.3-70B")
@@ -29,8 +32,8 @@ CELL = ["variant", "model", "agent", "opponent"]
 Result = tuple[bool, str]
 """Whether the numbers support the claim, and the numbers."""
 
-Decision = Callable[..., Result]
-"""What decides a claim, given the Evidence (and, for statements on one counterfactual, the variant to read)."""
+Pairs = Mapping[str, Sequence[float]]
+"""Name -> mean and standard deviation, as printed."""
 
 
 class Missing(Exception):
@@ -120,16 +123,6 @@ def _selected(table: pd.DataFrame, wanted: Mapping[str, str | Sequence[str]]) ->
     return rows
 
 
-def collector(into: list[Decision]) -> Callable[[Decision], Decision]:
-    """A decorator that appends the function that decides a claim to `into`; the claim's text is in the .toml, under its name."""
-
-    def claim(decide: Decision) -> Decision:
-        into.append(decide)
-        return decide
-
-    return claim
-
-
 def captioned(evidence: Evidence, table: int, meant: str, read: Callable[[str], Result]) -> Result:
     """`read` of the variant that a statement is about; where its table shows another variant, that reading too."""
     shown = evidence.shown(table, meant)
@@ -186,6 +179,17 @@ def intervals(changes: pd.DataFrame, digits: int = 1) -> str:
         for row in changes.itertuples()
     )
     return f"{', '.join(each)}; 95 % intervals, {' or '.join(str(n) for n in sorted(set(changes.n)))} cells each"
+
+
+def rounded(rows: pd.DataFrame, by: str, metric: str) -> dict[str, list[float]]:
+    """Mean and standard deviation of each group, rounded as the tables print them."""
+    found = rows.groupby(by)[metric].agg(["mean", "std"]).round(1)
+    return {str(name): [float(mean), float(std)] for name, mean, std in found.itertuples()}
+
+
+def paired(found: Pairs, names: Iterable[str]) -> str:
+    """'zs 10.6 ± 13.1, cot 19.6 ± 5.6'."""
+    return ", ".join(f"{name} {found[name][0]} ± {found[name][1]}" for name in names)
 
 
 def within(values: pd.Series, low: float, high: float, digits: int = 1) -> pd.Series:
