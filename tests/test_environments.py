@@ -1,19 +1,25 @@
-"""PettingZoo's own suite on every game in conf, and the environment against the engine."""
+"""PettingZoo's and Gymnasium's own suites on every game in conf, and the environments against the engine."""
 
 import warnings
 from dataclasses import dataclass
 from itertools import product
 from random import Random
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
+from harness import anything
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-from agon import ROOT
-from agon.environments import parallel_env
+from agon import ROOT, AgonError
+from agon.agents.scripted import always, tit_for_tat
+from agon.environments import parallel_env, single_agent_env
 from agon.games import Choice, IllegalAction, MatrixGame
+from agon.plan import Match, Seat
+from agon.play import play_now
 
 PUBLIC_GOOD = MatrixGame(
     "public_good",
@@ -146,3 +152,131 @@ def test_chance_comes_from_the_seed_alone():
     again = THROWN[: len(THROWN) // 2]
     assert again == THROWN[len(THROWN) // 2 :]
     assert again[-1] == again[1] != again[2]
+
+
+# --- one seat against scripts (Gymnasium)
+
+
+def alone(game, seat=0, script=anything, **settings):
+    return single_agent_env(game, seat, [script] * (game.seats - 1), **settings)
+
+
+def episode(env, learner, **reset):
+    """What an episode was, to the last bit: observations and rewards."""
+    view, _ = env.reset(**reset)
+    seen, earned, over = [view.tolist()], [], False
+    while not over:
+        view, points, over, cut, _ = env.step(learner(view))
+        assert not cut
+        seen.append(view.tolist())
+        earned.append(points)
+    return seen, earned
+
+
+def first(view):
+    """A learner that always plays the first option."""
+    return 0
+
+
+@GAMES
+@pytest.mark.parametrize("seat", [0, 1])
+def test_gymnasiums_own_check_passes_without_a_warning(game, seat):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(alone(game, seat))
+
+
+@GAMES
+def test_the_spaces_are_those_of_the_parallel_environment(game):
+    env, table = alone(game, 1), parallel_env(game)
+    assert env.observation_space == table.observation_space("seat_1") and env.action_space == table.action_space(
+        "seat_1"
+    )
+
+
+@GAMES
+@pytest.mark.parametrize("seat", [0, 1])
+def test_an_episode_is_the_match_that_play_plays_with_the_same_seed(game, seat):
+    def mirror(view, dice):
+        return view.past[-1][1] if view.past else view.legal.options[0]
+
+    def learner(view):
+        played = view[view[:, 0] < len(game.options)]
+        return played[-1][1] if len(played) else 0
+
+    for seed in (0, 7, 2**64 - 1):
+        scripts = [mirror if place == seat else anything for place in range(game.seats)]
+        seats = tuple(Seat(script.__name__, script) for script in scripts)
+        payoffs = play_now(Match("test", "0", seed, game, seats, 0, "")).payoffs
+        _, earned = episode(alone(game, seat), learner, seed=seed)
+        assert earned == payoffs[seat :: game.seats]
+
+
+def test_the_same_seed_gives_the_same_episode_whatever_came_before():
+    env = alone(PUBLIC_GOOD)
+    fresh = [episode(alone(PUBLIC_GOOD), first, seed=seed) for seed in range(5)]
+    assert [episode(env, first, seed=seed) for seed in reversed(range(5))] == fresh[::-1]
+    assert any(one != fresh[0] for one in fresh)
+
+
+def test_resets_without_a_seed_go_on_in_the_same_way():
+    env, other = alone(PUBLIC_GOOD, seed=3), alone(PUBLIC_GOOD, seed=3)
+    own = [episode(env, first) for _ in range(5)]
+    assert own[0] == episode(alone(PUBLIC_GOOD), first, seed=3)
+    assert own == [episode(other, first) for _ in range(5)]
+    assert any(one != own[0] for one in own)
+    assert [episode(env, first, seed=3), episode(env, first)] == own[:2]
+
+
+def test_the_opponents_of_a_seed_are_always_the_same():
+    """A change here changes what published seeds mean."""
+    seen, _ = episode(alone(from_conf("rps")), first, seed=11)
+    assert "".join("RPS"[other] for _, other in seen[-1]) == "PPSSSRRPPPRPRPPPSPRSPSPR"
+
+
+def test_an_environment_can_be_made_again_from_its_spec():
+    env = alone(PUBLIC_GOOD, 2, seed=5)
+    assert episode(gymnasium.make(env.spec), first) == episode(env, first)
+
+
+@pytest.mark.parametrize("action", [2, -1, "cooperation", None, 0.5])
+def test_an_illegal_action_is_refused_and_changes_nothing(action):
+    env = alone(PUBLIC_GOOD)
+    undisturbed = episode(env, first, seed=1)
+
+    def stumbling(view):
+        with pytest.raises(IllegalAction, match=r"seat_0 may not play .*: only 0 to 1"):
+            env.step(action)
+        return 0
+
+    assert episode(env, stumbling, seed=1) == undisturbed
+
+
+def test_a_step_needs_a_match():
+    env = alone(PUBLIC_GOOD)
+    with pytest.raises(IllegalAction, match="call reset"):
+        env.step(0)
+    episode(env, first)
+    with pytest.raises(IllegalAction, match="call reset"):
+        env.step(0)
+
+
+@pytest.mark.parametrize("answer", ["surrender", None, ["give"], 0])
+def test_an_opponent_that_answers_nonsense_is_named(answer):
+    env = alone(PUBLIC_GOOD, script=lambda view, dice: answer)
+    env.reset()
+    with pytest.raises(AgonError, match=r"script at seat 1 answered .*: only give, keep are legal"):
+        env.step(0)
+
+
+@pytest.mark.parametrize(("seat", "opponents"), [(3, 2), (-1, 2), (0, 1), (0, 3)])
+def test_seats_and_opponents_must_fit_the_game(seat, opponents):
+    with pytest.raises(AgonError, match="has seats 0 to 2"):
+        single_agent_env(PUBLIC_GOOD, seat, [anything] * opponents)
+
+
+def test_opponents_sit_in_order_at_the_other_seats():
+    env = single_agent_env(PUBLIC_GOOD, 1, [tit_for_tat, lambda view, dice: always(view, dice, 1)])
+    env.reset()
+    view, *_ = env.step(1)
+    assert view[0].tolist() == [1, 0, 1]

@@ -21,7 +21,7 @@ from agon.models.desk import Desk, Replayed, Unrecorded
 from agon.models.limits import Budget, Spent
 from agon.models.recording import Recording, Writer
 from agon.plan import Match, configuration, games, models_of, plan
-from agon.records import is_turns, shown, write
+from agon.records import is_turns, read, shown, write
 
 HELP = """python -m agon VERB [setting=value ...]
 
@@ -30,6 +30,7 @@ HELP = """python -m agon VERB [setting=value ...]
   play experiment=NAME         plays from scripts and recordings into transcripts/NAME.parquet, for nothing
   ingest source=S path=P       reads recorded games of a paper into turns; out=FILE names the file
   notebook NAME                runs notebooks/NAME.ipynb into reports/
+  export experiment=NAME       its transcript as one JSONL file per match, or format=inspect as Inspect's log
 
 Settings are those of conf/config.yaml; experiments are files in conf/experiment. debug=true shows tracebacks."""
 
@@ -72,7 +73,7 @@ def _plan(rest: Sequence[str]) -> int:
         _say("all scripts: no calls, no cost")
         return 0
     recording = Recording(_recordings(settings))
-    if recording.answers:
+    if len(recording):
         _say(f"recorded already: {len(recording):,} exchanges in {shown(recording.path)}; what is left:")
     rows = bills(matches, models, recording)
     width = max(len(name) for name in models)
@@ -114,21 +115,21 @@ def _record(rest: Sequence[str]) -> int:
     settings = configuration(rest)
     name = settings["experiment"]["name"]
     matches, models = plan(settings["experiment"]), models_of(settings["experiment"])
-    if not models:
+    asking = [match for match in matches if any(seat.model for seat in match.seats)]
+    if not asking:
         raise AgonError(
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
-    budget = Budget(**settings["budget"])
-    writer = Writer(Recording(_recordings(settings)), ROOT / ".agon" / "locks" / f"{name}.lock")
-    expected = _price(bills(matches, models, writer.recording))
-    desk = Desk(models, writer, budget)
-    asking = [match for match in matches if any(seat.model for seat in match.seats)]
+    recording, budget = Recording(_recordings(settings)), Budget(**settings["budget"])
+    expected = _price(bills(asking, models, recording))
+    writer = Writer(recording, ROOT / ".agon" / "locks" / f"{name}.lock")
     try:
+        desk = Desk(models, writer, budget)
         with _bar(len(asking), "match") as bar:
             halted = asyncio.run(_recorded(asking, desk, settings, lambda match: _tick(bar, budget.spent)))
     finally:
         writer.close()
-        _say(f"{shown(writer.recording.path)}: {len(writer.recording):,} exchanges; {_bill(budget.spent)}")
+        _say(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
     _say(f"expected before: {expected}")
     if halted:
         reason = Counter(str(each) for each in halted).most_common(1)[0][0]
@@ -265,6 +266,24 @@ def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
+def _export(rest: Sequence[str]) -> int:
+    from agon.export import inspect_log, jsonl
+
+    said = dict(item.partition("=")[::2] for item in rest)
+    name, form = said.get("experiment"), said.get("format", "jsonl")
+    if not name or form not in ("jsonl", "inspect") or set(said) - {"experiment", "format", "out", "debug"}:
+        raise AgonError("say what to export: python -m agon export experiment=NAME format=jsonl|inspect [out=PATH]")
+    turns = read(f"transcripts/{name}.parquet")
+    out = ROOT / Path(said.get("out") or f"exports/{name}{'.eval' if form == 'inspect' else ''}").expanduser()
+    if out.resolve().is_relative_to(ROOT / "data"):
+        raise AgonError(f"out={said['out']} lies in data/, which holds inputs only: name a place elsewhere")
+    if form == "jsonl":
+        _say(f"{shown(out)}: {jsonl(turns, out):,} matches")
+    else:
+        _say(", ".join(shown(path) for path in inspect_log(turns, out, ROOT / "data" / "recordings" / name)))
+    return 0
+
+
 def _failed(text: str, code: int) -> int:
     sys.stderr.write(f"agon: {text}\n")
     return code
@@ -276,4 +295,5 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "play": _play,
     "ingest": _ingest,
     "notebook": _notebook,
+    "export": _export,
 }

@@ -1,17 +1,26 @@
-"""The engine's games as PettingZoo environments, so that learners written for that interface can play them."""
+"""The engine's games as PettingZoo and Gymnasium environments, so that learners written for these interfaces can play them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
+from gymnasium import Env
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Discrete, MultiDiscrete
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from agon.games import Choice, IllegalAction, MatrixGame
+from agon import AgonError
+from agon.agents import Script, seat_dice
+from agon.games import Choice, Dice, IllegalAction, MatrixGame
 
-Views = dict[str, NDArray[np.int64]]
+View = NDArray[np.int64]
+Views = dict[str, View]
+
+TABLE = -1
+"""Whose dice the game itself throws, as in agon.play."""
 
 
 def parallel_env(game: MatrixGame, seed: int = 0) -> "SimultaneousMatch":
@@ -25,6 +34,16 @@ def parallel_env(game: MatrixGame, seed: int = 0) -> "SimultaneousMatch":
     return SimultaneousMatch(game, seed)
 
 
+def single_agent_env(game: MatrixGame, seat: int, opponents: Sequence[Script], seed: int = 0) -> "SingleSeat":
+    """An environment for whoever sits at `seat` of `game`; `opponents`, scripts, have the other seats, in order.
+
+    Spaces and rewards are those of `parallel_env`. `reset(seed=n)` starts the match that agon.play plays with the seed n:
+    every other seat throws its own dice. A reset without a seed goes on to the next match; the first one starts from `seed`.
+    Raises AgonError when there is no such seat or the number of opponents is wrong, ValueError as `parallel_env` does.
+    """
+    return SingleSeat(game, seat, opponents, seed)
+
+
 class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
     """One match after another of a game in which all seats move at once; see `parallel_env`."""
 
@@ -34,13 +53,14 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
         self.render_mode = None
         self.possible_agents = [f"seat_{seat}" for seat in range(game.seats)]
         self.agents: list[str] = []
+        """Who is to move; nobody before the first reset and after the last round."""
         self._random = Random(seed)
         legal = _legal(game, game.start(Random(seed)))
-        self._codes = {action: code for code, action in enumerate(legal.options)}
+        self.codes = {action: code for code, action in enumerate(legal.options)}
         shape = (game.rounds, game.seats)
-        self.action_spaces = {agent: Discrete(len(self._codes)) for agent in self.possible_agents}
+        self.action_spaces = {agent: Discrete(len(self.codes)) for agent in self.possible_agents}
         self.observation_spaces = {
-            agent: MultiDiscrete(np.full(shape, len(self._codes) + 1)) for agent in self.possible_agents
+            agent: MultiDiscrete(np.full(shape, len(self.codes) + 1)) for agent in self.possible_agents
         }
 
     def observation_space(self, agent: str) -> MultiDiscrete:
@@ -55,26 +75,25 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
         """Starts a match; `options` are ignored, as there are none."""
         if seed is not None:
             self._random = Random(seed)
-        self._state = self.game.start(self._random)
+        return self.start(self._random)
+
+    def start(self, dice: Dice) -> tuple[Views, dict[str, dict[str, Any]]]:
+        """Starts a match with the table's own dice."""
+        self.state = self.game.start(dice)
         self.agents = list(self.possible_agents)
         return self._views(), {agent: {} for agent in self.agents}
 
     def step(
-        self, actions: Mapping[str, int]
+        self, actions: Mapping[str, int | np.int64]
     ) -> tuple[Views, dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Plays one round. Raises IllegalAction for an agent that is missing and for an action outside its space."""
         if set(actions) != set(self.agents):
             raise IllegalAction(f"{sorted(actions)} acted; to move: {self.agents}")
-        options = tuple(self._codes)
-        chosen = {}
-        for seat, agent in enumerate(self.agents):
-            if not self.action_spaces[agent].contains(actions[agent]):
-                raise IllegalAction(f"{agent} may not play {actions[agent]!r}: only 0 to {len(options) - 1}")
-            chosen[seat] = options[actions[agent]]
-        self._state, points = self.game.step(self._state, chosen)
-        over = not self.game.to_move(self._state)
+        chosen = {seat: self.label(agent, actions[agent]) for seat, agent in enumerate(self.agents)}
+        self.state, points = self.game.step(self.state, chosen)
+        over = not self.game.to_move(self.state)
         if not over:
-            _legal(self.game, self._state)
+            _legal(self.game, self.state)
         moved = self.agents
         self.agents = [] if over else moved
         return (
@@ -85,14 +104,72 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
             {agent: {} for agent in moved},
         )
 
+    def label(self, agent: str, action: int | np.int64) -> str:
+        """The option that an action stands for. Raises IllegalAction for one outside the agent's space."""
+        if not self.action_spaces[agent].contains(action):
+            raise IllegalAction(f"{agent} may not play {action!r}: only 0 to {len(self.codes) - 1}")
+        return tuple(self.codes)[action]
+
     def _views(self) -> Views:
         views = {}
         for seat, agent in enumerate(self.possible_agents):
-            view = np.full((self.game.rounds, self.game.seats), len(self._codes), dtype=np.int64)
-            for row, profile in zip(view, self.game.observe(self._state, seat).past, strict=False):
-                row[:] = [self._codes[str(action)] for action in profile]
+            view = np.full((self.game.rounds, self.game.seats), len(self.codes), dtype=np.int64)
+            for row, profile in zip(view, self.game.observe(self.state, seat).past, strict=False):
+                row[:] = [self.codes[str(action)] for action in profile]
             views[agent] = view
         return views
+
+
+class SingleSeat(Env[View, np.int64]):
+    """One match after another of one seat against scripts; see `single_agent_env`."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own declaration
+
+    def __init__(self, game: MatrixGame, seat: int, opponents: Sequence[Script], seed: int = 0) -> None:
+        if seat not in range(game.seats) or len(opponents) != game.seats - 1:
+            raise AgonError(
+                f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {len(opponents)} opponents does not fit"
+            )
+        self.table = parallel_env(game)
+        self.agent = self.table.possible_agents[seat]
+        others = [other for other in range(game.seats) if other != seat]
+        self.scripts = dict(zip(others, opponents, strict=True))
+        self.observation_space = self.table.observation_space(self.agent)
+        self.action_space = self.table.action_space(self.agent)
+        self.spec = EnvSpec(
+            f"agon/{re.sub('[^a-zA-Z0-9_.-]', '_', f'{game.name}_{game.variant}')}-v{game.rules}",
+            "agon.environments:single_agent_env",
+            kwargs={"game": game, "seat": seat, "opponents": opponents, "seed": seed},
+        )
+        self._first: int | None = seed
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[View, dict[str, Any]]:
+        """Starts a match; `options` are ignored, as there are none."""
+        chosen, self._first = self._first if seed is None else seed, None
+        super().reset(seed=chosen)
+        if chosen is None:
+            chosen = int(self.np_random.integers(2**63))
+        self._dice = {seat: seat_dice(chosen, seat) for seat in self.scripts}
+        views, _ = self.table.start(seat_dice(chosen, TABLE))
+        return views[self.agent], {}
+
+    def step(self, action: np.int64) -> tuple[View, float, bool, bool, dict[str, Any]]:
+        """Plays one round. Raises IllegalAction for an action outside the space and when no match is on, AgonError for a script's."""
+        if not self.table.agents:
+            raise IllegalAction("the match is over, or has not begun: call reset")
+        self.table.label(self.agent, action)  # before any script throws its dice
+        answers = {self.table.possible_agents[seat]: self._answer(seat) for seat in self.scripts}
+        views, points, ended, _, _ = self.table.step({self.agent: action, **answers})
+        return views[self.agent], points[self.agent], ended[self.agent], False, {}
+
+    def _answer(self, seat: int) -> int:
+        view = self.table.game.observe(self.table.state, seat)
+        action = self.scripts[seat](view, self._dice[seat])
+        if action not in view.legal:
+            raise AgonError(
+                f"the script at seat {seat} answered {action!r}: only {', '.join(self.table.codes)} are legal"
+            )
+        return self.table.codes[action]
 
 
 def _legal(game: Any, state: Any) -> Choice:
