@@ -43,17 +43,18 @@ class _Guess:
 
     instant = True
 
-    def __init__(self, most: int | None) -> None:
-        self.most = most
+    def __init__(self, most: int | None, thinks: int) -> None:
+        self.most, self.thinks = most, thinks
         self.asked = Asked()
 
     async def answer(self, request: Request) -> Answer:
         sizes = [len(message.text) for message in request.messages]
-        out = request.expected if self.most is None else min(request.expected, self.most)
+        out = request.expected + self.thinks
+        out = out if self.most is None else min(out, self.most)
         new = Asked(1, sum(sizes) / LETTERS, (sum(sizes[:-1]) if len(sizes) > 2 else 0) / LETTERS, out)
         self.asked = Asked(*map(sum, zip(self.asked, new, strict=True)))
         move = f"[move] {request.view.legal.options[0]}"
-        return Answer(move.rjust(out * LETTERS), tokens_in=int(new.tokens_in), tokens_out=out)
+        return Answer(move.rjust(min(out, request.expected) * LETTERS), tokens_in=int(new.tokens_in), tokens_out=out)
 
 
 def bills(matches: Sequence[Match], models: Mapping[str, Model], recording: Recording | None = None) -> list[Bill]:
@@ -65,14 +66,14 @@ def bills(matches: Sequence[Match], models: Mapping[str, Model], recording: Reco
         names = list(dict.fromkeys(seat.model for seat in match.seats if seat.model))
         if not names:
             continue
-        limits = tuple(models[name].parameters.get("max_tokens") for name in names)
+        limits = tuple((models[name].parameters.get("max_tokens"), models[name].thinks) for name in names)
         alike = (
             match.game,
             tuple((seat.agent, seat.model and names.index(seat.model)) for seat in match.seats),
             limits,
         )
         if alike not in cache:
-            guesses = {name: _Guess(limit) for name, limit in zip(names, limits, strict=True)}
+            guesses = {name: _Guess(*limit) for name, limit in zip(names, limits, strict=True)}
             _played(match, guesses)
             cache[alike] = {str(place): guesses[name].asked for place, name in enumerate(names)}
         asked = [cache[alike][str(place)] for place in range(len(names))]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from agon import AgonError
-from agon.agents import Place, Reply, seat_dice
+from agon.agents import Place, Reply, seat_dice, together
 from agon.games import Observation
 from agon.models import Answering, Halted
 from agon.plan import Match
@@ -45,7 +45,7 @@ class Played:
         """One more step. A seat that was paid without being asked has a row, with nothing to answer."""
         paid = [seat for seat, worth in enumerate(payoffs) if seat in views or worth]
         some = next(iter(views.values()))
-        unasked = some._replace(legal=None, role="")  # type: ignore[arg-type]
+        unasked = some._replace(legal=None, role="")
         self.views += [views.get(seat) or unasked._replace(seat=seat) for seat in paid]
         self.answers += [answers.get(seat) for seat in paid]
         self.payoffs += [payoffs[seat] for seat in paid]
@@ -89,12 +89,10 @@ async def play_async(match: Match, models: Mapping[str, Answering], *, instant: 
     for players that never wait, it runs to its end without an event loop. Raises AgonError for what players do wrong;
     Halted when a model cannot be asked now.
     """
-    game = match.game
+    game, immediate = match.game, [seat.immediate for seat in match.seats]
     dice = [seat_dice(match.seed, seat) for seat in range(game.seats)]
 
     async def answer(seat: int, view: Observation) -> Reply:
-        if match.seats[seat].immediate:
-            return Reply(players[seat](view, dice[seat]))
         reply = await players[seat].act(view, dice[seat])
         if not isinstance(reply, Reply):
             raise TypeError(f"seat {seat} answered with {type(reply).__name__}, not with a Reply")
@@ -103,18 +101,22 @@ async def play_async(match: Match, models: Mapping[str, Answering], *, instant: 
     played = Played()
     try:
         players = [
-            seat.player if seat.immediate else seat.player(Place(match.id, place, models.get(seat.model or "")))
+            seat.player if immediate[place] else seat.player(Place(match.id, place, models.get(seat.model or "")))
             for place, seat in enumerate(match.seats)
         ]
         state = game.start(seat_dice(match.seed, TABLE))
         while seats := game.to_move(state):
             views = {seat: game.observe(state, seat) for seat in seats}
+            replies = {seat: Reply(players[seat](views[seat], dice[seat])) for seat in seats if immediate[seat]}
+            slow = [seat for seat in seats if not immediate[seat]]
             if instant:
-                replies = [await answer(seat, view) for seat, view in views.items()]
+                for seat in slow:
+                    replies[seat] = await answer(seat, views[seat])
             else:
-                replies = await asyncio.gather(*(answer(seat, view) for seat, view in views.items()))
-            state, payoffs = game.step(state, {seat: reply.action for seat, reply in zip(seats, replies, strict=True)})
-            played.add(views, dict(zip(seats, replies, strict=True)), payoffs)
+                found = await together([answer(seat, views[seat]) for seat in slow])
+                replies |= zip(slow, found, strict=True)
+            state, payoffs = game.step(state, {seat: replies[seat].action for seat in seats})
+            played.add(views, replies, payoffs)
     except (AgonError, Halted):
         raise
     except Exception as error:

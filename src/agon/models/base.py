@@ -21,9 +21,15 @@ class Message(NamedTuple):
     """Id of the message before; empty for the first."""
 
 
+def clean(text: str | None) -> str:
+    """Text that can be stored: half a surrogate pair, where an answer was cut off, becomes a question mark."""
+    return (text or "").encode("utf-8", "replace").decode()
+
+
 def said(role: Role, text: str, before: str = "") -> Message:
     """A message, after the one with the id `before`."""
-    digest = blake2b(f"{before}\n{role}\n{text}".encode("utf-8", "surrogatepass"), digest_size=9)
+    text = text if text.isascii() else clean(text)
+    digest = blake2b(f"{before}\n{role}\n{text}".encode(), digest_size=9)
     return Message(role, text, digest.hexdigest(), before)
 
 
@@ -70,6 +76,8 @@ class Answer:
     """Key of the recorded exchange; empty where nothing was recorded."""
     recorded: bool = False
     """Whether it was read from a recording rather than paid for now."""
+    tokens_written: int = 0
+    """Of the tokens sent, written to the provider's prompt cache."""
 
 
 class CallFailed(Exception):
@@ -78,13 +86,16 @@ class CallFailed(Exception):
     def __init__(
         self, kind: str, text: str, then: Literal["retry", "void", "stop"] = "retry", after: float | None = None
     ) -> None:
-        super().__init__(text)
+        super().__init__(clean(text))
         self.kind = kind
         """For counting: a status (429), or timeout, connection, not JSON, no answer in it."""
         self.then = then
         """retry: it may pass; void: this conversation is refused for good; stop: every call will fail (key, settings)."""
         self.after = after
         """Seconds the provider asks to wait; None where it does not say."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CallFailed, (self.kind, str(self), self.then, self.after)  # exceptions are not pickled whole otherwise
 
 
 class Halted(Exception):
@@ -101,17 +112,21 @@ class Model(ABC):
     """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed;
     under `extra` anything else, sent as it is."""
     price: Mapping[str, float | None] = field(default_factory=dict)
-    """USD per million tokens: input, cached (input read from the provider's cache), output; absent or null is unknown."""
+    """USD per million tokens: input, cached (input read from the provider's cache), written (input written to it), output; absent or null is unknown."""
     context: int | None = None
     """Tokens that fit, answer included; None is unknown."""
     concurrency: int = 8
     """Calls in flight at once."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    thinks: int = 0
+    """About how many tokens it thinks before an answer, within max_tokens; for plan's estimate alone."""
     timeout: float = 120.0
     """Seconds for one try."""
     tries: int = 8
     """Times one call is tried when the provider fails."""
+    pause: float = 0.5
+    """Seconds before the second try, doubled at each further one; a provider's own wish comes first."""
 
     @property
     def identity(self) -> str:
@@ -122,21 +137,27 @@ class Model(ABC):
     async def answer(self, request: Request) -> Answer:
         """One call, tried once. Raises CallFailed."""
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most have none
         """Ends connections; nothing to do where there are none."""
 
-    def cost(self, tokens_in: float, tokens_cached: float, tokens_out: float) -> float | None:
-        """USD; None where a price that is needed is unknown."""
-        price = self.price
-        cached = price.get("cached") if price.get("cached") is not None else price.get("input")
+    def cost(
+        self, tokens_in: float, tokens_cached: float, tokens_out: float, tokens_written: float = 0
+    ) -> float | None:
+        """USD; None where a price that is needed is unknown. Reading from and writing to a cache cost as input unless priced."""
+        price = {**dict.fromkeys(("cached", "written"), self.price.get("input")), **_known(self.price)}
         parts = [
-            (tokens_in - tokens_cached, price.get("input")),
-            (tokens_cached, cached),
+            (tokens_in - tokens_cached - tokens_written, price.get("input")),
+            (tokens_cached, price["cached"]),
+            (tokens_written, price["written"]),
             (tokens_out, price.get("output")),
         ]
         if any(tokens and each is None for tokens, each in parts):
             return None
         return sum(tokens * (each or 0) for tokens, each in parts) / 1e6
+
+
+def _known(price: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: each for name, each in price.items() if each is not None}
 
 
 class Answering(Protocol):

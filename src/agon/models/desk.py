@@ -10,12 +10,16 @@ from typing import Any, Protocol
 import msgspec
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, key_of
+from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of
 from agon.models.limits import Budget, Gate, Worth
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
-BACKOFF = 0.5, 60.0
-"""Seconds before the second try, doubled at each further one up to the latter; a provider's own wish comes first."""
+LONGEST = 120
+"""The longest pause before a further try, in first pauses."""
+
+
+FIELDS = (*("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"), "seconds", "id", "stop")
+"""Of an answer, what an exchange keeps."""
 
 
 class Unrecorded(AgonError):
@@ -84,6 +88,8 @@ class Desk:
         except BaseException:
             self.gates[name].leave(-size / 4)
             raise
+        if key in self.inside:  # asked while this one waited, by a worker that is gone
+            self.gates[name].leave(-size / 4)
         self.inside[key] = size
         return None
 
@@ -91,7 +97,8 @@ class Desk:
         if not self.budget.limited:
             return Worth(0.0, 0)
         tokens_in, tokens_out = int(size * self.per_byte) + 1, int(model.parameters["max_tokens"])
-        return Worth(model.cost(tokens_in, 0, tokens_out) or 0.0, tokens_in + tokens_out)
+        dearest = max(model.cost(tokens_in, 0, tokens_out, written) or 0.0 for written in (0, tokens_in))
+        return Worth(dearest, tokens_in + tokens_out)
 
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
         """Returns when the exchange is on disk."""
@@ -99,7 +106,9 @@ class Desk:
         try:
             await self.writer.add(line, messages)
         finally:
-            answer = Answer(line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out)
+            answer = Answer(
+                line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
+            )
             if not line.void:
                 self.budget.spent.add(self.models[name], answer)
             if size:
@@ -111,6 +120,10 @@ class Desk:
         self.budget.spent.errors[line.kind] += 1
         self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after))
         await self.writer.add(line)
+
+    def gone(self, name: str, key: str) -> None:
+        """Whoever made the call is gone, and nobody will tell what became of it."""
+        self._leave(name, key)
 
     def _leave(self, name: str, key: str, more: float = 0.0, failure: CallFailed | None = None) -> None:
         if self.inside.pop(key, None) is not None:
@@ -144,7 +157,7 @@ class Live:
         Unfinished when every try failed, BudgetReached.
         """
         key = key_of(self.identity, request)
-        size = sum([len(message.text.encode("utf-8", "surrogatepass")) for message in request.messages])
+        size = sum([len(message.text.encode()) for message in request.messages])
         for attempt in range(self.model.tries):
             if (found := await self.desk.enter(self.name, key, size)) is not None:
                 return found
@@ -161,16 +174,25 @@ class Live:
                     raise AgonError(f"model {self.name}: {failure}") from None
                 last = failure
             else:
-                for field in ("text", "thinking", "tokens_in", "tokens_cached", "tokens_out", "seconds", "id", "stop"):
+                answer = _storable(answer, key)
+                for field in FIELDS:
                     setattr(line, field, getattr(answer, field))
                 line.time = self.clock()
                 await self.desk.keep(self.name, line, request.messages)
-                return replace(answer, exchange=key)
-            if attempt + 1 < self.model.tries and last.after is None:
-                await sleep(_pause(key, attempt))
+                return answer
+            if attempt + 1 < self.model.tries and not last.after:
+                await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {last}")
 
 
-def _pause(key: str, attempt: int) -> float:
-    first, longest = BACKOFF
-    return min(longest, first * 2**attempt) * (0.5 + Random(f"{key}/{attempt}").random())
+def _storable(answer: Answer, key: str) -> Answer:
+    """What a replay will give, but that it is not recorded."""
+    texts = [getattr(answer, name) for name in ("text", "thinking", "id", "stop")]
+    if all(text.isascii() for text in texts):
+        return replace(answer, exchange=key)
+    text, thinking, id_, stop = map(clean, texts)
+    return replace(answer, text=text, thinking=thinking, id=id_, stop=stop, exchange=key)
+
+
+def _pauses(key: str, attempt: int) -> float:
+    return min(LONGEST, 2.0**attempt) * (0.5 + Random(f"{key}/{attempt}").random())

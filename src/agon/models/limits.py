@@ -7,8 +7,8 @@ from time import monotonic
 
 from agon.models.base import Answer, CallFailed, Halted, Model
 
-REST = 2.0
-"""Seconds without new calls after a 429 that does not say how long."""
+REST = 4
+"""A model's pauses without new calls after a 429 that does not say how long."""
 
 
 class BudgetReached(Halted):
@@ -43,24 +43,40 @@ class Gate:
         self.most = self.limit = float(model.concurrency)
         self.requests, self.tokens = Bucket(model.requests_per_minute), Bucket(model.tokens_per_minute)
         self.flying = 0
+        self.pause = REST * model.pause
         self.rest = 0.0
         self._waiting: deque[Future[None]] = deque()
 
     async def enter(self, tokens: float) -> None:
-        """Waits for a place, then for the rates. Every entry must be left."""
-        while self.flying >= max(1, int(self.limit)):
-            turn: Future[None] = get_running_loop().create_future()
-            self._waiting.append(turn)
+        """Waits for a place, first come first served, then for the rates. Every entry must be left."""
+        turn: Future[None] = get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._admit()
+        try:
             await turn
-        self.flying += 1
+        except BaseException:
+            if not turn.cancelled():  # it had its place already
+                self._give_up()
+            raise
         try:
             if wait := max(self.requests.take(1), self.tokens.take(tokens)):
                 await sleep(wait)
             while (wait := self.rest - monotonic()) > 0:
                 await sleep(wait)
         except BaseException:
-            self.leave()
+            self._give_up()
             raise
+
+    def _admit(self) -> None:
+        while self._waiting and self.flying < max(1, int(self.limit)):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self.flying += 1
+
+    def _give_up(self) -> None:
+        self.flying -= 1
+        self._admit()
 
     def leave(self, more_tokens: float = 0.0, failure: CallFailed | None = None) -> None:
         """The call is over and took `more_tokens` than was booked."""
@@ -69,15 +85,12 @@ class Gate:
         if failure is None:
             self.limit = min(self.most, self.limit + 1 / self.limit)
         else:
-            busy = failure.kind in ("429", "529")
-            if busy:
+            now, busy = monotonic(), failure.kind in ("429", "529")
+            if busy and now >= self.rest:  # else a call that was sent before the last cut
                 self.limit = max(1.0, self.limit * 2 / 3)
-            wait = REST if busy and failure.after is None else failure.after
-            self.rest = max(self.rest, monotonic() + (wait or 0.0))
-        for _ in range(min(len(self._waiting), int(self.limit) - self.flying)):
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+            wait = self.pause if busy and failure.after is None else failure.after
+            self.rest = max(self.rest, now + (wait or 0.0))
+        self._admit()
 
 
 @dataclass
@@ -107,7 +120,7 @@ class Spent:
         self.tokens_in += answer.tokens_in
         self.tokens_cached += answer.tokens_cached
         self.tokens_out += answer.tokens_out
-        cost = model.cost(answer.tokens_in, answer.tokens_cached, answer.tokens_out)
+        cost = model.cost(answer.tokens_in, answer.tokens_cached, answer.tokens_out, answer.tokens_written)
         if cost is None:
             self.unpriced += 1
         else:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agon.models.base import Answer, Message
-from agon.models.remote import Remote, clean, renamed, text_of
+from agon.models.base import Answer, Message, clean
+from agon.models.remote import Remote, renamed, text_of
 
 
 @dataclass(kw_only=True)
@@ -61,6 +61,7 @@ class OpenAI(Remote):
             thinking=clean(thinking),
             tokens_in=tokens_in,
             tokens_cached=details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0,  # DeepSeek's name
+            tokens_written=details.get("cache_write_tokens") or 0,
             tokens_out=max(tokens_out, with_thinking),
             id=content.get("id") or "",
             stop="refusal" if refusal else choice.get("finish_reason") or "",

@@ -1,8 +1,10 @@
 """Exchanges with models on disk: one line each, durable before the answer is used, read again for nothing."""
 
 import os
-from asyncio import Future, Task, create_task, get_running_loop, to_thread
+from asyncio import CancelledError, Future, Task, create_task, get_running_loop, wrap_future
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     thinking: str = ""
     tokens_in: int = 0
     tokens_cached: int = 0
+    tokens_written: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
     id: str = ""
@@ -37,6 +40,11 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     """Why the provider refuses this conversation for good; empty when it answered."""
     time: float = 0.0
     """When the answer came, in seconds since 1970."""
+
+    @property
+    def key(self) -> str:
+        """Whose line it is."""
+        return self.exchange
 
 
 class Failure(msgspec.Struct, omit_defaults=True):
@@ -47,6 +55,11 @@ class Failure(msgspec.Struct, omit_defaults=True):
     kind: str
     text: str
     time: float = 0.0
+
+    @property
+    def key(self) -> str:
+        """Whose line it is."""
+        return self.failed
 
 
 class _Line(msgspec.Struct):
@@ -59,6 +72,7 @@ class _Line(msgspec.Struct):
     thinking: str = ""
     tokens_in: int = 0
     tokens_cached: int = 0
+    tokens_written: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
     id: str = ""
@@ -82,24 +96,28 @@ class Recording:
         self.calls_of: Counter[str] = Counter()
         """Exchanges by match."""
         self._messages: set[str] = set()
-        self._whole = 0
-        self._read()
+        self._whole = self._lines = 0
+        self.read_on()
 
-    def _read(self) -> None:
+    def read_on(self) -> None:
+        """Reads what has been added to the file since it was last read."""
         if not self.path.exists():
             return
         with self.path.open("rb") as stream:
-            for number, raw in enumerate(stream, 1):
+            stream.seek(self._whole)
+            for number, raw in enumerate(stream, self._lines + 1):
                 if not raw.endswith(b"\n"):  # torn by a crash: its exchange is asked for again
                     break
                 try:
                     line = _line.decode(raw)
-                except msgspec.DecodeError as error:
+                    if not (line.message or line.exchange or line.failed):
+                        raise msgspec.DecodeError("it is no line of a recording")
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise AgonError(
                         f"{self.path} is damaged in line {number} ({error}): restore the file (dvc checkout), "
                         "or delete the line and record again what it held"
                     ) from None
-                self._whole += len(raw)
+                self._whole, self._lines = self._whole + len(raw), number
                 if line.exchange:
                     self.hold(line)
                 elif line.message:
@@ -133,6 +151,7 @@ class Writer:
         self.recording = recording
         self._waiting: list[tuple[bytes, Future[None]]] = []
         self._task: Task[None] | None = None
+        self._fault = ""
         lock.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(lock)
         try:
@@ -141,23 +160,30 @@ class Writer:
             raise AgonError(
                 f"another process is recording into {recording.path.parent.name}: wait for it, or stop it"
             ) from None
-        recording.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(recording.path, os.O_WRONLY | os.O_CREAT, 0o644)
-        os.ftruncate(self._file, recording._whole)
+        recording.read_on()  # another process may have recorded between reading and locking
+        try:
+            self._file = _opened(recording.path)
+            os.ftruncate(self._file, recording._whole)
+        except OSError as error:
+            raise AgonError(f"{recording.path} cannot be written: {error.strerror}") from None
         os.lseek(self._file, 0, os.SEEK_END)
+        self._thread = ThreadPoolExecutor(1)
 
     async def add(self, line: Exchange | Failure, messages: tuple[Message, ...] = ()) -> None:
         """Returns once the line, and every message of it that is not there yet, is on disk. Raises AgonError."""
+        if self._fault:  # lines after one that was lost may need its messages
+            raise AgonError(self._fault)
+        data = b""
         if isinstance(line, Failure):
             self.recording.failures += 1
-            data = b""
         else:
+            known = self.recording._messages
             data = b"".join(
                 _encode({"message": each.id, "after": each.before, "role": each.role, "text": each.text}) + b"\n"
                 for each in messages
-                if each.id not in self.recording._messages
+                if each.id not in known
             )
-            self.recording._messages.update(each.id for each in messages)
+            known.update([each.id for each in messages])
         written: Future[None] = get_running_loop().create_future()
         self._waiting.append((data + _encode(line) + b"\n", written))
         if self._task is None or self._task.done():
@@ -169,24 +195,33 @@ class Writer:
     async def _write_all(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting, []
+            writing = self._thread.submit(self._write, batch)
             try:
-                await to_thread(self._write, b"".join(data for data, _ in batch))
+                await wrap_future(writing)
+            except CancelledError:
+                if writing.cancelled():
+                    self._waiting = batch + self._waiting
+                raise
             except OSError as error:
-                fault = AgonError(
-                    f"{self.recording.path} cannot be written ({error.strerror}): what was recorded before is safe; "
-                    "make room and give the same command again"
-                )
-                for _, written in batch + self._waiting:
-                    if not written.done():
-                        written.set_exception(fault)
-                self._waiting = []
+                self._fail(error, batch)
                 return
             for _, written in batch:
                 if not written.done():
                     written.set_result(None)
 
-    def _write(self, data: bytes) -> None:
+    def _fail(self, error: OSError, batch: Sequence[tuple[bytes, Future[None]]]) -> None:
+        self._fault = (
+            f"{self.recording.path} cannot be written ({error.strerror}): what was recorded before is safe; "
+            "make room and give the same command again"
+        )
+        for _, written in (*batch, *self._waiting):
+            if not written.done():
+                written.set_exception(AgonError(self._fault))
+        self._waiting = []
+
+    def _write(self, batch: Sequence[tuple[bytes, Future[None]]]) -> None:
         start = os.lseek(self._file, 0, os.SEEK_CUR)
+        data = b"".join([lines for lines, _ in batch])
         try:
             while data:
                 data = data[os.write(self._file, data) :]
@@ -197,9 +232,27 @@ class Writer:
             raise
 
     def close(self) -> None:
-        """Lets another process record."""
-        os.close(self._file)
-        self._lock.release()
+        """Writes what is still waiting, after an error or a Ctrl-C, and lets another process record. Raises AgonError."""
+        self._thread.shutdown()
+        left, self._waiting = self._waiting, []
+        try:
+            self._write(left)
+        except OSError as error:
+            raise AgonError(f"{self.recording.path} cannot be written: {error.strerror}") from None
+        finally:
+            os.close(self._file)
+            self._lock.release()
+
+
+def _opened(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # that there is a file is durable too
+    finally:
+        os.close(folder)
+    return file
 
 
 def _answer(line: _Line | Exchange) -> Answer:
@@ -214,4 +267,5 @@ def _answer(line: _Line | Exchange) -> Answer:
         line.stop,
         line.exchange,
         recorded=True,
+        tokens_written=line.tokens_written,
     )

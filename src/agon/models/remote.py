@@ -111,8 +111,3 @@ def renamed(parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 def text_of(message: Message) -> str:
     """A message's text, never blank."""
     return message.text if message.text.strip() else NO_WORDS
-
-
-def clean(text: str | None) -> str:
-    """Text that can be stored: half a surrogate pair, where an answer was cut off, becomes a question mark."""
-    return (text or "").encode("utf-8", "replace").decode()

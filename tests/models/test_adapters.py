@@ -1,0 +1,583 @@
+"""Both adapters against a provider that fails as told: what is sent, what is read, what each failure means, and no secrets."""
+
+import asyncio
+import json
+import os
+import pickle
+import re
+import traceback
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import get_args
+from unittest import mock
+
+import pytest
+from anthropic.types import Model as Claudes
+from fault_server import FAULTS, FaultServer, conversation
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types import ChatModel
+
+from agon import AgonError
+from agon.models import CallFailed, Request, said
+from agon.models.anthropic import Anthropic
+from agon.models.errors import failure, one_line, refusal, seconds_to_wait
+from agon.models.openai import OpenAI
+from agon.plan import CONF, settings_of, thing
+
+KINDS = [OpenAI, Anthropic]
+CANARY = "canary-5f0c1e77d2"
+SHORT = Request((said("system", "The rules."), said("user", "Your move?")), "match/0/0")
+LONG = Request((*SHORT.messages, said("assistant", "[move] hare"), said("user", "And now?")), "match/0/1")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("SOME_KEY", CANARY)
+
+
+def model(kind, server, **settings):
+    """A model at the server."""
+    address = server.openai if kind is OpenAI else server.anthropic
+    given = {"model": "m", "key": "SOME_KEY", "base_url": address, "parameters": {"max_tokens": 100}, "timeout": 20.0}
+    return kind(**given | settings)
+
+
+def asked(kind, request=SHORT, times=1, settings=None, **server):
+    """(what each of `times` calls in turn answered or raised, the server)."""
+
+    async def play():
+        async with FaultServer(**server) as running:
+            asked_model, found = model(kind, running, **settings or {}), []
+            for _ in range(times):
+                try:
+                    found.append(await asked_model.answer(request))
+                except CallFailed as failed:
+                    found.append(failed)
+            await asked_model.close()
+            return found, running
+
+    return asyncio.run(play())
+
+
+def the_answer(kind, request=SHORT, **server):
+    [found], _ = asked(kind, request, **server)
+    return found
+
+
+# --- what is sent
+
+
+def sent(kind, request=LONG, **settings):
+    _, server = asked(kind, request, settings=settings)
+    return server.bodies[0]
+
+
+def test_openai_is_sent_the_conversation_as_it_is():
+    assert sent(
+        OpenAI, parameters={"temperature": 0.7, "top_p": 1.0, "max_tokens": 50, "effort": "low", "seed": 3}
+    ) == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "The rules."},
+            {"role": "user", "content": "Your move?"},
+            {"role": "assistant", "content": "[move] hare"},
+            {"role": "user", "content": "And now?"},
+        ],
+        "temperature": 0.7,
+        "top_p": 1.0,
+        "max_completion_tokens": 50,
+        "reasoning_effort": "low",
+        "seed": 3,
+    }
+
+
+def test_older_servers_are_sent_max_tokens():
+    body = sent(OpenAI, max_tokens_name="max_tokens")
+    assert body["max_tokens"] == 100
+    assert "max_completion_tokens" not in body
+
+
+def test_anthropic_is_sent_the_system_apart_and_marks_for_the_cache():
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert sent(Anthropic, parameters={"temperature": 1.0, "max_tokens": 4000, "thinking": 2000, "effort": "high"}) == {
+        "model": "m",
+        "system": [{"type": "text", "text": "The rules."} | mark],
+        "messages": [
+            {"role": "user", "content": "Your move?"},
+            {"role": "assistant", "content": "[move] hare"},
+            {"role": "user", "content": [{"type": "text", "text": "And now?"} | mark]},
+        ],
+        "temperature": 1.0,
+        "max_tokens": 4000,
+        "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "output_config": {"effort": "high"},
+    }
+
+
+def test_anthropic_without_cache_is_sent_no_marks():
+    assert "cache_control" not in json.dumps(sent(Anthropic, cache=False))
+
+
+@pytest.mark.parametrize(
+    ("thinking", "form"), [("adaptive", {"type": "adaptive"}), (0, {"type": "disabled"}), (None, None)]
+)
+def test_thinking_may_also_be_adaptive_off_or_left_to_the_model(thinking, form):
+    assert sent(Anthropic, parameters={"max_tokens": 9, "thinking": thinking}).get("thinking") == form
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_extra_is_sent_as_it_is_and_null_is_not_sent(kind):
+    body = sent(kind, parameters={"max_tokens": 9, "temperature": None, "extra": {"user": "u", "max_tokens": 3}})
+    assert body["user"] == "u"
+    assert body["max_tokens"] == 3
+    assert "temperature" not in body
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_blank_message_is_sent_as_words_since_providers_refuse_blanks(kind):
+    request = Request((*SHORT.messages, said("assistant", " \n"), said("user", "Again?")), "s")
+    assert "(no answer)" in conversation(sent(kind, request))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_text_arrives_as_it_was_written(kind):
+    text = '猪 "quoted" \\ 🦌\u2028\x00 end'
+    assert conversation(sent(kind, Request((said("user", text),), "s"))) == [text]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_a_surrogate_pair_does_not_stop_a_run(kind):
+    assert conversation(sent(kind, Request((said("user", "deer \ud83e"),), "s"))) == ["deer ?"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_key_is_sent_and_a_server_without_keys_gets_none_of_ours(kind, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+    monkeypatch.setenv("OPENAI_ADMIN_KEY", CANARY)
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", CANARY)
+    _, server = asked(kind)
+    assert server.given == CANARY
+    _, server = asked(kind, settings={"key": None})
+    assert CANARY not in str(server.headers)
+
+
+# --- what is read
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_is_read_with_its_usage(kind):
+    def text(body):
+        return "said\n" + conversation(body)[-1]
+
+    answer = the_answer(kind, LONG, answer=text, thinking="think " * 8)
+    assert (answer.text, answer.thinking) == ("said\nAnd now?", "think " * 8)
+    assert answer.tokens_in == sum(len(message.text) for message in LONG.messages) // 4
+    assert answer.tokens_cached == len("The rules.Your move?") // 4
+    assert answer.tokens_out == (len("said\nAnd now?") // 4) + len("think " * 8) // 4
+    assert answer.stop in ("stop", "end_turn")
+    assert answer.id
+    assert 0 < answer.seconds < 20
+    assert not answer.recorded
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_answer_is_an_answer(kind):
+    assert the_answer(kind, script=["empty"]).text == ""
+    assert the_answer(kind, script=["length"]).stop in ("length", "max_tokens")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refusal_is_an_answer_that_says_so(kind):
+    answer = the_answer(kind, script=["refusal"])
+    assert answer.stop == "refusal"
+    assert answer.text == ("I can't help with that." if kind is OpenAI else "")
+
+
+def read(kind, content):
+    return kind(model="m").read(content)
+
+
+def chat(message, **usage):
+    return {"id": "1", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+
+
+def test_other_servers_forms_of_thinking_are_read():
+    assert read(OpenAI, chat({"content": "a", "reasoning": "b"})).thinking == "b"
+    assert read(OpenAI, chat({"content": None, "reasoning_content": "b"})).text == ""
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "b"}]}, {"type": "text", "text": "a"}]
+    answer = read(OpenAI, chat({"content": parts}))
+    assert (answer.text, answer.thinking) == ("a", "b")
+
+
+def test_other_servers_forms_of_usage_are_read():
+    answer = read(OpenAI, chat({"content": "a"}, prompt_tokens=10, prompt_cache_hit_tokens=8, completion_tokens=None))
+    assert (answer.tokens_in, answer.tokens_cached, answer.tokens_out) == (10, 8, 0)
+    apart = read(OpenAI, chat({"content": "a"}, prompt_tokens=10, completion_tokens=5, total_tokens=35))
+    assert apart.tokens_out == 25  # thinking is in the total alone
+    assert read(OpenAI, {"choices": [{"message": {"content": "a"}}], "usage": None}).tokens_in == 0
+
+
+def test_anthropic_counts_what_was_written_to_and_read_from_the_cache_as_sent():
+    usage = {"input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100, "output_tokens": 7}
+    answer = read(Anthropic, {"content": [{"type": "redacted_thinking", "data": "x"}], "usage": usage})
+    assert (answer.tokens_in, answer.tokens_cached, answer.tokens_out, answer.text) == (123, 100, 7, "")
+
+
+def test_half_a_surrogate_pair_does_not_get_into_a_recording():
+    assert read(OpenAI, chat({"content": "deer \ud83e"})).text == "deer ?"
+
+
+# --- what failures mean
+
+MEANT = {
+    "429": ("429", "retry", None),
+    "429 after": ("429", "retry", 7.0),
+    "429 after ms": ("429", "retry", 7.0),
+    "429 date": ("429", "retry", ...),
+    "429 quota": ("429", "stop", None),
+    "402": ("402", "stop", None),
+    "408": ("408", "retry", None),
+    "409": ("409", "retry", None),
+    "500": ("500", "retry", None),
+    "503": ("503", "retry", None),
+    "529": ("529", "retry", None),
+    "401": ("401", "stop", None),
+    "403": ("403", "stop", None),
+    "404": ("404", "stop", None),
+    "400": ("400", "stop", None),
+    "policy": ("400", "void", None),
+    "flagged": ("400", "void", None),
+    "long": ("400", "void", None),
+    "long prompt": ("400", "void", None),
+    "413": ("413", "void", None),
+    "html": ("not JSON", "retry", None),
+    "malformed": ("not JSON", "retry", None),
+    "no answer": ("no answer", "retry", None),
+    "error in 200": ("no answer", "retry", None),
+    "list": ("no answer", "retry", None),
+    "silence": ("timeout", "retry", None),
+    "drop": ("connection", "retry", None),
+    "cut": ("connection", "retry", None),
+    "drip": ("timeout", "retry", None),
+}
+"""Fault -> kind, then, after (... is some seconds)."""
+
+
+def leaks(failed):
+    """Whether anything that is shown of a failure holds the key."""
+    shown = "".join(traceback.format_exception(failed)) + repr(failed) + str(vars(failed)) + repr(failed.__context__)
+    return CANARY in shown
+
+
+def test_every_fault_has_a_meaning_here():
+    assert set(MEANT) | {"empty", "length", "refusal"} == set(FAULTS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fault", MEANT)
+def test_a_failure_is_told_in_one_line_and_tried_once(kind, fault):
+    slow = fault in ("silence", "drip")
+    [first, failed, last], server = asked(
+        kind, times=3, script=[None, fault], settings={"timeout": 1.5 if slow else 20.0, "concurrency": 1}
+    )
+    assert isinstance(failed, CallFailed)
+    name, then, after = MEANT[fault]
+    assert (failed.kind, failed.then) == (name, then)
+    assert 20 < failed.after <= 30 if after is ... else failed.after == after
+    assert re.fullmatch(r"[^\n]{1,300}", str(failed))
+    assert not leaks(failed)
+    assert first.text == last.text == "[move] cooperation"  # the only connection is in order again
+    assert server.requests == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_key_stops_without_telling_it(kind):
+    failed = the_answer(kind, key="another")
+    assert (failed.kind, failed.then) == ("401", "stop")
+    assert "Incorrect API key provided: [hidden]" in str(failed)
+    assert not leaks(failed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_that_is_not_there_is_a_failed_connection(kind):
+    async def play():
+        with pytest.raises(CallFailed) as caught:
+            await kind(model="m", base_url="http://127.0.0.1:9/v1", parameters={"max_tokens": 9}).answer(SHORT)
+        return caught.value
+
+    failed = asyncio.run(play())
+    assert (failed.kind, failed.then) == ("connection", "retry")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [None, "", "  ", "two words", "clé-secrète"])
+def test_a_missing_or_unusable_key_breaks_the_call_and_nothing_before(kind, value, monkeypatch):
+    monkeypatch.delenv("SOME_KEY") if value is None else monkeypatch.setenv("SOME_KEY", value)
+    [failed], server = asked(kind)
+    assert (failed.kind, failed.then) == ("key", "stop")
+    assert "SOME_KEY" in str(failed)
+    assert value is None or not value.strip() or value not in str(failed)
+    assert server.requests == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_key_with_a_line_end_is_a_key(kind, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", f"{CANARY}\n")
+    _, server = asked(kind, key=CANARY)
+    assert server.answers == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_of_the_key_is_in_a_model_that_has_used_it(kind):
+    async def play():
+        async with FaultServer() as server:
+            used = model(kind, server)
+            await used.answer(SHORT)
+            shown = repr(used) + str(used) + used.identity
+            copy = pickle.loads(pickle.dumps(used))
+            await used.close()
+            assert (await copy.answer(SHORT)).text
+            await copy.close()
+            return shown + repr(pickle.dumps(used))
+
+    assert CANARY not in asyncio.run(play())
+
+
+def test_a_model_may_be_used_in_one_event_loop_after_another():
+    def twice(kind):
+        async def once(used, server):
+            async with server:
+                used.base_url = server.openai if kind is OpenAI else server.anthropic
+                answer = await used.answer(SHORT)
+                await used.close()
+                return answer.text
+
+        used = kind(model="m", parameters={"max_tokens": 9})
+        return [asyncio.run(once(used, FaultServer())) for _ in range(2)]
+
+    assert [twice(kind) for kind in KINDS] == [["[move] cooperation"] * 2] * 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_are_as_many_connections_as_calls_may_be_in_flight(kind):
+    async def play():
+        async with FaultServer(latency=0.3) as server:
+            many = model(kind, server, concurrency=150)
+            await asyncio.gather(*(many.answer(SHORT) for _ in range(150)))
+            await many.close()
+            return server.most
+
+    assert asyncio.run(play()) == 150
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_call_that_is_cancelled_is_cancelled(kind):
+    async def play():
+        async with FaultServer(script=["silence"]) as server:
+            used = model(kind, server)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(used.answer(SHORT), 1.0)
+            await used.close()
+
+    asyncio.run(play())
+
+
+def test_a_failure_survives_being_sent_to_another_process():
+    failed = pickle.loads(pickle.dumps(CallFailed("429", "slow down", "retry", 3.0)))
+    assert (failed.kind, str(failed), failed.then, failed.after) == ("429", "slow down", "retry", 3.0)
+
+
+def test_anthropic_says_that_max_tokens_is_missing():
+    [failed], _ = asked(Anthropic, settings={"parameters": {}})
+    assert failed.then == "stop"
+    assert "max_tokens" in str(failed)
+
+
+def test_bedrock_without_its_package_says_which(monkeypatch):
+    monkeypatch.setattr("agon.models.anthropic.find_spec", lambda name: None)
+    [failed], _ = asked(Anthropic, settings={"bedrock": True, "key": None, "region": "us-west-2"})
+    assert failed.then == "stop"
+    assert "pip install 'anthropic[bedrock]'" in str(failed)
+
+
+def test_bedrock_asks_at_its_own_path_with_the_model_in_it():
+    [failed], server = asked(Anthropic, settings={"bedrock": True, "region": "us-west-2"})
+    assert failed.kind == "404"  # /model/m/invoke is not served here
+    assert server.requests == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_misspelt_parameter_is_refused(kind):
+    with pytest.raises(AgonError, match="temprature"):
+        kind(model="m", parameters={"temprature": 1.0})
+
+
+def test_faults_at_a_rate_do_not_depend_on_the_order_of_arrival():
+    requests = [Request((said("user", f"question {number}"),), "s") for number in range(300)]
+
+    async def met(order):
+        async with FaultServer(faults={"500": 0.1, "429": 0.1}, seed=3, latency=0.002, spread=0.8) as server:
+            used = model(OpenAI, server, concurrency=50)
+            await asyncio.gather(*(used.answer(request) for request in order), return_exceptions=True)
+            await used.close()
+            assert server.requests == 300 == server.answers + server.met.total()
+            return server.met
+
+    forward, backward = asyncio.run(met(requests)), asyncio.run(met(requests[::-1]))
+    assert forward == backward
+    assert 30 < forward.total() < 90
+
+
+# --- the rules of errors, on their own
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ('{"error": {"message": "m", "type": "t", "code": "t"}}', "t: m"),
+        ('{"type": "error", "error": {"type": "t", "message": "m"}}', "t: m"),
+        ('{"error": "model not found"}', "model not found"),
+        ('{"object": "error", "message": "m", "type": "BadRequestError", "code": 400}', "BadRequestError: 400: m"),
+        ('{"detail": "Not Found"}', "Not Found"),
+        ('{"Message": "The security token is invalid"}', "The security token is invalid"),
+        ("plain\nwords", "plain words"),
+        ("[]", "[]"),
+        ("null", "None"),
+    ],
+)
+def test_every_provider_s_words_are_found(body, text):
+    assert str(refusal(400, {}, body)) == f"status 400: {text}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in 129000 tokens",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 199000 + 20000 > 200000",
+        "the request exceeds the available context size",
+        "Input is too long for requested model.",
+        "Your request was rejected as a result of our safety system: content_policy_violation",
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy",
+        "Output blocked by content filtering policy",
+        "Content Exists Risk",
+    ],
+)
+def test_what_concerns_one_conversation_voids_it_alone(text):
+    assert refusal(400, {}, json.dumps({"error": {"message": text}})).then == "void"
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "then"),
+    [
+        (400, "Your credit balance is too low to access the API", "stop"),
+        (400, "max_tokens is too large: 100000. This model supports at most 16384 completion tokens", "stop"),
+        (422, "Unsupported value: 'temperature' does not support 0.7 with this model", "stop"),
+        (429, "Rate limit reached. Add a payment method at the billing page to increase it", "retry"),
+        (429, "insufficient_quota: check your plan and billing details", "stop"),
+        (503, "model is warming up", "retry"),
+        (301, "moved", "stop"),
+    ],
+)
+def test_statuses_are_told_apart_by_their_words(status, text, then):
+    assert refusal(status, {}, json.dumps({"error": {"message": text}})).then == then
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.25"}, 0.25),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "tomorrow"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+    ],
+)
+def test_retry_after_is_seconds_milliseconds_or_a_date(headers, seconds):
+    assert seconds_to_wait(headers) == seconds
+
+
+def test_a_date_to_come_is_seconds_from_now():
+    assert 58 < seconds_to_wait({"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=60), True)}) <= 60
+
+
+@given(st.text(), st.text())
+def test_no_header_is_too_strange(after, milliseconds):
+    seconds = seconds_to_wait({"retry-after": after, "retry-after-ms": milliseconds})
+    assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Incorrect API key provided: {CANARY}.",
+        f"headers: {{'Authorization': 'Bearer {CANARY}'}}",
+        "key sk-ant-api03-abcdef is wrong",
+        "Incorrect API key provided: sk-proj-ab**********cdef. You can find your key at ...",
+        "authorization: bearer abc.def.ghi",
+        "x" * 295 + CANARY,
+    ],
+)
+def test_secrets_are_hidden_even_where_a_text_is_cut(text):
+    shown = one_line(text, "SOME_KEY")
+    assert len(shown) <= 300
+    assert not re.search(r"canary|sk-|abc\.def|cdef", shown)
+
+
+def test_the_values_of_all_variables_that_sound_secret_are_hidden(monkeypatch):
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "FwoGZXIvYXdz")
+    assert one_line("token FwoGZXIvYXdz expired") == "token [hidden] expired"
+
+
+@given(st.text(), st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=8))
+def test_no_text_tells_the_key(text, value):
+    with mock.patch.dict(os.environ, {"DRAWN": value}):
+        shown = one_line(f"{text}{value}{text}", "DRAWN")
+    assert value not in shown or value in "[hidden][hidden]..."
+    assert "\n" not in shown
+    assert len(shown) <= 300
+
+
+def test_what_nobody_foresaw_stops():
+    failed = failure(RuntimeError("Could not resolve AWS credentials from session"))
+    assert (failed.kind, failed.then) == ("RuntimeError", "stop")
+
+
+# --- conf/model
+
+NAMES = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_of_conf_can_be_built_without_a_key(name):
+    built = thing("model", name)
+    assert built.model
+    assert set(built.price) <= {"input", "cached", "output", "written"}
+    assert built.concurrency >= 1
+    assert built.timeout > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_of_conf_names_a_variable_and_holds_no_key(name):
+    assert re.fullmatch(r"[A-Z_]+_API_KEY", settings_of("model", name).get("key") or "ANY_API_KEY")
+
+
+def test_the_paper_s_models_are_there():
+    paper = "claude_3_5_sonnet_v2 claude_3_7_sonnet claude_3_7_sonnet_thinking claude_sonnet_4 claude_sonnet_4_thinking"
+    assert set(NAMES) > {*paper.split(), "deepseek_r1", "llama_3_1_405b", "llama_3_3_70b", "mistral_large_24_07"}
+
+
+def test_current_models_are_called_what_the_sdks_call_them():
+    known = {*get_args(ChatModel), *get_args(get_args(Claudes)[0])}
+    current = [name for name in NAMES if name.startswith(("gpt_", "claude_")) and not thing("model", name).base_url]
+    named = {thing("model", name).model for name in current if not getattr(thing("model", name), "bedrock", False)}
+    assert named <= known
+    assert len(named) >= 10
