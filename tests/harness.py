@@ -1,12 +1,23 @@
 """What tests play with: strategies against fixed moves, whole games, small experiments. Letters are labels' initials."""
 
+import asyncio
+from inspect import isfunction
+
 from agon.agents import seat_dice
+from agon.agents.prompts import template_of
 from agon.games import MatrixGame
-from agon.plan import games
+from agon.models import Answer
+from agon.plan import Match, Seat, games
+from agon.play import play_async
 
 VOID = "-"
 GAMES = {game.name + ("" if game.variant == "default" else f"_{game.variant}"): game for game in games()}
 """The games of conf/game, by the names of their files."""
+
+MATRIX = {
+    name: game for name, game in GAMES.items() if isinstance(game, MatrixGame) and template_of(game) == "matrix.md"
+}
+"""Those that models are told about by prompts/matrix.md."""
 
 PD, STAG, RPS = GAMES["pd"], GAMES["pd_payoff"], GAMES["rps"]
 
@@ -88,3 +99,44 @@ class Fed:
 
     def choice(self, seq):
         return seq[int(self.random() * len(seq))]
+
+
+class Told:
+    """A model that says what `say` gives for a request (text, an Answer, or an exception), and keeps what it was asked."""
+
+    def __init__(self, say, instant=True):
+        self.say, self.instant, self.asked = say, instant, []
+
+    async def answer(self, request):
+        self.asked.append(request)
+        said = self.say(request)
+        if isinstance(said, BaseException):
+            raise said
+        return said if isinstance(said, Answer) else Answer(said, tokens_in=7, tokens_out=3, seconds=0.5)
+
+
+def in_turn(*texts):
+    """For `Told`: one text after another, then the last one again and again."""
+    left = list(texts)
+    return lambda request: left.pop(0) if len(left) > 1 else left[0]
+
+
+def seated(*players, game=PD, number=0):
+    """A match by hand; a player that is no function asks the model that is called by the seat's number."""
+    seats = tuple(
+        Seat(getattr(player, "__name__", "agent"), player, None if isfunction(player) else str(seat))
+        for seat, player in enumerate(players)
+    )
+    return Match("test", f"m{number}", number, game, seats, number, "config")
+
+
+def at_the_table(match, *models, live=False):
+    """The match as it was played, with a model for each seat (None for scripts)."""
+    playing = play_async(match, {str(seat): model for seat, model in enumerate(models)}, instant=not live)
+    if live:
+        return asyncio.run(playing)
+    try:
+        playing.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("somebody waits")

@@ -1,5 +1,6 @@
 """What will be played: ids and seeds are functions of each match's own content, and what does not fit is said in a line."""
 
+import os
 import re
 import shutil
 
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.plan import CONF, configuration, games, plan, thing
+from agon.plan import CONF, configuration, games, models_of, plan, thing
 
 AGENTS = ["grim", "tit_for_tat", "uniform", "srep"]
 
@@ -142,7 +143,7 @@ def test_an_experiment_without_a_match_is_refused(nothing):
 
 
 def test_an_experiment_without_tournaments_and_pairings_says_so():
-    assert "give it tournaments or pairings" in refusal({"name": "test", "repetitions": 2})
+    assert "give it tournaments, pairings or challenges" in refusal({"name": "test", "repetitions": 2})
 
 
 def test_an_unknown_agent_is_named_and_the_nearest_offered():
@@ -154,7 +155,7 @@ def test_an_unknown_game_is_named_and_the_nearest_offered():
 
 
 def test_a_game_that_is_nothing_like_any_lists_those_there_are():
-    assert "there are pd, pd_joint" in refusal(experiment(games=["chess"]))
+    assert "there are chameleon, cost_sharing, pd, pd_joint" in refusal(experiment(games=["chess"]))
 
 
 @pytest.mark.parametrize(
@@ -206,3 +207,244 @@ def test_every_agent_of_conf_can_be_built(path):
 
 def test_games_are_all_or_those_named():
     assert [game.variant for game in games(["pd_label", "pd"])] == ["label", "default"] and len(games()) >= 8
+
+
+# --- models, and who asks them
+
+
+def pairing(*seats, models=(), repetitions=1, games=("pd",), **more):
+    """The contents of a file in conf/experiment with one pairing."""
+    one = {"games": list(games), "seats": [list(seat) for seat in seats], "models": list(models)}
+    return {"name": "test", "repetitions": repetitions, "pairings": [one]} | more
+
+
+def groups(asked, **where):
+    """Who sits down together, as agent or agent@model."""
+    return [tuple("@".join(filter(None, (s.agent, s.model))) for s in m.seats) for m in plan(asked, **where)]
+
+
+def ids(asked, **where):
+    return {match.id for match in plan(asked, **where)}
+
+
+def test_a_pairing_plays_every_combination_of_its_seats():
+    assert groups(pairing(["grim", "uniform"], ["tft", "grim", "srep"])) == [
+        *[("grim", other) for other in ("tft", "grim", "srep")],
+        *[("uniform", other) for other in ("tft", "grim", "srep")],
+    ]
+
+
+def test_who_sits_where_makes_another_match():
+    assert not ids(pairing(["grim"], ["uniform"])) & ids(pairing(["uniform"], ["grim"]))
+
+
+def test_in_a_pairing_the_same_model_sits_at_all_seats():
+    found = groups(pairing(["zs", "cot"], ["zs"], models=["gpt_4o", "standin"]))
+    assert found == [(f"{own}@{m}", f"zs@{m}") for own in ("zs", "cot") for m in ("gpt_4o", "standin")]
+
+
+def test_a_script_meets_every_model_and_scripts_meet_once():
+    found = groups(pairing(["zs", "grim"], ["tft"], models=["gpt_4o", "standin"]))
+    assert found == [("zs@gpt_4o", "tft"), ("zs@standin", "tft"), ("grim", "tft")]
+
+
+def test_an_agent_may_name_its_model():
+    found = groups(pairing(["zs@gpt_4o"], ["zs", "cot@local"], models=["standin"]))
+    assert found == [("zs@gpt_4o", "zs@standin"), ("zs@gpt_4o", "cot@local")]
+
+
+def test_models_may_be_named_once_for_the_whole_experiment():
+    one = pairing(["zs"], ["cot"], models=["standin"])
+    assert plan(pairing(["zs"], ["cot"]) | {"models": ["standin"]}) == plan(one)
+    assert plan(one | {"models": ["gpt_4o"]}) == plan(one)
+
+
+def test_a_pairing_may_have_repetitions_of_its_own():
+    asked = pairing(["grim"], ["tft"], repetitions=5)
+    asked["pairings"][0]["repetitions"] = 2
+    assert len(plan(asked)) == 2
+
+
+def test_in_a_tournament_an_agent_is_there_once_for_each_model():
+    found = groups(experiment(repetitions=1, agents=["zs", "tft"], models=["standin", "gpt_4o"]))
+    entrants = ["tft", "zs@gpt_4o", "zs@standin"]
+    assert found == [(a, b) for i, a in enumerate(entrants) for b in entrants[i:]]
+
+
+def test_a_model_that_an_agent_names_itself_is_one_entrant():
+    found = groups(experiment(repetitions=1, agents=["zs@standin", "zs"], models=["standin", "gpt_4o"]))
+    assert len(found) == 3
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(["zs", "cot@gpt_4o", "tft", "zs_sc3", "grim"]), st.permutations(["standin", "gpt_4o", "local"]))
+def test_ids_do_not_depend_on_the_order_of_agents_and_models(agents, models):
+    usual = experiment(agents=["zs", "cot@gpt_4o", "tft", "zs_sc3", "grim"], models=["standin", "gpt_4o", "local"])
+    assert plan(experiment(agents=agents, models=models)) == plan(usual)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(["zs", "cot", "grim"]), st.permutations(["standin", "local"]))
+def test_nor_do_those_of_a_pairing(agents, models):
+    assert ids(pairing(agents, ["zs", "tft"], models=models)) == ids(
+        pairing(["zs", "cot", "grim"], ["tft", "zs"], models=["local", "standin"])
+    )
+
+
+@pytest.mark.parametrize("asked", [pairing(["zs"], ["tft"]), experiment(agents=["zs", "tft"])])
+def test_an_agent_without_a_model_says_how_to_give_it_one(asked):
+    assert refusal(asked) == "agent zs asks a model: add models: [...] beside it, or write zs@MODEL"
+
+
+@pytest.mark.parametrize("asked", [pairing(["tft@standin"], ["tft"]), experiment(agents=["tft@standin"])])
+def test_a_script_cannot_be_given_a_model(asked):
+    assert refusal(asked) == "agent tft asks no model, but tft@standin gives it one"
+
+
+@pytest.mark.parametrize("seats", [[["grim"]], [["grim"]] * 3])
+def test_a_pairing_has_as_many_seats_as_the_game(seats):
+    assert refusal(pairing(*seats)) == f"pd has 2 seats, the pairing gives {len(seats)}"
+
+
+@pytest.mark.parametrize("seats", [[], [["grim"], []]])
+def test_no_seat_of_a_pairing_is_empty(seats):
+    assert "length >= 1" in refusal(pairing(*seats))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pairing(["zs"], ["tft"], models=["standinn"]),
+        pairing(["zs@standinn"], ["tft"]),
+        experiment(agents=["zs@standinn"]),
+    ],
+)
+def test_an_unknown_model_is_named_and_the_nearest_offered(asked):
+    assert refusal(asked) == "there is no model 'standinn' in conf/model: did you mean standin?"
+
+
+def test_an_unknown_sampling_is_named_and_the_nearest_offered():
+    asked = pairing(["zs"], ["tft"], models=["standin"], sampling="as_don")
+    assert refusal(asked) == "there is no sampling 'as_don' in conf/sampling: did you mean as_done?"
+
+
+@pytest.mark.parametrize("path", sorted((CONF / "model").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_model_of_conf_can_be_built_without_a_key(path, monkeypatch):
+    for name in list(os.environ):
+        if name.endswith("_KEY"):
+            monkeypatch.delenv(name)
+    model = thing("model", path.stem)
+    assert model.concurrency >= 1 and model.identity
+
+
+# --- sampling
+
+
+def sampled(conf, parameters, sampling):
+    """The parameters of a model whose own file says `parameters`."""
+    (conf / "model/own.yaml").write_text(
+        "_target_: agon.models.standin.StandIn\n_convert_: all\nmodel: own\nconcurrency: 1\n"
+        f"policy: {{_target_: agon.agents.scripted.grim, _partial_: true}}\nparameters: {parameters}\n"
+    )
+    return models_of(pairing(["zs"], ["tft"], models=["own"], sampling=sampling), conf)["own"].parameters
+
+
+@pytest.mark.parametrize(
+    ("own", "sampling", "merged"),
+    [
+        ("{}", None, {}),
+        ("{}", "as_done", {"temperature": 1.0, "max_tokens": 4096}),
+        ("{}", "as_printed", {"temperature": 0.7, "top_p": 1.0, "max_tokens": 50}),
+        ("{temperature: 0.2, seed: 4}", None, {"temperature": 0.2, "seed": 4}),
+        ("{temperature: 0.2}", "as_done", {"temperature": 0.2, "max_tokens": 4096}),
+        ("{temperature: null, thinking: 9}", "as_done", {"thinking": 9, "max_tokens": 4096}),
+        ("{top_p: null}", "as_printed", {"temperature": 0.7, "max_tokens": 50}),
+    ],
+)
+def test_a_models_own_parameters_come_before_the_experiments_and_null_takes_one_away(conf, own, sampling, merged):
+    assert sampled(conf, own, sampling) == merged
+
+
+def test_an_experiment_asks_the_models_that_it_names_anywhere():
+    asked = pairing(["zs@gpt_4o"], ["zs"], models=["standin"])
+    asked["tournaments"] = [{"games": ["pd"], "agents": ["cot@local", "grim"]}]
+    assert set(models_of(asked)) == {"standin", "gpt_4o", "local"}
+
+
+# --- what makes a match with a model another one
+
+LIVE = pairing(["zs"], ["tft"], models=["standin"], sampling="as_done")
+
+
+def changed(conf, file, old, new):
+    """Ids before and after a change to a file of conf."""
+    path, before = conf / f"{file}.yaml", ids(LIVE)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return before, ids(LIVE, conf=conf)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("model/standin", "concurrency: 50", "concurrency: 2"),
+        ("model/standin", "concurrency: 50", "concurrency: 50\ntimeout: 1.0\ntries: 3\npause: 2.0"),
+        ("model/standin", "concurrency: 50", "concurrency: 50\nrequests_per_minute: 9\ntokens_per_minute: 900"),
+        ("model/standin", "concurrency: 50", "concurrency: 50\nprice: {input: 3.0, output: 15.0}"),
+        ("model/standin", "context: 200000", "context: null"),
+        ("model/standin", "delay: 0.0", "delay: 2.0"),
+        ("agent/zs", "answer_tokens: 15", "answer_tokens: 99"),
+    ],
+)
+def test_prices_limits_and_guesses_leave_a_match_as_it_is(conf, file, old, new):
+    before, after = changed(conf, file, old, new)
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("model/standin", "model: standin-tit-for-tat", "model: standin-other"),
+        ("model/standin", "tit_for_tat\n", "grim\n"),
+        ("model/standin", "malformed: 0.03", "malformed: 0.04"),
+        ("sampling/as_done", "temperature: 1.0", "temperature: 0.9"),
+        ("sampling/as_done", "max_tokens: 4096", "max_tokens: 2000"),
+        ("agent/zs", "style: zs", "style: cot"),
+        ("agent/zs", "attempts: 5", "attempts: 2"),
+        ("agent/zs", "on_invalid: forfeit", "on_invalid: random_legal"),
+    ],
+)
+def test_what_may_change_an_answer_makes_another_match(conf, file, old, new):
+    before, after = changed(conf, file, old, new)
+    assert not before & after
+
+
+def test_other_prompt_texts_make_another_match_wherever_they_lie(tmp_path):
+    ours = CONF.parent / "src/agon/prompts"
+
+    def found(name, more):
+        folder, conf = shutil.copytree(ours, tmp_path / name), shutil.copytree(CONF, tmp_path / f"conf {name}")
+        (folder / "styles/zs.md").write_text((ours / "styles/zs.md").read_text() + more)
+        path = conf / "agent/zs.yaml"
+        path.write_text(path.read_text().replace("folder: null", f"folder: {folder}"))
+        return ids(LIVE, conf=conf)
+
+    assert found("copy", "") == ids(LIVE) and not found("other", "Hurry.\n") & ids(LIVE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"), [("answer_tokens: 15", "answer_tokens: 99", True), ("attempts: 5", "attempts: 2", False)]
+)
+def test_a_style_around_an_agent_follows_the_agent_that_it_wraps(conf, old, new, same):
+    asked = pairing(["zs_sc3"], ["tft"], models=["standin"])
+    path = conf / "agent/zs.yaml"
+    path.write_text(path.read_text().replace(old, new))
+    assert (ids(asked) == ids(asked, conf=conf)) == same
+
+
+def test_a_broken_template_is_said_when_planning(conf, tmp_path):
+    (tmp_path / "matrix.md").write_text("{% macro system(view, style) %}")
+    text = (CONF / "agent/zs.yaml").read_text()
+    (conf / "agent/mine.yaml").write_text(text.replace("folder: null", f"folder: {tmp_path}"))
+    assert "prompt matrix.md: " in refusal(pairing(["mine"], ["tft"], models=["standin"]), conf=conf)

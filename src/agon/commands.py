@@ -62,9 +62,11 @@ def _plan(rest: Sequence[str]) -> int:
 
     settings = configuration(rest)
     matches = plan(settings["experiment"])
-    counts = Counter((match.game.name, match.game.variant) for match in matches)
-    for (game, variant), count in counts.items():
-        _say(f"{game:10} {variant:10} {count:10,} matches")
+    variants = Counter((match.game.name, match.game.variant) for match in matches)
+    for game, count in Counter(match.game.name for match in matches).items():
+        own = [variant for name, variant in variants if name == game]
+        shown_variants = ", ".join(own) if len(own) <= 8 else f"{len(own)} settings"
+        _say(f"{game:14} {count:10,} matches: {shown_variants}")
     agents = {seat.agent for match in matches for seat in match.seats}
     decisions = sum(match.game.rounds * match.game.seats for match in matches)
     _say(f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents")

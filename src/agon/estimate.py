@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any, NamedTuple
 
 from agon.models import Answer, Model, Request
@@ -53,7 +54,8 @@ class _Guess:
         out = out if self.most is None else min(out, self.most)
         new = Asked(1, sum(sizes) / LETTERS, (sum(sizes[:-1]) if len(sizes) > 2 else 0) / LETTERS, out)
         self.asked = Asked(*map(sum, zip(self.asked, new, strict=True)))
-        move = f"[move] {request.view.legal.options[0]}"
+        legal = request.view.legal
+        move = f"[move] {legal.spelled(legal.example(Random(request.sample)))}"
         return Answer(move.rjust(min(out, request.expected) * LETTERS), tokens_in=int(new.tokens_in), tokens_out=out)
 
 

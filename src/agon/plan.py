@@ -5,7 +5,7 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
@@ -24,6 +24,7 @@ from yaml import YAMLError  # type: ignore[import-untyped]
 from agon import ROOT, AgonError
 from agon.games import MatrixGame
 from agon.models import Model
+from agon.settings import variants
 
 CONF = ROOT / "conf"
 
@@ -66,6 +67,7 @@ class Tournament(msgspec.Struct, forbid_unknown_fields=True):
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     agents: Annotated[list[str], msgspec.Meta(min_length=1)]
     models: list[str] = []
+    """None named: those of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
@@ -78,6 +80,22 @@ class Pairing(msgspec.Struct, forbid_unknown_fields=True):
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     seats: Annotated[list[Annotated[list[str], msgspec.Meta(min_length=1)]], msgspec.Meta(min_length=1)]
     models: list[str] = []
+    """None named: those of the experiment."""
+    repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class Challenge(msgspec.Struct, forbid_unknown_fields=True):
+    """Each challenger against each defender, in every one of some games that say which seats are under test (`tested`).
+
+    The challenger sits at these seats and the defender at all others; one that asks a model is there once for each of
+    `models`; `agent@model` names one.
+    """
+
+    games: Annotated[list[str], msgspec.Meta(min_length=1)]
+    challengers: Annotated[list[str], msgspec.Meta(min_length=1)]
+    defenders: Annotated[list[str], msgspec.Meta(min_length=1)]
+    models: list[str] = []
+    """None named: those of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
@@ -118,13 +136,16 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     repetitions: Annotated[int, msgspec.Meta(ge=1)]
     tournaments: list[Tournament] = []
     pairings: list[Pairing] = []
+    challenges: list[Challenge] = []
+    models: list[str] = []
+    """Models of the tournaments and pairings that name none themselves."""
     sampling: str | None = None
     """A file in conf/sampling: parameters of every model, unless its own file says otherwise."""
 
     @property
-    def meetings(self) -> list[Tournament | Pairing]:
-        """All of both."""
-        return [*self.tournaments, *self.pairings]
+    def meetings(self) -> list[Tournament | Pairing | Challenge]:
+        """All of them."""
+        return [*self.tournaments, *self.pairings, *self.challenges]
 
 
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
@@ -152,16 +173,39 @@ def thing(group: str, name: str, conf: Path = CONF) -> Any:
 
 @functools.cache
 def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
-    """conf/`group`/`name`.yaml as plain data. Raises AgonError when there is no such file."""
+    """conf/`group`/`name`.yaml as plain data; FILE/SETTING is one of a game that has `settings`. Raises AgonError."""
+    file, _, setting = name.partition("/")
+    settings = _file(group, file, conf)
+    if "/" not in name and "settings" not in settings:
+        return settings
+    found = variants(settings) if "settings" in settings else {}
+    if setting not in found:
+        raise AgonError(f"{group} {file} has no setting {setting!r}: {_offered(setting, list(found))}")
+    return found[setting]
+
+
+@functools.cache
+def _file(group: str, name: str, conf: Path) -> dict[str, Any]:
     if name not in _names(conf, group):
         raise AgonError(f"there is no {group} {name!r} in conf/{group}: {_offered(name, _names(conf, group))}")
     settings: dict[str, Any] = _composed(f"{group}/{name}", (), conf)[group]
     return settings
 
 
+def settled(names: Sequence[str], conf: Path = CONF) -> list[str]:
+    """Names of games, with all its settings (FILE/SETTING) in the place of a game that has some. Raises AgonError."""
+    found = []
+    for name in names:
+        settings = {} if "/" in name else _file("game", name, conf)
+        found += [f"{name}/{setting}" for setting in variants(settings)] if "settings" in settings else [name]
+    return found
+
+
 def games(names: Sequence[str] | None = None) -> list[MatrixGame]:
-    """The games of conf/game, all or those named."""
-    return _distinct([thing("game", name) for name in (_names(CONF, "game") if names is None else names)])
+    """The games of conf/game: those named, with all their settings, or all that have no settings."""
+    if names is None:
+        names = [name for name in _names(CONF, "game") if "settings" not in _file("game", name, CONF)]
+    return _distinct([thing("game", name) for name in settled(names)])
 
 
 def _distinct(games: list[MatrixGame]) -> list[MatrixGame]:
@@ -183,6 +227,8 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     """
     asked = _experiment(experiment)
     models = models_of(experiment, conf)
+    for each in asked.meetings:
+        each.games = settled(each.games, conf)
     games = {name: thing("game", name, conf) for each in asked.meetings for name in each.games}
     _distinct(list(games.values()))
     found: dict[str, Match] = {}
@@ -205,6 +251,8 @@ def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]
     named = [name for each in asked.meetings for name in each.models]
     for each in asked.tournaments:
         named += [name.partition("@")[2] for name in each.agents]
+    for challenge in asked.challenges:
+        named += [name.partition("@")[2] for name in (*challenge.challengers, *challenge.defenders)]
     for pairing in asked.pairings:
         named += [name.partition("@")[2] for seat in pairing.seats for name in seat]
     found = {}
@@ -221,15 +269,27 @@ def _experiment(experiment: dict[str, Any]) -> Experiment:
     except msgspec.ValidationError as error:
         raise AgonError(f"the experiment's settings do not fit: {error}") from None
     if not asked.meetings:
-        raise AgonError(f"experiment {asked.name} plays nothing: give it tournaments or pairings")
+        raise AgonError(f"experiment {asked.name} plays nothing: give it tournaments, pairings or challenges")
+    for each in asked.meetings:
+        each.models = each.models or asked.models
     return asked
 
 
-def _groups(each: Tournament | Pairing, game: MatrixGame, conf: Path) -> Iterator[tuple[str, ...]]:
+def _groups(each: Tournament | Pairing | Challenge, game: MatrixGame, conf: Path) -> Iterator[tuple[str, ...]]:
     """Who sits down together, as agent or agent@model; a tournament's seats do not depend on the order of its list."""
     if isinstance(each, Tournament):
         entrants = sorted({entrant for name in each.agents for entrant in _entrants(name, each.models, conf)})
         yield from combinations_with_replacement(entrants, game.seats)
+        return
+    if isinstance(each, Challenge):
+        if not (tested := getattr(game, "tested", ())):
+            raise AgonError(f"{game.name} {game.variant} says of no seat that it is under test: it takes no challenge")
+        sides = [
+            [e for name in names for e in _entrants(name, each.models, conf)]
+            for names in (each.challengers, each.defenders)
+        ]
+        for challenger, defender in product(*sides):
+            yield tuple(challenger if seat in tested else defender for seat in range(game.seats))
         return
     if len(each.seats) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, the pairing gives {len(each.seats)}")
@@ -257,7 +317,21 @@ def _seat(entrant: str, game: MatrixGame, models: Mapping[str, Model], conf: Pat
     if not model:
         return Seat(name, player), [name, settings]
     texts = player.texts(game, **_keywords(player)).text
-    return Seat(name, player, model), [name, settings, models[model].identity, texts]
+    return Seat(name, player, model), [
+        name,
+        _telling(settings, getattr(player, "idle", frozenset())),
+        models[model].identity,
+        texts,
+    ]
+
+
+def _telling(settings: dict[str, Any], idle: Set[str]) -> dict[str, Any]:
+    """An agent's settings, and those of the agent it wraps, without the `idle` ones."""
+    return {
+        key: _telling(value, idle) if isinstance(value, dict) else value
+        for key, value in settings.items()
+        if key not in idle
+    }
 
 
 def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
@@ -271,7 +345,7 @@ def _player(name: str, conf: Path) -> Any:
     if not player.keywords:
         return player.func
     made = functools.partial(player.func, **player.keywords)  # Hydra's own is slow
-    for known in ("asks_model", "texts"):
+    for known in ("asks_model", "idle", "texts"):
         if hasattr(player.func, known):
             setattr(made, known, getattr(player.func, known))
     return made

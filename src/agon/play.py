@@ -29,7 +29,7 @@ TABLE = -1
 class Played:
     """A match as it was played, a row for every seat asked or paid in a step; the rows become the turns table."""
 
-    __slots__ = ("answers", "payoffs", "rows", "views")
+    __slots__ = ("answers", "details", "payoffs", "rows", "views")
 
     def __init__(self) -> None:
         self.views: list[Observation] = []
@@ -40,12 +40,18 @@ class Played:
         """What the step paid it (points)."""
         self.rows: list[int] = []
         """Rows of each step."""
+        self.details: dict[int, dict[str, Any]] = {}
+        """What only this game knows, by row."""
 
-    def add(self, views: dict[int, Observation], answers: dict[int, Any], payoffs: tuple[float, ...]) -> None:
-        """One more step. A seat that was paid without being asked has a row, with nothing to answer."""
+    def add(
+        self, views: dict[int, Observation], answers: dict[int, Any], payoffs: tuple[float, ...], state: Any = None
+    ) -> None:
+        """One more step, to `state`. A seat that was paid without being asked has a row, with nothing to answer."""
         paid = [seat for seat, worth in enumerate(payoffs) if seat in views or worth]
         some = next(iter(views.values()))
         unasked = some._replace(legal=None, role="")
+        for seat, what, value in getattr(state, "notes", ()):
+            self.details.setdefault(len(self.views) + paid.index(seat), {})[what] = value
         self.views += [views.get(seat) or unasked._replace(seat=seat) for seat in paid]
         self.answers += [answers.get(seat) for seat in paid]
         self.payoffs += [payoffs[seat] for seat in paid]
@@ -61,9 +67,10 @@ def play_now(match: Match) -> Played:
     see, answer, pay, count = played.views.append, played.answers.append, played.payoffs, played.rows.append
     try:
         state = game.start(seat_dice(match.seed, TABLE))
+        notes = hasattr(state, "notes")
         while seats := to_move(state):
             actions = {}
-            if len(seats) == everyone:  # nearly always; the same as Played.add, row by row
+            if len(seats) == everyone and not notes:  # nearly always; the same as Played.add, row by row
                 for seat in seats:
                     view = observe(state, seat)
                     actions[seat] = action = scripts[seat](view, dice[seat])
@@ -76,7 +83,7 @@ def play_now(match: Match) -> Played:
                 views = {seat: observe(state, seat) for seat in seats}
                 actions = {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
                 state, payoffs = step(state, actions)
-                played.add(views, actions, payoffs)
+                played.add(views, actions, payoffs, state)
     except Exception as error:
         raise AgonError(f"match {match.id} ({_who(match)}): {type(error).__name__}: {error}") from error
     return played
@@ -116,7 +123,7 @@ async def play_async(match: Match, models: Mapping[str, Answering], *, instant: 
                 found = await together([answer(seat, views[seat]) for seat in slow])
                 replies |= zip(slow, found, strict=True)
             state, payoffs = game.step(state, {seat: replies[seat].action for seat in seats})
-            played.add(views, replies, payoffs)
+            played.add(views, replies, payoffs, state)
     except (AgonError, Halted):
         raise
     except Exception as error:
@@ -278,6 +285,16 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
     }
     columns["valid"] = _valid(columns, rows)
     match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
+    if any(known := [getattr(match.game, "roles", ()) for match, _ in done]):  # also of seats that may not know theirs
+        columns["role"] = _labelled(
+            [known[m][s] if known[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
+        )
+    if any(played.details for _, played in done):
+        first = np.cumsum([0, *(len(played.views) for _, played in done)])
+        details = {
+            first[m] + row: json.dumps(own) for m, (_, played) in enumerate(done) for row, own in played.details.items()
+        }
+        columns["detail"] = [details.get(row) for row in range(len(views))]
     return typed(columns | _who_played([match for match, _ in done], match_of_row, columns["seat"]))
 
 

@@ -1,12 +1,13 @@
 """The one question every player answers: given what this seat sees, what does it do?"""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from agon.games import Dice, Observation
-from agon.models import Answering
+from agon.models import Answering, Halted
 
 T = TypeVar("T")
 
@@ -73,3 +74,15 @@ class Agent(Protocol):
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """Answers one question."""
+
+
+async def together(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """What all answer, in order. When one is halted the others still come to their end: their calls are paid for."""
+    if len(asked) == 1:
+        return [await asked[0]]
+    tasks = [asyncio.create_task(each) for each in asked]
+    try:
+        return await asyncio.gather(*tasks)
+    except Halted:
+        await asyncio.wait(tasks)
+        raise

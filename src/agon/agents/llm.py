@@ -1,6 +1,7 @@
 """A language model at the table: what the seat sees becomes text, the model's text becomes a legal action."""
 
-from typing import Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from agon.agents.base import Place, Reply
 from agon.agents.prompts import Prompts, prompts, template_of
@@ -8,11 +9,15 @@ from agon.agents.reading import read
 from agon.games import Dice, Observation
 from agon.models import Answer, CallFailed, Message, Request, going_on
 
+NO_ANSWER = "(no answer)"
+"""Stands in the conversation where the model said nothing: providers want words, and roles in turn."""
+
 
 class Draft(NamedTuple):
     """A decision that is not yet taken."""
 
     reply: Reply
+    """Without an action where none could be read; `fallback` then says why."""
     messages: tuple[Message, ...]
     """The conversation up to and including it."""
 
@@ -25,6 +30,8 @@ class LLM:
     """
 
     asks_model = True
+    idle: ClassVar = {"answer_tokens", "folder"}
+    """Settings that change no answer: for estimates, and a folder whose texts themselves tell matches apart."""
 
     def __init__(
         self,
@@ -38,6 +45,10 @@ class LLM:
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
+        if attempts < 1:
+            raise ValueError(f"attempts is {attempts}; it must be at least 1")
+        if on_invalid not in ("forfeit", "random_legal"):
+            raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
         self.place, self.model = place, place.model
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
         self.answer_tokens = answer_tokens
@@ -49,15 +60,13 @@ class LLM:
     @staticmethod
     def texts(game: Any, style: str = "zs", folder: str | None = None, **_: Any) -> Prompts:
         """The prompts that an agent with these settings uses in a game."""
-        return prompts(template_of(game), style, folder)
+        return prompts(template_of(game, folder), style, folder)
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision."""
-        draft = await self.draft(view, dice)
-        self.take(draft, view)
-        return draft.reply
+        return self.take(await self.draft(view), view, dice)
 
-    async def draft(self, view: Observation, dice: Dice, number: int = 0) -> Draft:
+    async def draft(self, view: Observation, number: int = 0) -> Draft:
         """What it would answer, without taking it; drafts of different `number` are different samples."""
         texts = self.texts(view.rules, self.style, self.folder)
         messages = self.messages or going_on((), "system", texts.system(view))
@@ -68,35 +77,38 @@ class LLM:
             try:
                 answer = await self.model.answer(Request(messages, sample, self.answer_tokens, view))
             except CallFailed as failure:
-                return Draft(self._void(f"refused by the provider: {failure}", answers, view, dice), messages)
+                fault, asked = f"refused by the provider: {failure}", len(answers) + 1
+                messages = going_on(messages, "assistant", NO_ANSWER)
+                return Draft(_reply(None, f"{self.on_invalid}: {fault}", answers, asked), messages)
             answers.append(answer)
-            messages = going_on(messages, "assistant", answer.text or "(no answer)")
+            messages = going_on(messages, "assistant", answer.text or NO_ANSWER)
             action, fault, _ = read(answer.text, view.legal)
             if action is not None:
-                return Draft(_reply(action, "", answers), messages)
+                return Draft(_reply(action, "", answers, len(answers)), messages)
             if len(answers) == self.attempts:
-                return Draft(self._void(fault, answers, view, dice), messages)
+                return Draft(_reply(None, f"{self.on_invalid}: {fault}", answers, len(answers)), messages)
             messages = going_on(messages, "user", texts.again(fault, view))
 
-    def take(self, draft: Draft, view: Observation) -> None:
+    def take(self, draft: Draft, view: Observation, dice: Dice) -> Reply:
         """Makes a draft the decision: its conversation is what the next one goes on from."""
-        self.messages, self.told, self.turns = draft.messages, len(view.past), self.turns + 1
+        self.turns += 1
+        if view.phase not in self.texts(view.rules, self.style, self.folder).asides:
+            self.messages, self.told = draft.messages, len(view.past)
+        if draft.reply.action is None and self.on_invalid == "random_legal":
+            return replace(draft.reply, action=view.legal.example(dice))
+        return draft.reply
 
-    def _void(self, fault: str, answers: list[Answer], view: Observation, dice: Dice) -> Reply:
-        action = None if self.on_invalid == "forfeit" else dice.choice(view.legal.options)
-        return _reply(action, f"{self.on_invalid}: {fault}", answers)
 
-
-def _reply(action: Any, fallback: str, answers: list[Answer]) -> Reply:
+def _reply(action: Any, fallback: str, answers: list[Answer], asked: int) -> Reply:
     last = answers[-1] if answers else Answer("")
     return Reply(
         action=action,
         text=last.text,
-        attempts=len(answers),
+        attempts=asked,
         fallback=fallback,
         tokens_in=sum([answer.tokens_in for answer in answers]),
         tokens_out=sum([answer.tokens_out for answer in answers]),
         seconds=sum([answer.seconds for answer in answers]),
-        cached=bool(answers) and all([answer.recorded for answer in answers]),
+        cached=bool(answers) and all(answer.recorded for answer in answers),
         exchange=last.exchange,
     )

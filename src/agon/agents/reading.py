@@ -4,12 +4,13 @@ An answer may hold anything, and exactly one move message: `[move] (optional exp
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
 from agon.games import Choice
+from agon.games.spaces import Form, Number, Offer, Text
 
 _TAG = "[move]"
 _MOVE = re.compile(re.escape(_TAG), re.IGNORECASE)
@@ -29,9 +30,10 @@ class Reading(NamedTuple):
     """The explanation that came with the action."""
 
 
-def read(text: str, legal: Choice, last: bool = False) -> Reading:
+def read(text: str, legal: Any, last: bool = False) -> Reading:
     """The action in an answer; None, never a guess, where the answer strays from the protocol.
 
+    Where the action is one of some labels (a Choice):
     As done: nothing but the one [move], in small letters, may be in square brackets anywhere; one space stands before the
     explanation and one before the action; the first ) ends the explanation. What surrounds the message does not matter.
     Not as done: thinking (`<think>...</think>`) is no part of the answer, and the action must end where a word ends.
@@ -39,11 +41,65 @@ def read(text: str, legal: Choice, last: bool = False) -> Reading:
     """
     if "think>" in text:
         text = _said(text)
+    if not isinstance(legal, Choice):
+        return _line(text, legal)
     labels = _labels(legal.options)
     tags = labels.tags(text)
     if (last or tags == [_TAG]) and (found := _message(text, labels)):
         return found
     return Reading(None, _fault(text, tags, labels), "")
+
+
+def _line(text: str, legal: Any) -> Reading:
+    """A number, a text, shares or a form: the rest of the line after the one [move], no explanation, as `legal` spells it."""
+    before, tag, after = text.partition(_TAG)
+    if not tag:
+        return Reading(None, "there is no [move] tag" if text.strip() else "the answer is empty", "")
+    if _TAG in after:
+        return Reading(None, f"there are {text.count(_TAG)} [move] tags", "")
+    line = (after.strip() if isinstance(legal, Form) else after).partition("\n")[0].strip(" \t*`")
+    action = _value(line, legal)
+    if action is None or action not in legal:
+        return Reading(None, "what follows the tag is no valid action", "")
+    return Reading(action, "", "")
+
+
+def _value(text: str, legal: Any) -> Any | None:
+    """What a text says in a space, legal or not; None where it says nothing of the kind."""
+    text = text.strip()
+    if isinstance(legal, Choice):
+        labels, folded = {_folded(label): label for label in legal.options}, _folded(text.rstrip(".").strip())
+        return labels.get(folded)
+    if isinstance(legal, Number):
+        return int(text.rstrip(".")) if re.fullmatch(r"\d{1,9}\.?", text, re.ASCII) else None
+    if isinstance(legal, Text):
+        return text or None
+    names = legal.names if isinstance(legal, Offer) else [name for name, _ in legal.parts]
+    said = _parts(text, names, "," if isinstance(legal, Offer) else ";")
+    if said is None:
+        return None
+    if isinstance(legal, Offer):
+        shares = [re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?%?\.?", each, re.ASCII) for each in said]
+        return None if None in shares else tuple(float(each[1]) for each in shares if each)
+    values = tuple(_value(each, space) for each, (_, space) in zip(said, legal.parts, strict=True))
+    return None if None in values else values
+
+
+def _parts(text: str, names: Sequence[str], between: str) -> list[str] | None:
+    """What stands after each `name:`, in the order of `names`, when each is there once, in this order."""
+    found = []
+    for place, name in enumerate(names):
+        start = f"{name}:"
+        if not text.casefold().startswith(start.casefold()):
+            return None
+        rest = text[len(start) :]
+        following = f"{between} {names[place + 1]}:" if place + 1 < len(names) else None
+        cut = len(rest) if following is None else rest.casefold().find(following.casefold())
+        if cut < 0:
+            return None
+        found.append(rest[:cut].strip())
+        text = rest[cut + len(between) :].strip()
+    return found
 
 
 class _Labels(NamedTuple):

@@ -1,12 +1,11 @@
 """Ways of thinking that wrap an agent, in any game. Those that are only words are files in prompts/styles."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from agon.agents.base import Place, Reply
+from agon.agents.base import Place, Reply, together
 from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
 from agon.games import Dice, Observation
@@ -19,6 +18,7 @@ class SelfConsistency:
     """
 
     asks_model = True
+    idle = LLM.idle
 
     def __init__(self, place: Place, *, k: int, agent: Callable[[Place], LLM]) -> None:
         if k < 1:
@@ -33,18 +33,15 @@ class SelfConsistency:
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision; the reply's cost is that of all answers, its time that of the slowest."""
         if self.agent.model.instant:
-            drafts = [await self.agent.draft(view, dice, number) for number in range(self.k)]
+            drafts = [await self.agent.draft(view, number) for number in range(self.k)]
         else:
-            drafts = await asyncio.gather(*(self.agent.draft(view, dice, number) for number in range(self.k)))
-        votes = Counter(draft.reply.action for draft in drafts if not draft.reply.fallback)
+            drafts = await together([self.agent.draft(view, number) for number in range(self.k)])
+        votes = Counter(draft.reply.action for draft in drafts if draft.reply.action is not None)
         most = [action for action, count in votes.items() if count == max(votes.values())]
         winner = dice.choice(most) if len(most) > 1 else most[0] if most else None
-        chosen = next(
-            (draft for draft in drafts if not draft.reply.fallback and draft.reply.action == winner), drafts[0]
-        )
-        self.agent.take(chosen, view)
+        chosen = next(draft for draft in drafts if draft.reply.action == winner)
         return replace(
-            chosen.reply,
+            self.agent.take(chosen, view, dice),
             attempts=sum(draft.reply.attempts for draft in drafts),
             tokens_in=sum(draft.reply.tokens_in for draft in drafts),
             tokens_out=sum(draft.reply.tokens_out for draft in drafts),

@@ -1,39 +1,39 @@
 """What every game answers: who is to move, what is legal, what each seat sees, what a step pays."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from agon.games.spaces import Choice as Choice  # offered here too
+from agon.games.spaces import Dice as Dice
+from agon.games.spaces import Space as Space
+
 S = TypeVar("S")
-T = TypeVar("T")
-
-
-class Dice(Protocol):
-    """The only source of chance there is; `random.Random` is one."""
-
-    def random(self) -> float:
-        """A float in [0, 1)."""
-
-    def choice(self, seq: Sequence[T]) -> T:
-        """One of `seq`, all equally likely."""
 
 
 class IllegalAction(ValueError):
     """An action that the game's rules do not allow for that seat in that state."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """A legal action is one of `options` (labels, in the game's order)."""
+class Event(NamedTuple):
+    """Something that a seat has come to know."""
 
-    options: tuple[str, ...]
+    phase: str
+    """What kind of thing: the part of the round in which it was done, or `topic`, `word`, ..."""
+    seat: int | None
+    """Who did it; None where the table says it."""
+    value: Any
+    """The action, or what the table says; None for an action that could not be read."""
 
-    def __contains__(self, action: object) -> bool:
-        return action in self.options
 
-    def as_json(self) -> dict[str, Any]:
-        """The space as plain data, for the turns' column `legal`."""
-        return {"choice": list(self.options)}
+Seen = tuple[tuple[Event, ...], ...]
+"""What each seat knows: seen[seat] is a tuple of events, oldest first."""
+
+
+def told(seen: Seen, event: Event, seats: Collection[int] | None = None) -> Seen:
+    """`seen` after `event` has been told to `seats`, and to nobody else; None is everybody."""
+    if seats is None:
+        return tuple([known + (event,) for known in seen])
+    return tuple([known + (event,) if seat in seats else known for seat, known in enumerate(seen)])
 
 
 class Observation(NamedTuple):
@@ -43,10 +43,11 @@ class Observation(NamedTuple):
     """Who is asked, from 0."""
     round: int
     """The round being played, from 1."""
-    legal: Choice
-    """What it may answer."""
-    past: tuple[tuple[str | None, ...], ...]
-    """Finished rounds: own action first, then the others in seat order; None where a seat was void."""
+    legal: Any
+    """What it may answer: a Choice, or another Space."""
+    past: tuple[Any, ...]
+    """What the seat knows, oldest first. In games of rounds alone, finished rounds: own action first, then the others' in
+    seat order, None where a seat was void; in other games, events."""
     rules: Any
     """The game's public rules (for a normal-form game, the game itself)."""
     phase: str = "move"
@@ -83,7 +84,7 @@ class Game(Protocol[S]):
     def to_move(self, state: S) -> tuple[int, ...]:
         """Seats asked now, at once; empty when the match is over."""
 
-    def legal_actions(self, state: S, seat: int) -> Choice:
+    def legal_actions(self, state: S, seat: int) -> Space:
         """What `seat` may answer."""
 
     def observe(self, state: S, seat: int) -> Observation:
@@ -94,3 +95,28 @@ class Game(Protocol[S]):
 
         Raises IllegalAction for an action that is not legal, and for a seat that is not to move.
         """
+
+
+def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
+    """Raises IllegalAction unless the seats to move act, no others, each with a legal action or None."""
+    asked = game.to_move(state)
+    if actions.keys() != set(asked):
+        raise IllegalAction(f"{game.name}: seats {sorted(actions)} acted; to move: {list(asked)}")
+    for seat in asked:
+        action, legal = actions[seat], game.legal_actions(state, seat)
+        if action is not None and action not in legal:
+            raise IllegalAction(f"seat {seat} may not play {action!r} in {game.name}: only {legal.as_json()}")
+
+
+def known_seats(name: str, chosen: Iterable[int], seats: int) -> tuple[int, ...]:
+    """The `chosen` seats in order. Raises ValueError for one that a game called `name` does not have."""
+    for seat in chosen:
+        if type(seat) is not int or seat not in range(seats):
+            raise ValueError(f"{name}: there is no seat {seat!r}: seats are 0 to {seats - 1}")
+    return tuple(sorted(set(chosen)))
+
+
+def known_semantics(name: str, semantics: str, known: tuple[str, ...]) -> None:
+    """Raises ValueError for a reading of the rules that a game called `name` does not have."""
+    if semantics not in known:
+        raise ValueError(f"{name}: semantics is {semantics!r}; it must be {' or '.join(known)}")

@@ -67,7 +67,7 @@ class Desk:
         self.models, self.writer, self.budget = models, writer, budget
         self.gates = {name: Gate(model) for name, model in models.items()}
         self.inside: dict[str, int] = {}
-        """Key of each call in flight -> tokens booked for it."""
+        """Key of each call in flight -> its prompt's bytes."""
         self.per_byte = 0.5
         """Tokens that a byte of prompt may be; English has about a quarter. Raised when a provider counts more."""
         for name, model in models.items():
@@ -88,8 +88,6 @@ class Desk:
         except BaseException:
             self.gates[name].leave(-size / 4)
             raise
-        if key in self.inside:  # asked while this one waited, by a worker that is gone
-            self.gates[name].leave(-size / 4)
         self.inside[key] = size
         return None
 

@@ -60,12 +60,11 @@ class StandIn(Model):
 
     def _said(self, view: Any, dice: Random) -> str:
         drawn = dice.random()
-        options = list(view.legal.options)
         if drawn < self.malformed + self.refusal:
             ways = WAYS["malformed" if drawn < self.malformed else "refusal"]
-            return ways[int(dice.random() * len(ways))].format(options[0], options[-1])
+            return ways[int(dice.random() * len(ways))].format(*(_example(view, dice) for _ in range(2)))
         action = self.policy(view, dice)
-        return "so " * self.words + f"\n[move] (stand-in) {action}"
+        return "(a stand-in speaks) " + "so " * self.words + f"\n[move] {view.legal.spelled(action)}"
 
     @property
     def identity(self) -> str:
@@ -80,3 +79,8 @@ class StandIn(Model):
             "refusal": self.refusal,
         }
         return identity_of(self.model, {**self.parameters, "standin": own})
+
+
+def _example(view: Any, dice: Random) -> str:
+    """Any legal action, as a player writes it."""
+    return str(view.legal.spelled(view.legal.example(dice)))

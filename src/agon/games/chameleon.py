@@ -1,0 +1,81 @@
+"""Chameleon: all know the topic, all but one the word; the one who does not tries to pass for one who does."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from agon.games.base import Event
+from agon.games.deduction import Ask, Deduction, State
+from agon.games.spaces import Choice, Form, Space, Text
+
+CREDITS = {"caught": (0, 2), "guessed": (1, 1), "escaped": (2, 0), "even": (1, 1)}
+"""Outcome -> (chameleon's credits, those of each other player); 2 in all. MAgIC, A.2, with the outcomes as its code numbers
+them (0 to 3, in this order): as the paper words them, a wrong accusation would pay 1 : 1, against its own Figure 5."""
+
+
+class Facts(NamedTuple):
+    """What everybody knows."""
+
+    name: str
+    seats: int
+    players: tuple[str, ...]
+    rounds: int
+    topic: str
+    roles: tuple[str, str] = ("chameleon", "non-chameleon")
+
+
+@dataclass(frozen=True)
+class Chameleon(Deduction):
+    """MAgIC, sections 2 and A.1. One clue each, then the ballot; a chameleon that is accused guesses the word, once.
+
+    A guess is right if its letters and digits are the word's; none, or an unreadable one, is wrong. Interviews, before
+    every clue: who am I? and after it: whom does each player suspect? There the chameleon, which has no view of its own to
+    give, names the word instead.
+    """
+
+    topic: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.topic.strip() or not self.word.strip():
+            raise ValueError(f"{self.name}: a setting needs a topic and a word")
+        super().__post_init__()
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Each seat's role, which it knows."""
+        return tuple("chameleon" if seat == self.spy else "non-chameleon" for seat in range(self.seats))
+
+    def _steps(self) -> tuple[Ask, ...]:
+        steps: list[Ask] = []
+        for round_ in range(1, self.rounds + 1):
+            for seat in range(self.seats):
+                steps += [*self._asking("identify", round_), Ask("clue", round_, (seat,))]
+                steps += self._asking("evaluate", round_)
+        return (*steps, *self._asking("vote", self.rounds), Ask("guess", self.rounds, (self.spy,)))
+
+    def _facts(self) -> Facts:
+        return Facts(self.name, self.seats, self.players, self.rounds, self.topic)
+
+    def _opening(self, seat: int) -> tuple[Event, ...]:
+        known = (Event("topic", None, self.topic), Event("role", None, self.roles[seat]))
+        return known if seat == self.spy else (*known, Event("word", None, self.word))
+
+    def _role_seen(self, seat: int) -> str:
+        return "chameleon" if seat == self.spy else "non-chameleon"
+
+    def _space(self, phase: str, seat: int) -> Space:
+        if phase == "identify":
+            roles: tuple[str, str] = Facts._field_defaults["roles"]
+            return Choice(tuple(f"{player}, {role}" for player in self.players for role in roles))
+        space: Any = super()._space(phase, seat)
+        if phase == "evaluate" and seat == self.spy:
+            return Form(
+                tuple(part if view != seat else ("word", Text(self.length)) for view, part in enumerate(space.parts))
+            )
+        return space
+
+    def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
+        if outcome == "caught" and state.at < len(self._schedule):
+            return state._replace(outcome=outcome), (0.0,) * self.seats  # it may guess
+        spy, crowd = CREDITS[outcome]
+        paid = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
+        return state._replace(at=len(self._schedule), outcome=outcome), paid

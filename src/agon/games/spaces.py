@@ -1,0 +1,160 @@
+"""What a seat may answer: action spaces, each of which knows its own legal actions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Dice(Protocol):
+    """The only source of chance there is; `random.Random` is one."""
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+
+    def choice(self, seq: Sequence[T]) -> T:
+        """One of `seq`, all equally likely."""
+
+
+class Space(Protocol):
+    """What a seat may answer. Actions are JSON values that can be looked up: words, numbers, and tuples of them."""
+
+    def __contains__(self, action: object) -> bool: ...
+
+    def as_json(self) -> dict[str, Any]:
+        """The space as plain data, for the turns' column `legal`."""
+
+    def example(self, dice: Dice) -> Any:
+        """A legal action drawn at random."""
+
+    def spelled(self, action: Any) -> str:
+        """A legal action as a player writes it, in one line."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A legal action is one of `options` (labels, in the game's order)."""
+
+    options: tuple[str, ...]
+
+    def __contains__(self, action: object) -> bool:
+        return action in self.options
+
+    def as_json(self) -> dict[str, Any]:
+        """The space as plain data, for the turns' column `legal`."""
+        return {"choice": list(self.options)}
+
+    def example(self, dice: Dice) -> str:
+        """Any option."""
+        return dice.choice(self.options)
+
+    def spelled(self, action: Any) -> str:
+        """The option."""
+        return str(action)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A legal action is a whole number from `low` to `high`, in steps from `low`."""
+
+    low: int
+    high: int
+    step: int = 1
+
+    def __contains__(self, action: object) -> bool:
+        return type(action) is int and self.low <= action <= self.high and (action - self.low) % self.step == 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The space as plain data, for the turns' column `legal`."""
+        return {"number": [self.low, self.high], "step": self.step}
+
+    def example(self, dice: Dice) -> int:
+        """Any number of the space."""
+        return dice.choice(range(self.low, self.high + 1, self.step))
+
+    def spelled(self, action: Any) -> str:
+        """The number."""
+        return str(action)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A legal action is a text of at most `length` characters that is not blank, and can be written down (UTF-8)."""
+
+    length: int
+
+    def __contains__(self, action: object) -> bool:
+        if not isinstance(action, str) or len(action) > self.length or not action.strip():
+            return False
+        return action.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in action)
+
+    def as_json(self) -> dict[str, Any]:
+        """The space as plain data, for the turns' column `legal`."""
+        return {"text": self.length}
+
+    def example(self, dice: Dice) -> str:
+        """Up to five words that mean nothing."""
+        words = [dice.choice("bdgklmnrst") + dice.choice("aeiou") for _ in range(1 + int(dice.random() * 5))]
+        return " ".join(words)[: self.length]
+
+    def spelled(self, action: Any) -> str:
+        """The text, in one line."""
+        return " ".join(str(action).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A legal action is a share for each of `names`, in their order, each from 0 to `total`, that sum to `total`.
+
+    The sum may miss by `tolerance`; None: sums are not checked.
+    """
+
+    names: tuple[str, ...]
+    total: float = 100
+    tolerance: float | None = 0.5
+
+    def __contains__(self, action: object) -> bool:
+        if not isinstance(action, tuple | list) or len(action) != len(self.names):
+            return False
+        if not all(type(share) in (int, float) and 0 <= share <= self.total for share in action):
+            return False
+        return self.tolerance is None or abs(sum(action) - self.total) <= self.tolerance
+
+    def as_json(self) -> dict[str, Any]:
+        """The space as plain data, for the turns' column `legal`."""
+        return {"offer": list(self.names), "total": self.total, "tolerance": self.tolerance}
+
+    def example(self, dice: Dice) -> tuple[float, ...]:
+        """Shares in twentieths of the total, cut at random; whole numbers where they are."""
+        cuts = sorted(int(dice.random() * 21) for _ in self.names[1:])
+        shares = [self.total * (high - low) / 20 for low, high in zip([0, *cuts], [*cuts, 20], strict=True)]
+        return tuple(int(share) if share == int(share) else share for share in shares)
+
+    def spelled(self, action: Any) -> str:
+        """`name: share, name: share`."""
+        return ", ".join(f"{name}: {share:g}" for name, share in zip(self.names, action, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A legal action answers several questions at once: a value for each of `parts`, in their order."""
+
+    parts: tuple[tuple[str, "Space"], ...]
+
+    def __contains__(self, action: object) -> bool:
+        if not isinstance(action, tuple | list) or len(action) != len(self.parts):
+            return False
+        return all(value in space for value, (_, space) in zip(action, self.parts, strict=True))
+
+    def as_json(self) -> dict[str, Any]:
+        """The space as plain data, for the turns' column `legal`."""
+        return {"form": {name: space.as_json() for name, space in self.parts}}
+
+    def example(self, dice: Dice) -> tuple[Any, ...]:
+        """Any answer to each question."""
+        return tuple(space.example(dice) for _, space in self.parts)
+
+    def spelled(self, action: Any) -> str:
+        """`part: answer; part: answer`."""
+        return "; ".join(f"{name}: {space.spelled(each)}" for (name, space), each in zip(self.parts, action, strict=True))

@@ -1,0 +1,75 @@
+"""Undercover: everybody describes a word, and one player's word is another one; nobody is told whose."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agon.games.base import Event
+from agon.games.deduction import UNSURE, Ask, Deduction, State
+from agon.games.spaces import Choice, Space
+
+CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
+"""Outcome -> (undercover's credits, those of each civilian); 3 in all. MAgIC, A.2, with the outcomes as its code numbers them
+(0 to 2, in this order)."""
+
+
+class Facts(NamedTuple):
+    """What everybody knows."""
+
+    name: str
+    seats: int
+    players: tuple[str, ...]
+    rounds: int
+    roles: tuple[str, str] = ("undercover", "civilian")
+
+
+@dataclass(frozen=True)
+class Undercover(Deduction):
+    """MAgIC, sections 2 and A.1. Two rounds of clues, then the ballot; nobody guesses, and nobody is told a role.
+
+    Interviews, at the end of every round: who am I? (not sure is an answer), and whom does each player suspect?
+    """
+
+    rounds: int = 2
+    spy_word: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.word.strip() or not self.spy_word.strip() or self.word.casefold() == self.spy_word.casefold():
+            raise ValueError(f"{self.name}: a setting needs two words, not {self.word!r} and {self.spy_word!r}")
+        super().__post_init__()
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        return self.word, self.spy_word
+
+    def _word_of(self, seat: int) -> str:
+        return self.spy_word if seat == self.spy else self.word
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Each seat's role, which nobody knows."""
+        return tuple("undercover" if seat == self.spy else "civilian" for seat in range(self.seats))
+
+    def _steps(self) -> tuple[Ask, ...]:
+        steps: list[Ask] = []
+        for round_ in range(1, self.rounds + 1):
+            steps += [Ask("clue", round_, (seat,)) for seat in range(self.seats)]
+            steps += [*self._asking("identify", round_), *self._asking("evaluate", round_)]
+        return (*steps, *self._asking("vote", self.rounds))
+
+    def _facts(self) -> Facts:
+        return Facts(self.name, self.seats, self.players, self.rounds)
+
+    def _opening(self, seat: int) -> tuple[Event, ...]:
+        return (Event("word", None, self._word_of(seat)),)
+
+    def _space(self, phase: str, seat: int) -> Space:
+        if phase == "identify":
+            roles: tuple[str, str] = Facts._field_defaults["roles"]
+            return Choice(tuple(f"{player}, {role}" for player in self.players for role in (*roles, UNSURE)))
+        return super()._space(phase, seat)
+
+    def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
+        spy, crowd = CREDITS[outcome]
+        return state._replace(outcome=outcome), tuple(
+            float(spy if seat == self.spy else crowd) for seat in range(self.seats)
+        )

@@ -1,0 +1,154 @@
+"""Settings: files that make many games of one. A game's yaml names a folder; every file in it is a setting, and checked."""
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from agon import ROOT, AgonError
+from agon.games.chameleon import Chameleon
+from agon.games.cost_sharing import CostSharing
+from agon.games.undercover import Undercover
+
+Seat = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Setting(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file says; field for field what a game takes."""
+
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """The fields of each game that the setting makes, by what the variant's name gets besides the file's."""
+        return {"": msgspec.to_builtins(self)}
+
+
+class OneTested(Setting, kw_only=True):
+    """A setting with one seat for the player under test."""
+
+    tested: Seat
+
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """One game."""
+        return {"": msgspec.to_builtins(self) | {"tested": [self.tested]}}
+
+
+class ChameleonSetting(Setting):
+    """A topic, the word that all but the spy know, and a first clue for every seat."""
+
+    topic: str
+    word: str
+    spy: Seat
+    clues: list[str]
+
+    def __post_init__(self) -> None:
+        Chameleon("chameleon", "", self.word, self.spy, self.clues, topic=self.topic)
+
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """One game in which the player under test is the spy, and one in which it is everybody else."""
+        return _by_role(self, self.spy, "chameleon", "crowd")
+
+
+class UndercoverSetting(Setting):
+    """The word of all but the spy, the spy's, and a first clue for every seat."""
+
+    word: str
+    spy_word: str
+    spy: Seat
+    clues: list[str]
+
+    def __post_init__(self) -> None:
+        Undercover("undercover", "", self.word, self.spy, self.clues, spy_word=self.spy_word)
+
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """One game in which the player under test is the spy, and one in which it is everybody else."""
+        return _by_role(self, self.spy, "undercover", "civilians")
+
+
+class AirlineSetting(msgspec.Struct, forbid_unknown_fields=True):
+    """What an airline does at the airport, as agon.games.cost_sharing.Airline."""
+
+    name: str
+    flights: int
+    passengers: int
+    hours: float
+    aircraft: str
+
+
+class CostSharingSetting(OneTested):
+    """A fee (currency units), an airline for every seat, and the seats' opening proposals (percent)."""
+
+    fee: Annotated[int, msgspec.Meta(gt=0)]
+    airlines: list[AirlineSetting]
+    proposals: list[list[float]]
+
+    def __post_init__(self) -> None:
+        airlines = msgspec.to_builtins(self.airlines)
+        CostSharing("cost_sharing", "", airlines, self.proposals, tested=[self.tested])
+
+
+class PrisonerSetting(OneTested):
+    """A score table (points per round): all cooperate, a lone defector, each of two, all defect."""
+
+    cooperate: float
+    one_defect: float
+    two_defect: float
+    defect: float
+
+
+class PublicGoodsSetting(OneTested):
+    """By how much the pool grows."""
+
+    multiplier: Positive
+
+
+SCHEMAS: dict[str, type[Setting]] = {
+    "chameleon": ChameleonSetting,
+    "undercover": UndercoverSetting,
+    "cost_sharing": CostSharingSetting,
+    "prisoner3": PrisonerSetting,
+    "public_goods": PublicGoodsSetting,
+}
+"""The game's `name` -> what its settings hold; the settings of other games are any JSON objects."""
+
+
+def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The games that a game's yaml and its folder of settings make: the variant's name -> what builds it.
+
+    The yaml's `settings` is the folder, from the project's root. Raises AgonError for a folder without settings, and for
+    a file that does not fit, in one line.
+    """
+    own = {key: value for key, value in game.items() if key != "settings"}
+    return {
+        name: own | {"variant": name} | fields
+        for name, fields in _found(game["settings"], game.get("name", "")).items()
+    }
+
+
+@functools.cache
+def _found(folder: str, game: str) -> dict[str, dict[str, Any]]:
+    paths = sorted((ROOT / folder).glob("*.json"))
+    if not paths:
+        raise AgonError(f"there are no settings in {folder}: `dvc pull` fetches them, or drop a .json file there")
+    return {
+        "-".join(filter(None, (path.stem, suffix))): fields
+        for path in paths
+        for suffix, fields in _read(path, SCHEMAS.get(game)).items()
+    }
+
+
+def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
+    try:
+        if schema is None:
+            return {"": msgspec.json.decode(path.read_bytes(), type=dict[str, Any])}
+        return msgspec.json.decode(path.read_bytes(), type=schema).variants()
+    except msgspec.DecodeError as error:  # a ValidationError is one
+        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+        raise AgonError(f"{shown}: {error}") from None
+
+
+def _by_role(setting: Any, spy: int, *roles: str) -> dict[str, dict[str, Any]]:
+    fields, seats = msgspec.to_builtins(setting), range(len(setting.clues))
+    tested = [spy], [seat for seat in seats if seat != spy]
+    return {role: fields | {"tested": seats_tested} for role, seats_tested in zip(roles, tested, strict=True)}

@@ -1,0 +1,91 @@
+"""Action spaces: what they hold, what they draw, and what they look like in the records."""
+
+import json
+import pickle
+from math import inf, nan
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agon.agents import seat_dice
+from agon.games.spaces import Choice, Form, Number, Offer, Text
+
+SPACES = [
+    Choice(("stag", "hare")),
+    Number(0, 100),
+    Number(5, 50, 5),
+    Text(20),
+    Text(1),
+    Offer(("A", "B", "C")),
+    Offer(("A", "B"), 10, None),
+    Form((("who", Choice(("a", "b"))), ("word", Text(9)), ("points", Number(1, 3)))),
+]
+every_space = pytest.mark.parametrize("space", SPACES, ids=str)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@every_space
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_an_example_is_legal_and_stays_so_through_json(space, seed):
+    action = space.example(seat_dice(seed, 0))
+    assert action in space and json.loads(json.dumps(action)) in space and hash(action) is not None
+
+
+@every_space
+def test_a_space_is_plain_data_in_the_records(space):
+    assert json.loads(json.dumps(space.as_json())) == space.as_json()
+
+
+@every_space
+@settings(max_examples=60)
+@given(action=anything)
+def test_any_json_value_is_legal_or_not_without_an_error(space, action):
+    assert (action in space) in (True, False)
+    assert None not in space and {} not in space and b"stag" not in space
+
+
+@every_space
+def test_a_copy_answers_the_same(space):
+    copy = pickle.loads(pickle.dumps(space))
+    assert copy.as_json() == space.as_json() and space.example(seat_dice(1, 0)) in copy
+
+
+@pytest.mark.parametrize("action", [-1, 101, 1.0, True, "5", [5], inf, 10**400])
+def test_a_number_is_whole_and_within_its_bounds(action):
+    assert action not in Number(0, 100)
+
+
+def test_a_number_is_on_a_step():
+    assert [n for n in range(-5, 60) if n in Number(5, 50, 15)] == [5, 20, 35, 50]
+
+
+@pytest.mark.parametrize("action", ["", "  \n", "x" * 21, "\ud800", 7, ["x"]])
+def test_a_text_is_not_blank_not_too_long_and_can_be_written(action):
+    assert action not in Text(20) and "é\n😀" in Text(20)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [(40, 30, 31), (50, 50), (120, -20, 0), (nan, 50, 50), (inf, 0, 0), (True, 49, 50), ("40", 30, 30), 100, 10**400],
+)
+def test_an_offer_is_a_share_for_each_that_sum_to_the_total(action):
+    assert action not in Offer(("A", "B", "C"))
+
+
+@pytest.mark.parametrize("action", [(40, 30, 30), [33.3, 33.3, 33.3], (100, 0, 0), (40.2, 30.2, 30)])
+def test_an_offer_may_miss_the_total_by_the_tolerance(action):
+    assert action in Offer(("A", "B", "C"))
+
+
+def test_an_offer_whose_sum_is_not_checked_may_sum_to_anything():
+    assert (90, 90, 90) in Offer(("A", "B", "C"), tolerance=None)
+
+
+@pytest.mark.parametrize("action", [("a", "x"), ("a", "x", 4), ("c", "x", 1), "ax1", ("a", "x", 1, 1)])
+def test_a_form_has_a_legal_answer_to_every_question(action):
+    assert action not in SPACES[-1] and ["a", "x", 1] in SPACES[-1]

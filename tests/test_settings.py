@@ -1,0 +1,148 @@
+"""Settings: the 103 that are shipped, those that users drop beside them, and bad ones, each refused in a line."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from magic_games import BUILT, family
+
+from agon import ROOT, AgonError
+from agon.agents.clues import lexicon
+from agon.agents.magic import KNOWLEDGE
+from agon.games.deduction import holds
+from agon.magic_settings import main
+from agon.settings import variants
+
+MAGIC = ROOT / "data/settings/magic"
+GOOD = {
+    "chameleon": {"topic": "Animals", "word": "cat", "spy": 2, "clues": ["soft", "quick", "small"]},
+    "undercover": {"word": "cat", "spy_word": "dog", "spy": 0, "clues": ["soft", "quick", "small"]},
+    "cost_sharing": {
+        "tested": 0,
+        "fee": 1000,
+        "airlines": [
+            {"name": name, "flights": 10, "passengers": 900, "hours": 1.5, "aircraft": "small"} for name in "ABC"
+        ],
+        "proposals": [[40, 30, 30]] * 3,
+    },
+    "prisoner3": {"tested": 1, "cooperate": 3, "one_defect": 5, "two_defect": 2, "defect": 1},
+    "public_goods": {"tested": 2, "multiplier": 1.5},
+}
+
+
+def dropped(folder: Path, game, setting, name="mine"):
+    """The games of a folder with one file."""
+    (folder / f"{name}.json").write_text(setting if isinstance(setting, str) else json.dumps(setting))
+    return variants({"_target_": "x", "name": game, "rules": 1, "settings": str(folder)})
+
+
+# --- those that are shipped
+
+
+def test_there_are_103_settings_and_143_games():
+    files = {game: len(list((MAGIC / game).glob("*.json"))) for game in BUILT}
+    assert list(files.values()) == [20, 20, 21, 21, 21]
+    assert sum(len(family(game)) for game in BUILT) == 143
+
+
+def test_the_shipped_settings_are_those_that_the_script_makes(tmp_path):
+    main(tmp_path)
+    for game in BUILT:
+        made, shipped = (
+            {path.name: path.read_text() for path in (folder / game).iterdir()} for folder in (tmp_path, MAGIC)
+        )
+        assert made == shipped
+
+
+def test_spies_sit_everywhere_and_no_word_is_used_twice():
+    for game in ("chameleon", "undercover"):
+        games = [made for variant, made in family(game).items() if variant.endswith(game)]
+        assert sorted(Counter(each.spy for each in games).values()) == [6, 7, 7]
+        assert len({each.word for each in games}) == 20
+
+
+def test_the_topics_are_enough_and_no_clue_holds_a_word_of_its_topic():
+    known = lexicon(KNOWLEDGE)
+    assert len(known.by_name) >= 20 and all(len(topic.words) == 8 for topic in known.by_name.values())
+    assert len(known.by_word) == sum(len(topic.words) for topic in known.by_name.values())
+    assert sum(len(topic.pairs) for topic in known.by_name.values()) >= 40
+    for topic in known.by_name.values():
+        assert not [clue.clue for clue in topic.clues for word in topic.words if holds(clue.clue, word)]
+
+
+@pytest.mark.parametrize("word", lexicon(KNOWLEDGE).by_word)
+def test_every_word_has_graded_clues_from_one_that_fits_all_to_one_that_fits_it_alone(word):
+    fits = [len(clue.fits) for clue in lexicon(KNOWLEDGE).by_word[word].clues if word in clue.fits]
+    assert min(fits) == 1 and max(fits) == 8 and len(fits) >= 4
+
+
+# --- those that users drop
+
+
+@pytest.mark.parametrize("game", GOOD)
+def test_a_dropped_file_makes_games_that_are_named_after_it(game, tmp_path):
+    made = dropped(tmp_path, game, GOOD[game])
+    assert all(name.startswith("mine") and fields["variant"] == name for name, fields in made.items())
+    for fields in made.values():
+        assert fields.pop("_target_") == "x" and "settings" not in fields and BUILT[game](**fields).tested
+
+
+def test_one_game_of_clues_has_the_spy_under_test_and_one_everybody_else(tmp_path):
+    made = dropped(tmp_path, "chameleon", GOOD["chameleon"])
+    assert {name: fields["tested"] for name, fields in made.items()} == {"mine-chameleon": [2], "mine-crowd": [0, 1]}
+
+
+def test_settings_of_a_game_without_a_schema_are_its_fields(tmp_path):
+    assert dropped(tmp_path, "own", {"size": 3}) == {
+        "mine": {"_target_": "x", "name": "own", "rules": 1, "variant": "mine", "size": 3}
+    }
+
+
+# --- bad ones
+
+BAD = [
+    ("chameleon", {"spy": [0, 2]}, r"Expected `int`, got `array` - at `\$\.spy`"),
+    ("chameleon", {"spy": 3}, "there is no seat 3: seats are 0 to 2"),
+    ("chameleon", {"spy": None}, "Expected `int`"),
+    ("chameleon", {"word": None}, "Expected `str`"),
+    ("chameleon", {"clues": ["soft", "a small cat", "quick"]}, "the clue of seat 1 holds the word 'cat'"),
+    ("chameleon", {"clues": ["soft", "quick"]}, "there are 2 clues"),
+    ("chameleon", {"colour": "red"}, "unknown field `colour`"),
+    ("undercover", {"spy_word": "cat"}, "needs two words"),
+    ("undercover", {"clues": ["soft", "dogs", "no dog"]}, "the clue of seat 2 holds the word 'dog'"),
+    (
+        "cost_sharing",
+        {"proposals": [[40, 30, 30], [50, 30, 30], [40, 30, 30]]},
+        "seat 1, .*, must be 3 shares that sum to 100",
+    ),
+    ("cost_sharing", {"tested": 3}, "there is no seat 3"),
+    ("cost_sharing", {"airlines": [{"name": "A"}]}, "missing required field `flights`"),
+    ("cost_sharing", {"fee": 0}, "Expected `int` >= 1"),
+    ("prisoner3", {"tested": -1}, "Expected `int` >= 0"),
+    ("prisoner3", {"defect": "1"}, "Expected `float`"),
+    ("public_goods", {"multiplier": 0}, "Expected `float` > 0"),
+]
+
+
+@pytest.mark.parametrize(("game", "changes", "said"), BAD)
+def test_a_bad_setting_is_refused_in_a_line_that_names_the_file(game, changes, said, tmp_path):
+    with pytest.raises(AgonError, match=said) as caught:
+        dropped(tmp_path, game, GOOD[game] | changes)
+    assert str(caught.value).startswith(f"{tmp_path}/mine.json: ") and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("game", GOOD)
+def test_a_missing_key_is_named(game, tmp_path):
+    for number, key in enumerate(GOOD[game]):
+        (tmp_path / str(number)).mkdir()
+        with pytest.raises(AgonError, match=f"missing required field `{key}`"):
+            dropped(tmp_path / str(number), game, {k: v for k, v in GOOD[game].items() if k != key})
+
+
+def test_what_is_no_json_and_an_empty_folder_are_refused(tmp_path):
+    with pytest.raises(AgonError, match="there are no settings in"):
+        variants({"name": "chameleon", "settings": str(tmp_path)})
+    (tmp_path / "broken").mkdir()
+    with pytest.raises(AgonError, match=r"mine\.json: Input data was truncated"):
+        dropped(tmp_path / "broken", "chameleon", "{")
