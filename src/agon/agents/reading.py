@@ -52,7 +52,7 @@ def read(text: str, legal: Any, last: bool = False) -> Reading:
 
 def _line(text: str, legal: Any) -> Reading:
     """A number, a text, shares or a form: the rest of the line after the one [move], no explanation, as `legal` spells it."""
-    before, tag, after = text.partition(_TAG)
+    _, tag, after = text.partition(_TAG)
     if not tag:
         return Reading(None, "there is no [move] tag" if text.strip() else "the answer is empty", "")
     if _TAG in after:
