@@ -1,15 +1,19 @@
 """What a user sees when something is wrong: one line, an exit code, nothing lost."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from project import Project
 
 from agon import ROOT
 from agon.commands import main
+from agon.records import read, validated
 
 
 def failed(capfd, *arguments: str) -> str:
@@ -149,3 +153,156 @@ def test_an_old_python_is_refused_before_anything_newer_is_read():
     faked = source.replace("import sys\n", "import sys\nsys.version_info = (3, 9, 1)\n", 1)
     run = subprocess.run([sys.executable, "-c", faked], cwd=Path(ROOT), capture_output=True, text=True, check=False)
     assert run.returncode == 1 and run.stderr.startswith("agon needs Python 3.11 or newer; this is 3.9")
+
+
+# --- models: plan, record, play (in a copy of the project: they leave things behind)
+
+SEVERAL = """
+import contextlib, io, json, sys
+from agon.commands import main
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(json.loads(line))
+    print(json.dumps([code, out.getvalue(), err.getvalue()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with a stand-in and small experiments that ask it."""
+    copy = Project(tmp_path_factory.mktemp("commands"))
+    script = {"_target_": "agon.agents.scripted.tit_for_tat", "_partial_": True}
+    stand_in = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "quick", "policy": script}
+    copy.conf("model", "quick", **stand_in, malformed=0.1, concurrency=3)
+    copy.conf("model", "priceless", **stand_in, price={}, parameters={"max_tokens": 100})
+    for model, name in (
+        ("quick", "tiny"),
+        ("quick", "halted"),
+        ("quick", "whole"),
+        ("quick", "unplayed"),
+        ("priceless", "priceless"),
+    ):
+        pairing = {"games": ["pd", "rps_joint"], "models": [model], "seats": [["zs", "zs_sc3"], ["zs", "srep"]]}
+        copy.conf("experiment", name, name=name, repetitions=1, pairings=[pairing])
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["tft"], ["tft"]]}
+    copy.conf("experiment", "scripts", name="scripts", repetitions=1, pairings=[pairing])
+    return copy
+
+
+def told(project, *commands):
+    """(exit code, output, errors) of commands, one after another in one process."""
+    lines = "".join(json.dumps(command.split()) + "\n" for command in commands)
+    run = subprocess.run(
+        [sys.executable, "-c", SEVERAL],
+        cwd=project.folder,
+        env=project.environment,
+        input=lines,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def recorded(project, name):
+    """The lines of a recording that are calls."""
+    lines = (project.recordings(name) / "exchanges.jsonl").read_text().splitlines()
+    return [line for line in map(json.loads, lines) if "exchange" in line or "failed" in line]
+
+
+def test_plan_record_and_play_from_end_to_end(project):
+    verbs = "plan", "record", "record", "play", "plan", "play fresh=true out=transcripts/again.parquet"
+    plan, record, again, play, left, more = told(project, *[f"{verb} experiment=tiny" for verb in verbs])
+    assert [code for code, *_ in (plan, record, again, play, left, more)] == [0] * 6
+    made = len(recorded(project, "tiny"))
+    expected = int(re.search(r"about ([\d,]+) calls, 0.00 USD", plan[1])[1].replace(",", ""))
+    assert re.search(rf"^quick +8 +{expected}\b", plan[1], re.MULTILINE) and expected < made < 1.4 * expected
+    assert f"data/recordings/tiny/exchanges.jsonl: {made} exchanges; {made} calls, " in record[1]
+    assert (
+        f"expected before: about {expected} calls" in record[1]
+        and "now: python -m agon play experiment=tiny" in record[1]
+    )
+    assert f"{made} exchanges; 0 calls, " in again[1] and len(recorded(project, "tiny")) == made
+    assert play[1].startswith("transcripts/tiny.parquet: 8 matches, 320 turns")
+    assert f"recorded already: {made} exchanges" in left[1] and "about 0 calls, 0.00 USD" in left[1]
+    path = project.folder / "transcripts/tiny.parquet"
+    assert path.with_name("again.parquet").read_bytes() == path.read_bytes()
+    turns = read(path)
+    asked = turns[turns.model.notna()]
+    assert asked.attempts.sum() == made and asked.cached.all() and set(asked.model) == {"quick"}
+    assert asked.reply.str.contains("stand-in").mean() > 0.8 and validated(turns) is turns
+
+
+def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):
+    limited = ["record experiment=halted budget.calls=10"] * 2
+    first, second, rest, _ = told(project, *limited, "record experiment=halted", "record experiment=whole")
+    assert first[0] == second[0] == 3 and rest[0] == 0 and first[2] == second[2] == rest[2] == ""
+    assert re.search(
+        r"stopped; \d of the matches begun are not at their end: budget.calls=10; the same command goes on where it was",
+        first[1],
+    )
+    assert ": 10 exchanges; 10 calls, " in first[1] and ": 20 exchanges; 10 calls, " in second[1]
+    samples = [line["sample"] for line in recorded(project, "halted")]
+    assert len(samples) == len(set(samples)) and f": {len(samples)} exchanges; {len(samples) - 20} calls, " in rest[1]
+    halted, whole = (
+        {each["exchange"]: each.get("text") for each in recorded(project, name)} for name in ("halted", "whole")
+    )
+    assert halted == whole
+
+
+REFUSED = (
+    "play experiment=unplayed",
+    "record experiment=unplayed budget.usd=1",
+    "record experiment=unplayed budget.calls=0",
+    "plan experiment=scripts",
+    "record experiment=scripts",
+    "plan experiment=priceless",
+    "record experiment=priceless budget.usd=1",
+    "record experiment=priceless budget.tokens=3000",
+)
+
+
+@pytest.fixture(scope="module")
+def said(project):
+    """Command -> (exit code, output, errors), for commands that do not do what they are asked."""
+    return dict(zip(REFUSED, told(project, *REFUSED), strict=True))
+
+
+def test_playing_what_nobody_recorded_says_how_and_for_how_much(project, said):
+    code, out, errors = said["play experiment=unplayed"]
+    assert code == 1 and out == "" and not (project.folder / "transcripts/unplayed.parquet").exists()
+    assert re.fullmatch(
+        r"agon: no recorded answer of quick for \w+/\d/0.0.0: python -m agon record experiment=unplayed would record "
+        r"what is missing, for about \d+ calls, 0.00 USD\n",
+        errors,
+    )
+
+
+def test_a_budget_without_a_bound_on_answers_is_refused_and_the_recording_is_free_again(said):
+    code, _, errors = said["record experiment=unplayed budget.usd=1"]
+    assert code == 1 and errors.startswith("agon: model quick: without parameters.max_tokens")
+    code, out, errors = said["record experiment=unplayed budget.calls=0"]
+    assert code == 3 and errors == "" and "exchanges.jsonl: 0 exchanges; 0 calls, " in out and "budget.calls=0" in out
+
+
+def test_recording_what_asks_no_model_says_what_to_do_instead(said):
+    assert "about 0 calls, 0.00 USD" in said["plan experiment=scripts"][1]
+    assert said["record experiment=scripts"] == [
+        1,
+        "",
+        "agon: experiment scripts asks no model: there is nothing to record; python -m agon play experiment=scripts\n",
+    ]
+
+
+def test_a_price_that_is_not_known_is_said_to_be_so_and_forbids_a_budget_in_money(said):
+    plan, money, tokens = (said[command] for command in REFUSED[-3:])
+    assert re.search(r"^priceless .* unknown ", plan[1], re.MULTILINE)
+    assert "0.00 USD and what priceless cost: no price in conf/model" in plan[1]
+    assert money[0] == 1 and money[2].startswith("agon: model priceless: budget.usd needs its price")
+    assert tokens[0] == 3 and "budget.tokens=3000" in tokens[1] and "answers of unknown price" in tokens[1]
+
+
+@pytest.mark.parametrize("value", ["-1", "many"])
+def test_a_budget_is_a_number_that_is_not_negative(capfd, value):
+    assert "budget.usd" in failed(capfd, "record", "experiment=standin_demo", f"budget.usd={value}")

@@ -23,7 +23,7 @@ async def record(
     """Plays every match that asks a model; why some did not come to their end.
 
     Matches wait for nothing but their own models: those that ask the same ones share a pool of `concurrency` matches in
-    flight (None: as many as its least model takes calls). Raises AgonError at once where no call can succeed.
+    flight (None: see `in_flight`). Raises AgonError at once where no call can succeed.
     """
     models = desk.models
     answering = {name: Live(name, model, desk) for name, model in models.items()}
@@ -34,13 +34,14 @@ async def record(
 
     for names, group in groupby(sorted(matches, key=models_of), key=models_of):
         if names:
-            pools.append((list(group), concurrency or min(models[name].concurrency for name in names)))
+            pool = list(group)
+            pools.append((pool, concurrency or in_flight(len(pool), min(models[name].concurrency for name in names))))
     halted: list[Halted] = []
     try:
         async with asyncio.TaskGroup() as tasks:
             for pool, size in pools:
                 waiting = iter(pool)
-                down = _Down(size)
+                down = Down(size)
                 for _ in range(min(size, len(pool))):
                     tasks.create_task(_worker(waiting, answering, down, halted, tick))
     except ExceptionGroup as group:
@@ -50,18 +51,31 @@ async def record(
     return halted
 
 
-class _Down:
-    """Whether the models of a pool are worth asking further."""
+def in_flight(matches: int, calls: int) -> int:
+    """How many matches to play at once where `calls` may be made at once.
 
-    def __init__(self, size: int) -> None:
-        self.left = self.most = PATIENCE * size
+    At least twice as many, so that at the end no places are empty for long, and so many that they come out even.
+    """
+    return -(-matches // max(1, matches // (2 * calls)))
+
+
+class Down:
+    """Whether models are worth asking further, as told by how matches ended; `in_flight` of them are played at once."""
+
+    def __init__(self, in_flight: int) -> None:
+        self.left = self.most = PATIENCE * in_flight
         self.over = False
+
+    def ended(self, reason: Halted | None) -> None:
+        """One more match has ended; `reason` says why before its time, if so."""
+        self.left = self.most if reason is None else self.left - isinstance(reason, Unfinished)
+        self.over = self.over or self.left <= 0 or isinstance(reason, BudgetReached)
 
 
 async def _worker(
     waiting: Iterator[Match],
     answering: Mapping[str, Answering],
-    down: _Down,
+    down: Down,
     halted: list[Halted],
     tick: Callable[[Match], object],
 ) -> None:
@@ -70,13 +84,9 @@ async def _worker(
             return
         try:
             await play_async(match, answering)
-        except Unfinished as reason:
+        except Halted as reason:
             halted.append(reason)
-            down.left -= 1
-            down.over = down.left <= 0
-        except BudgetReached as reason:
-            halted.append(reason)
-            down.over = True
+            down.ended(reason)
         else:
-            down.left = down.most
+            down.ended(None)
             tick(match)

@@ -3,22 +3,24 @@
 import asyncio
 import logging
 import pickle
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import uuid4
 
 import dask
 import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, as_completed
-from distributed.core import Server, rpc
+from distributed.comm.core import connect
+from distributed.core import Server, Status, rpc
 
 from agon import AgonError
 from agon.models import Answer, Answering, CallFailed, Halted, Message, Model
 from agon.models.desk import Desk, Live
-from agon.models.limits import BudgetReached
 from agon.models.recording import Exchange, Failure
 from agon.plan import Match
 from agon.play import Played, ordered, play_async, play_at_once, table
+from agon.record import Down, in_flight
 
 CHUNK = 500
 """Matches to a task, where nothing is waited for."""
@@ -29,33 +31,51 @@ RETRIES = 100
 class Office(Server):
     """Hands matches to workers, and answers for the desk. What a lost worker had in hand is handed out again."""
 
-    def __init__(self, matches: Sequence[Match], desk: Desk, tick: Callable[[Match], object]) -> None:
+    def __init__(
+        self, matches: Sequence[Match], desk: Desk, in_flight: int, tick: Callable[[Match], object] = lambda match: None
+    ) -> None:
         self.desk, self.tick = desk, tick
         self.waiting = list(reversed(matches))
         self.by_id = {match.id: match for match in matches}
         self.held: dict[str, set[str]] = {}
-        """Worker task -> ids of the matches it plays."""
+        """Worker -> ids of the matches it plays."""
+        self.asking: dict[str, set[asyncio.Task[Answer | None]]] = {}
+        """Worker -> its questions that wait for a place."""
+        self.calls: dict[str, dict[str, str]] = {}
+        """Worker -> key of each call it makes, and whose model's."""
+        self.down = Down(in_flight)
         self.done: set[str] = set()
         self.halted: dict[str, Halted] = {}
         self.failed: AgonError | None = None
         super().__init__(  # type: ignore[no-untyped-call]
-            {name: getattr(self, f"on_{name}") for name in ("hello", "take", "end", "enter", "keep", "fail")}
+            {name: getattr(self, f"on_{name}") for name in ("stay", "take", "end", "enter", "keep", "fail")}
         )
 
     @property
     def over(self) -> bool:
         """Whether nothing is left to hand out."""
-        return self.failed is not None or any(isinstance(reason, BudgetReached) for reason in self.halted.values())
+        return self.failed is not None or self.down.over or not self.waiting
 
-    async def on_hello(self, worker: str) -> None:
-        """A worker task begins, perhaps for the second time: what it held before is to be played again."""
-        for match in self.held.pop(worker, set()) - self.done - set(self.halted):
-            self.waiting.append(self.by_id[match])
-        self.held[worker] = set()
+    async def on_stay(self, comm: Any, worker: str) -> Any:
+        """A worker begins. Its line stays open while it lives."""
+        self.held[worker], self.asking[worker], self.calls[worker] = set(), set(), {}
+        await comm.write("welcome")
+        try:
+            await comm.read()
+        except OSError:
+            self._lost(worker)
+        return Status.dont_reply
+
+    def _lost(self, worker: str) -> None:
+        for question in self.asking.pop(worker):
+            question.cancel()
+        for key, name in self.calls.pop(worker).items():
+            self.desk.gone(name, key)
+        self.waiting += [self.by_id[match] for match in self.held.pop(worker) - self.done - set(self.halted)]
 
     async def on_take(self, worker: str) -> bytes | None:
-        """One more match; None when there is none left."""
-        if self.over or not self.waiting:
+        """One more match; None when there is none left, and for a worker that was taken for lost."""
+        if self.over or worker not in self.held:
             return None
         match = self.waiting.pop()
         self.held[worker].add(match.id)
@@ -63,79 +83,88 @@ class Office(Server):
 
     async def on_end(self, worker: str, match: str, reason: bytes | None) -> None:
         """A match is at its end; `reason` says why it is not, if so."""
-        self.held[worker].discard(match)
-        if reason is None:
-            if match not in self.done:
-                self.done.add(match)
-                self.tick(self.by_id[match])
+        if worker not in self.held:
             return
-        error = pickle.loads(reason)
-        if isinstance(error, Halted):
+        self.held[worker].discard(match)
+        error = None if reason is None else pickle.loads(reason)
+        if error is None:
+            self.down.ended(None)
+            self.done.add(match)
+            self.tick(self.by_id[match])
+        elif isinstance(error, Halted):
+            self.down.ended(error)
             self.halted[match] = error
-        else:
-            self.failed = error if isinstance(error, AgonError) else AgonError(str(error))
+        elif self.failed is None:
+            self.failed = error
 
-    async def on_enter(self, name: str, key: str, size: int) -> bytes:
-        """As Desk.enter."""
+    async def on_enter(self, worker: str, name: str, key: str, size: int) -> bytes:
+        """As Desk.enter; halted when the run has failed, or the worker was taken for lost."""
+        if self.failed is not None or worker not in self.held:
+            return pickle.dumps(Halted("the run was stopped"))
+        question = asyncio.create_task(self.desk.enter(name, key, size))
+        self.asking[worker].add(question)
         try:
-            return pickle.dumps(await self.desk.enter(name, key, size))
+            found = await question
         except (CallFailed, Halted, AgonError) as error:
-            return _packed(error)
+            return pickle.dumps(error)
+        except asyncio.CancelledError:
+            return pickle.dumps(Halted("the worker was lost"))
+        finally:
+            self.asking.get(worker, set()).discard(question)
+        if found is None:
+            self.calls[worker][key] = name
+        return pickle.dumps(found)
 
-    async def on_keep(self, name: str, line: bytes) -> bytes:
+    async def on_keep(self, worker: str, name: str, line: bytes) -> bytes:
         """As Desk.keep."""
-        try:
-            await self.desk.keep(name, *pickle.loads(line))
-        except AgonError as error:
-            return _packed(error)
-        return pickle.dumps(None)
+        return await self._told(worker, self.desk.keep, name, line)
 
-    async def on_fail(self, name: str, line: bytes) -> bytes:
+    async def on_fail(self, worker: str, name: str, line: bytes) -> bytes:
         """As Desk.failed."""
+        return await self._told(worker, self.desk.failed, name, line)
+
+    async def _told(self, worker: str, tell: Callable[..., Awaitable[None]], name: str, line: bytes) -> bytes:
+        told, *more = pickle.loads(line)
+        self.calls.get(worker, {}).pop(told.key, None)
         try:
-            await self.desk.failed(name, *pickle.loads(line))
+            await tell(name, told, *more)
         except AgonError as error:
-            return _packed(error)
+            return pickle.dumps(error)
         return pickle.dumps(None)
-
-
-def _packed(error: Exception) -> bytes:
-    if isinstance(error, CallFailed):
-        return pickle.dumps(("call", error.kind, str(error), error.then, error.after))
-    return pickle.dumps(error)
-
-
-def _unpacked(data: bytes) -> Any:
-    found = pickle.loads(data)
-    if isinstance(found, tuple) and found and found[0] == "call":
-        raise CallFailed(*found[1:])
-    if isinstance(found, Exception):
-        raise found
-    return found
 
 
 class _Far:
     """The desk, from a worker."""
 
-    def __init__(self, office: Any) -> None:
-        self.office = office
+    def __init__(self, office: Any, worker: str) -> None:
+        self.office, self.worker = office, worker
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        found: Answer | None = _unpacked(await self.office.enter(name=name, key=key, size=size))
+        found: Answer | None = _unpacked(await self.office.enter(worker=self.worker, name=name, key=key, size=size))
         return found
 
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
-        _unpacked(await self.office.keep(name=name, line=pickle.dumps((line, messages))))
+        _unpacked(await self.office.keep(worker=self.worker, name=name, line=pickle.dumps((line, messages))))
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
-        _unpacked(await self.office.fail(name=name, line=pickle.dumps((line, after))))
+        _unpacked(await self.office.fail(worker=self.worker, name=name, line=pickle.dumps((line, after))))
 
 
-async def _work(office_address: str, worker: str, models: Mapping[str, Model], concurrency: int) -> None:
+def _unpacked(data: bytes) -> Any:
+    found = pickle.loads(data)
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+async def _work(office_address: str, models: Mapping[str, Model], concurrency: int) -> None:
     """One worker's part: takes matches while there are any, `concurrency` in flight."""
+    worker = uuid4().hex
+    line = await connect(office_address)
     async with rpc(office_address) as office:
-        await office.hello(worker=worker)
-        far = _Far(office)
+        await line.write({"op": "stay", "worker": worker})
+        await line.read()
+        far = _Far(office, worker)
         answering = {name: Live(name, model, far) for name, model in models.items()}
 
         async def player() -> None:
@@ -151,6 +180,7 @@ async def _work(office_address: str, worker: str, models: Mapping[str, Model], c
         try:
             await asyncio.gather(*(player() for _ in range(concurrency)))
         finally:
+            await line.close()
             await asyncio.gather(*(model.close() for model in models.values()))
 
 
@@ -163,30 +193,31 @@ async def record(
 ) -> list[Halted]:
     """As agon.record.record, on the workers of a Dask scheduler at `executor.address`, or of a cluster made for it.
 
-    `concurrency` matches are in flight in all (None: as many as all models together take calls). Workers may come to
+    `concurrency` matches are in flight in all (None: see `in_flight`). Workers may come to
     grief at any moment: what they had paid for is recorded here.
     """
-    office: Any = Office(matches, desk, tick)
+    calls = sum(model.concurrency for model in desk.models.values())
+    in_all = min(len(matches), concurrency or in_flight(len(matches), calls))
+    office: Any = Office(matches, desk, in_all, tick)
     await office.listen("tcp://127.0.0.1" if executor["address"] is None else "tcp://")
-    in_all = concurrency or sum(model.concurrency for model in desk.models.values())
     try:
         async with _client(executor) as client:
-            workers = await _workers(client)
-            each = max(1, -(-min(in_all, len(matches)) // len(workers)))
-            parts = [
-                client.submit(
-                    _work,
-                    office.address,
-                    f"part {number}",
-                    dict(desk.models),
-                    each,
-                    workers=[worker],
-                    allow_other_workers=True,
-                    pure=False,
-                )
-                for number, worker in enumerate(workers)
-            ]
-            await client.gather(parts)
+            while not office.over:
+                workers = await _workers(client)
+                each = -(-in_all // len(workers))
+                parts = [
+                    client.submit(
+                        _work,
+                        office.address,
+                        dict(desk.models),
+                        each,
+                        workers=[worker],
+                        allow_other_workers=True,
+                        pure=False,
+                    )
+                    for worker in workers
+                ]
+                await client.gather(parts)
     except KilledWorker as error:
         raise AgonError(f"workers were lost again and again ({error}); the same command goes on where it was") from None
     finally:
@@ -232,24 +263,31 @@ async def _workers(client: Client) -> list[str]:
     return list((await scheduler.identity(n_workers=-1))["workers"])
 
 
+async def _knock(address: str) -> None:
+    """Sees that somebody is there: a client given a wrong address leaves warnings behind."""
+    try:
+        line = await connect(address, timeout=5)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise AgonError(f"no Dask scheduler answers at {address}: {error}") from None
+    await line.close()
+
+
 @asynccontextmanager
 async def _client(executor: Mapping[str, Any]) -> AsyncIterator[Client]:
     """A client of the scheduler at executor.address, or of a local cluster of executor.workers processes."""
     with dask.config.set({"distributed.scheduler.allowed-failures": RETRIES}):
         if executor["address"] is not None:
-            try:
-                async with Client(executor["address"], asynchronous=True, timeout="10s") as client:
-                    if not await _workers(client):
-                        raise AgonError(f"the Dask scheduler at {executor['address']} has no workers")
-                    yield client
-            except OSError as error:
-                raise AgonError(f"no Dask scheduler answers at {executor['address']}: {error}") from None
+            await _knock(executor["address"])
+            async with Client(executor["address"], asynchronous=True) as client:
+                if not await _workers(client):
+                    raise AgonError(f"the Dask scheduler at {executor['address']} has no workers")
+                yield client
             return
         async with (
             LocalCluster(
                 n_workers=executor["workers"],
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any port: two runs at once would quarrel over one
                 asynchronous=True,
                 silence_logs=logging.CRITICAL,
             ) as cluster,

@@ -102,7 +102,9 @@ BUSY, BUSY_AFTER = CallFailed("429", "slow down"), CallFailed("429", "slow down"
 @few
 def test_no_more_are_in_flight_than_the_model_takes_and_as_many_as_it_does(seconds, concurrency):
     watch = calls(Gate(model(concurrency=concurrency)), *[{"seconds": each} for each in seconds])
-    assert watch.most == min(concurrency, len(seconds)) and len(watch.entered) == len(seconds) and watch.gate.flying == 0
+    assert (
+        watch.most == min(concurrency, len(seconds)) and len(watch.entered) == len(seconds) and watch.gate.flying == 0
+    )
 
 
 @given(st.lists(st.floats(0, 3), min_size=1, max_size=40), st.integers(1, 4))
@@ -205,7 +207,12 @@ def test_other_failures_take_no_places_away(kind):
 
 @pytest.mark.parametrize(
     ("failure", "rest"),
-    [(BUSY, REST * 0.5), (BUSY_AFTER, 30), (CallFailed("529", "overloaded"), REST * 0.5), (CallFailed("503", "x", after=7), 7)],
+    [
+        (BUSY, REST * 0.5),
+        (BUSY_AFTER, 30),
+        (CallFailed("529", "overloaded"), REST * 0.5),
+        (CallFailed("503", "x", after=7), 7),
+    ],
 )
 def test_nobody_asks_before_the_provider_wants_to_be_asked_again(failure, rest):
     watch = calls(Gate(model(concurrency=1)), {"failure": failure}, {}, {})
@@ -304,7 +311,9 @@ spending = st.lists(st.tuples(bounds, st.floats(0, 1), st.floats(0, 3)), min_siz
     st.integers(1, 12),
 )
 @few
-def test_a_budget_is_never_passed_and_what_is_left_is_less_than_the_next_call_may_cost(many, usd, tokens, count, at_once):
+def test_a_budget_is_never_passed_and_what_is_left_is_less_than_the_next_call_may_cost(
+    many, usd, tokens, count, at_once
+):
     async def main():
         budget, places = Budget(usd, tokens, count), asyncio.Semaphore(at_once)
 
@@ -345,7 +354,9 @@ def test_it_stops_when_nothing_in_flight_can_make_room():
     assert run(main()) == [True] + [False] * 6
 
 
-@pytest.mark.parametrize(("most", "said"), [({"usd": 1}, "usd=1"), ({"tokens": 99}, "tokens=99"), ({"calls": 0}, "calls=0")])
+@pytest.mark.parametrize(
+    ("most", "said"), [({"usd": 1}, "usd=1"), ({"tokens": 99}, "tokens=99"), ({"calls": 0}, "calls=0")]
+)
 def test_it_says_which_limit_was_reached(most, said):
     with pytest.raises(BudgetReached, match=f"^budget.{said}$"):
         run(Budget(**most).book("k", Worth(2.0, 100)))

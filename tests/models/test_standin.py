@@ -8,7 +8,7 @@ import socket
 from dataclasses import replace
 
 import pytest
-from harness import GAMES, PD, RPS, anything, at_the_table, seated, seen, small
+from harness import MATRIX, PD, RPS, anything, at_the_table, seated, seen, small
 
 from agon import AgonError
 from agon.agents import scripted
@@ -113,11 +113,12 @@ DILEMMAS_ONLY = {"generous_tit_for_tat", "extort_2", "memory_one"}
 
 
 @pytest.mark.parametrize(
-    ("name", "game"), [(name, game) for name in SCRIPTS for game in ("pd", "rps") if game == "pd" or name not in DILEMMAS_ONLY]
+    ("name", "game"),
+    [(name, game) for name in SCRIPTS for game in ("pd", "rps") if game == "pd" or name not in DILEMMAS_ONLY],
 )
 def test_every_script_that_plays_the_game_may_be_its_policy(name, game):
     model = standin(functools.partial(SCRIPTS[name], **SETTINGS.get(name, {})))
-    match = seated(LLM, anything, game=GAMES[game])
+    match = seated(LLM, anything, game=MATRIX[game])
     turns = table([(match, play(match, model))])
     assert turns.valid.all() and json.loads(model.identity)["parameters"]["standin"]["policy"].endswith(f".{name}")
 
@@ -140,7 +141,7 @@ def test_the_models_of_conf_that_stand_in_can_be_built_and_answer():
 
 
 def test_a_script_that_does_not_fit_the_game_names_the_match():
-    with pytest.raises(AgonError, match="match m0 .rps default"):
+    with pytest.raises(AgonError, match=r"match m0 .rps default"):
         play(seated(LLM, scripted.random_mix, game=RPS), standin(scripted.extort_2))
 
 
@@ -164,12 +165,12 @@ def test_a_rate_is_hit(which, rate):
     assert all(value == 0 for name, value in found.items() if name != which)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", MATRIX)
 def test_no_malformed_answer_can_be_read_in_any_game(name):
-    view = GAMES[name].observe(GAMES[name].start(None), 0)
+    view = MATRIX[name].observe(MATRIX[name].start(None), 0)
     answers = answered(standin(malformed=1.0), *[request(str(n), view) for n in range(60)])
     assert {read(answer.text, view.legal).action for answer in answers} == {None}
-    assert len({answer.text for answer in answers}) == 5
+    assert len({answer.text for answer in answers}) >= 5
 
 
 def test_a_failed_try_says_that_it_may_pass_and_the_next_may_succeed():
@@ -214,7 +215,14 @@ def recorded(folder, at_once, **settings):
 
     async def everything():
         model = standin(
-            scripted.random_mix, malformed=0.4, refusal=0.2, error=0.2, concurrency=at_once, pause=0.0, tries=50, **settings
+            scripted.random_mix,
+            malformed=0.4,
+            refusal=0.2,
+            error=0.2,
+            concurrency=at_once,
+            pause=0.0,
+            tries=50,
+            **settings,
         )
         writer = Writer(Recording(folder), folder / "lock")
         live = Live("standin", model, Desk({"standin": model}, writer, Budget()))

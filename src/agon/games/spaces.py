@@ -157,4 +157,6 @@ class Form:
 
     def spelled(self, action: Any) -> str:
         """`part: answer; part: answer`."""
-        return "; ".join(f"{name}: {space.spelled(each)}" for (name, space), each in zip(self.parts, action, strict=True))
+        return "; ".join(
+            f"{name}: {space.spelled(each)}" for (name, space), each in zip(self.parts, action, strict=True)
+        )

@@ -23,10 +23,15 @@ class Anthropic(Remote):
     path = "/v1/messages"
     known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort"})
 
+    @property
+    def signed(self) -> bool:
+        """Whether every request is signed, so that the SDK must make it."""
+        return self.bedrock
+
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
+        # here: the SDK takes a second to import, and a plan needs none of it
         from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, DefaultAioHttpClient
-        from httpx2 import Limits  # here: the SDK takes a second to import, and a plan needs none of it
 
         if not self.parameters.get("max_tokens"):
             raise CallFailed(
@@ -34,12 +39,11 @@ class Anthropic(Remote):
             )
         if self.bedrock and self.key is None and find_spec("boto3") is None:
             raise CallFailed("settings", f"model {self.model}: Bedrock needs pip install 'anthropic[bedrock]'", "stop")
-        limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         common: dict[str, Any] = {
             "base_url": self.base_url,
             "max_retries": 0,
             "timeout": self.timeout,
-            "http_client": DefaultAioHttpClient(limits=limits),
+            "http_client": self.http_client(DefaultAioHttpClient),
         }
         if self.bedrock:
             return AsyncAnthropicBedrock(api_key=key if self.key else None, aws_region=self.region, **common)

@@ -20,16 +20,17 @@ class OpenAI(Remote):
 
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
-        from httpx2 import Limits  # here: the SDK takes half a second to import, and a plan needs none of it
-        from openai import AsyncOpenAI, DefaultAioHttpClient
+        from openai import (
+            AsyncOpenAI,
+            DefaultAioHttpClient,
+        )  # here: it takes half a second, and a plan needs none of it
 
-        limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         return AsyncOpenAI(
             api_key=key,
             base_url=self.base_url,
             max_retries=0,
             timeout=self.timeout,
-            http_client=DefaultAioHttpClient(limits=limits),
+            http_client=self.http_client(DefaultAioHttpClient),
         )
 
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:

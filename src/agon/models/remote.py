@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Model, Request
-from agon.models.errors import failure, one_line, words
+from agon.models.errors import failure, one_line, refusal, words
+from agon.models.shortcut import Shortcut
 
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
@@ -25,6 +26,7 @@ class Remote(Model):
     base_url: str | None = None
     """The server's address; None is the provider's own."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
+    _short: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 
     path: ClassVar[str]
@@ -39,11 +41,16 @@ class Remote(Model):
             raise AgonError(f"model {self.model}: there is no parameter {unknown[0]!r} here, only {offered}, and extra")
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_client": None, "_loop": None}  # connections stay in their process
+        return self.__dict__ | {"_client": None, "_short": None, "_loop": None}  # connections stay in their process
 
     @abstractmethod
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
+
+    @property
+    def signed(self) -> bool:
+        """Whether every request is signed, so that the SDK must make it."""
+        return False
 
     @abstractmethod
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
@@ -59,8 +66,13 @@ class Remote(Model):
         try:
             client = self._connect()
             start = perf_counter()
-            async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
-                content = await client.post(self.path, cast_to=object, body=body)
+            if self._short is None:
+                async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
+                    content = await client.post(self.path, cast_to=object, body=body)
+            else:
+                status, headers, text, content = await self._short.post(body)
+                if status >= 400:
+                    raise refusal(status, headers, text, self.key)
             seconds = perf_counter() - start
         except CallFailed:
             raise
@@ -75,15 +87,27 @@ class Remote(Model):
 
     async def close(self) -> None:
         """Ends connections."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.close()
+        lines, self._client, self._short = (self._client, self._short), None, None
+        for line in lines:
+            if line is not None and self._loop is asyncio.get_running_loop():
+                await line.close()
 
     def _connect(self) -> Any:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._client, self._loop = self.connected(self._secret()), loop
+            self._client, self._short, self._loop = self.connected(self._secret()), None, loop
         return self._client
+
+    def http_client(self, kind: Any) -> Any:
+        """The SDK's own kind of HTTP client, as large as is needed; it tells what it sends first."""
+        from httpx2 import Limits
+
+        limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
+        return kind(limits=limits, event_hooks={"request": [] if self.signed else [self._seen]})
+
+    async def _seen(self, request: Any) -> None:
+        if self._short is None:
+            self._short = Shortcut(request, self.concurrency, self.timeout)
 
     def _secret(self) -> str:
         if self.key is None:
@@ -110,4 +134,4 @@ def renamed(parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 
 def text_of(message: Message) -> str:
     """A message's text, never blank."""
-    return message.text if message.text.strip() else NO_WORDS
+    return NO_WORDS if not message.text or message.text.isspace() else message.text

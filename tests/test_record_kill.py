@@ -1,0 +1,107 @@
+"""Recording against all odds: killed at any moment, and with a provider that fails in every way it can.
+
+AGON_FULL=1: 50 kills of 200 matches, and 10,000 decisions with faults; fewer of both otherwise.
+"""
+
+import re
+import time
+from random import Random
+
+import pandas as pd
+import pytest
+from project import FULL, Project, moved, serving
+
+from agon.models.recording import Recording
+from agon.records import read
+
+KILLS, MATCHES = (50, 200) if FULL else (5, 24)
+DECISIONS = 10_000 if FULL else 608
+CONCURRENCY = 10
+ROUNDS = 16
+FAULTS = (
+    *("429", "429 after", "429 after ms", "500", "503", "529", "408", "409", "silence", "drop", "cut", "drip", "html"),
+    *("malformed", "no answer", "error in 200", "list", "empty", "length", "refusal", "policy", "flagged", "long"),
+    *("long prompt", "413"),
+)
+"""All but those after which no call can succeed, and the date, which asks to wait half a minute."""
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path / "project")
+
+
+def turns_of(name, *projects):
+    """What `play` makes of an experiment, in each project; all columns but the seconds that calls took."""
+    for process in [project.start("play", f"experiment={name}") for project in projects]:
+        done(process)
+    return [read(project.folder / f"transcripts/{name}.parquet").drop(columns="seconds") for project in projects]
+
+
+def done(process):
+    out, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return out
+
+
+def killed(process, server, dice):
+    """Waits for a random moment, in the start as well as amid the calls, and kills; whether it was still running."""
+    if dice.random() < 0.2:
+        time.sleep(3 * dice.random())
+    else:
+        wanted = server.requests + dice.expovariate(KILLS / (MATCHES * ROUNDS))
+        while server.requests < wanted and process.poll() is None:
+            time.sleep(0.002)
+        time.sleep(0.02 * dice.random())
+    process.kill()
+    process.communicate()
+    return process.returncode == -9
+
+
+def test_however_often_it_is_killed_a_recording_ends_as_if_it_had_not_been(project, tmp_path):
+    dice, kills = Random(), 0
+    undisturbed = Project(tmp_path / "undisturbed")
+    with serving(latency=0.004, answer=moved) as server, serving(latency=0.004, answer=moved) as quiet:
+        for each, url in ((project, server.openai), (undisturbed, quiet.openai)):
+            each.model(url, concurrency=CONCURRENCY)
+            each.experiment("killed", MATCHES)
+        whole = undisturbed.start("record", "experiment=killed")
+        for _ in range(KILLS):
+            kills += killed(project.start("record", "experiment=killed"), server, dice)
+        done(project.start("record", "experiment=killed"))
+        done(whole)
+    recording, same = (Recording(each.recordings("killed")) for each in (project, undisturbed))
+    assert quiet.requests == len(same) == len(recording) and recording.failures == 0
+    repeated = server.requests - len(recording)
+    print(f"{kills} kills, {len(recording)} exchanges, {repeated} calls repeated")
+    assert kills > 0 and 0 <= repeated <= kills * CONCURRENCY
+    pd.testing.assert_frame_equal(*turns_of("killed", project, undisturbed))
+
+
+def test_whatever_a_provider_does_every_match_ends_and_every_call_is_on_record(project):
+    """What is countable: the server counts a request when it has read it, whatever it then does to it.
+
+    So dropped and unanswered ones count on both sides. Not on the server's would be calls given up before it has read
+    them; the limit of 3 s is far above what that takes.
+    """
+    shares = {fault: 0.2 / len(FAULTS) for fault in FAULTS}
+    with serving(faults=shares, after=0.01, latency=0.004, answer=moved) as server:
+        project.model(server.openai, concurrency=50, timeout=3.0, pause=0.01)
+        project.experiment("faults", DECISIONS // ROUNDS)
+        out = done(project.start("record", "experiment=faults"))
+    recording = Recording(project.recordings("faults"))
+    print(f"{server.requests} calls, {sum(server.met.values())} faults, {len(recording)} exchanges, "
+          f"{recording.failures} failures, {len(recording.voids)} refused for good")  # fmt: skip
+    assert len(recording) + recording.failures == server.requests
+    assert int(re.search(r"([\d,]+) calls", out)[1].replace(",", "")) == server.requests
+    assert 0.15 < sum(server.met.values()) / server.requests < 0.25
+    assert set(server.met) == set(FAULTS) or not FULL
+    [turns] = turns_of("faults", project)
+    of_turn = turns.groupby(["match", "turn"], observed=True)
+    assert len(of_turn) == DECISIONS // ROUNDS * ROUNDS
+    explained = of_turn.fallback.agg(lambda column: any(column != ""))
+    assert (of_turn.valid.all() ^ explained).all()
+    reasons = set(turns.fallback[turns.fallback != ""])
+    assert all(reason.startswith("forfeit: ") and len(reason) > 12 for reason in reasons)
+    assert any("refused by the provider: status 4" in reason for reason in reasons)
+    assert recording.voids

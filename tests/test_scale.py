@@ -1,0 +1,214 @@
+"""The same plan on worker processes: same recording, same transcript, limits shared, workers that die lose nothing."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from distributed import LocalCluster
+from project import Project, moved, serving
+
+from agon import AgonError, scale
+from agon.models.desk import Desk, Replayed
+from agon.models.limits import Budget, BudgetReached
+from agon.models.openai import OpenAI
+from agon.models.recording import Recording, Writer
+from agon.plan import plan
+from agon.play import play
+from agon.record import record
+from agon.records import write
+
+MATCHES = 12
+ROUNDS = 16
+OWN = {"name": "dask", "address": None, "workers": 2}
+"""A cluster of its own."""
+
+
+PAIRING = {"games": ["pd"], "models": ["standin"], "seats": [["zs"], ["uniform"]]}
+FOUND = plan({"name": "scale", "repetitions": MATCHES, "pairings": [PAIRING]})
+"""Matches of the prisoner's dilemma between a model and chance; the model is what each test records with."""
+
+
+def model(server, **settings):
+    return OpenAI(model="fault-server", base_url=server.openai, parameters={"max_tokens": 100}, **settings)
+
+
+def recorded(folder, asked, executor=None, budget=None, concurrency=None):
+    """Records; what was halted, and the desk."""
+    writer = Writer(Recording(folder), folder / "lock")
+    desk = Desk({"standin": asked}, writer, budget or Budget())
+    try:
+        if executor is None:
+            return asyncio.run(record(FOUND, desk, concurrency)), desk
+        return asyncio.run(scale.record(FOUND, desk, executor, concurrency)), desk
+    finally:
+        writer.close()
+
+
+def transcript(folder, asked, executor=None, seconds=True):
+    """The bytes of the transcript that `play` makes of a recording, with or without the time that calls took."""
+    answering = {"standin": Replayed("standin", asked.identity, Recording(folder))}
+    made = scale.play(FOUND, answering, executor) if executor else play(FOUND, folder / "journal", answering)
+    write(made if seconds else made.assign(seconds=0.0), folder / "turns.parquet")
+    return (folder / "turns.parquet").read_bytes()
+
+
+def exchanges(folder):
+    """All that is recorded, but for what tells calls apart."""
+    recording = Recording(folder)
+    plain = {key: (answer.text, answer.tokens_in, answer.tokens_out) for key, answer in recording.answers.items()}
+    return plain, recording.voids, recording.failures
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The folder of a local recording."""
+    folder = tmp_path_factory.mktemp("local")
+    with serving(answer=moved) as server:
+        assert recorded(folder, model(server))[0] == []
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=60) as running:
+        yield running
+
+
+def on(cluster):
+    return {"name": "dask", "address": cluster.scheduler_address, "workers": 0}
+
+
+def killed_at(server, wanted, process_id):
+    """Kills a process when the server has had `wanted` requests."""
+
+    def kill():
+        while server.requests < wanted:
+            time.sleep(0.002)
+        os.kill(process_id, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def test_workers_record_the_same_exchanges_and_play_the_same_bytes(tmp_path, undisturbed):
+    with serving(answer=moved) as server:
+        asked = model(server)
+        halted, desk = recorded(tmp_path, asked, OWN)
+    assert halted == []
+    assert desk.budget.spent.calls == server.requests == len(Recording(tmp_path))
+    assert exchanges(tmp_path) == exchanges(undisturbed)
+    assert transcript(tmp_path, asked, OWN) == transcript(tmp_path, asked)
+    assert transcript(tmp_path, asked, seconds=False) == transcript(undisturbed, asked, seconds=False)
+
+
+def test_a_worker_killed_amid_a_match_loses_nothing_and_repeats_only_its_calls_in_flight(
+    tmp_path, undisturbed, cluster
+):
+    with serving(answer=moved, latency=0.05) as server:
+        thread = killed_at(server, MATCHES * ROUNDS // 3, cluster.workers[0].process.pid)
+        halted, desk = recorded(tmp_path, model(server, concurrency=6), on(cluster))
+        thread.join()
+        assert 0 < server.requests - len(Recording(tmp_path)) <= 3
+        assert server.most <= 6
+    assert halted == []
+    assert desk.inside == {} and desk.gates["standin"].flying == 0
+    assert exchanges(tmp_path) == exchanges(undisturbed)
+
+
+def test_the_only_call_in_flight_may_be_that_of_a_worker_that_never_comes_back(tmp_path, undisturbed, cluster):
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
+    with subprocess.Popen([*command, "--nthreads", "1", "--no-dashboard"], stderr=subprocess.DEVNULL) as worker:
+        while len(cluster.scheduler.workers) < 3:
+            time.sleep(0.05)
+        with serving(answer=moved, latency=0.01) as server:
+            thread = killed_at(server, 20, worker.pid)
+            halted, _ = recorded(tmp_path, model(server, concurrency=1), on(cluster), concurrency=3)
+            thread.join()
+            assert server.requests - len(Recording(tmp_path)) <= 1
+    assert halted == []
+    assert exchanges(tmp_path) == exchanges(undisturbed)
+
+
+def test_limits_hold_over_all_workers_together(tmp_path, cluster):
+    times = []
+    with serving(answer=lambda body: times.append(time.monotonic()) or moved(body), latency=0.02) as server:
+        asked = model(server, concurrency=5, requests_per_minute=1200)
+        recorded(tmp_path, asked, on(cluster), concurrency=MATCHES)
+    burst = 101  # five seconds' worth, and the one after them
+    assert len(times) - burst <= 20 * (times[-1] - times[0]) * 1.02
+    assert 3 <= server.most <= 5
+
+
+def test_a_budget_holds_over_all_workers_together_and_what_was_done_is_kept(tmp_path, undisturbed, cluster):
+    with serving(answer=moved) as server:
+        asked = model(server)
+        halted, desk = recorded(tmp_path, asked, on(cluster), Budget(calls=100))
+        assert desk.budget.spent.calls == server.requests == 100 == len(Recording(tmp_path))
+        assert halted and all(type(each) is BudgetReached for each in halted)
+        assert recorded(tmp_path, asked, on(cluster))[0] == []
+    assert exchanges(tmp_path) == exchanges(undisturbed)
+
+
+def test_workers_do_not_go_on_for_ever_with_a_provider_that_is_down(tmp_path, cluster):
+    with serving(faults={"500": 1.0}) as server:
+        halted, _ = recorded(tmp_path, model(server, concurrency=1, tries=2, pause=0.01), on(cluster))
+        assert 6 <= len(halted) <= 8 and server.requests == 2 * len(halted)
+    assert "2 tries failed" in str(halted[0])
+
+
+def test_a_wrong_key_stops_all_workers(tmp_path, cluster):
+    with serving(key="another") as server:
+        with pytest.raises(AgonError, match="401"):
+            recorded(tmp_path, model(server), on(cluster))
+        assert server.requests <= 2 * 8
+
+
+def test_a_scheduler_without_workers_is_said_in_one_line(tmp_path):
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=60) as empty,
+        serving() as server,
+        pytest.raises(AgonError, match=r"^the Dask scheduler at \S+ has no workers$"),
+    ):
+        recorded(tmp_path, model(server), on(empty))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    made = Project(tmp_path_factory.mktemp("scale") / "project")
+    made.model("http://127.0.0.1:1/v1")
+    made.experiment("far", 2)
+    made.experiment("broken", 2, seats=(("broken",), ("tft",)))
+    (made.folder / "src/broken.py").write_text(BROKEN)
+    made.conf("agent", "broken", _target_="broken.Broken", _partial_=True)
+    return made
+
+
+BROKEN = """
+from agon.agents.llm import LLM
+
+class Broken(LLM):
+    async def act(self, view, dice):
+        raise ValueError("I am broken")
+"""
+
+
+@pytest.mark.parametrize(("verb", "address"), [("record", "tcp://127.0.0.1:1"), ("play", "nowhere")])
+def test_a_scheduler_that_cannot_be_reached_is_said_in_one_line_within_seconds(project, verb, address):
+    start = time.monotonic()
+    run = project.run(verb, "experiment=far", "executor=dask", f"executor.address={address}")
+    assert run.returncode == 1 and time.monotonic() - start < 15
+    [line] = run.stderr.splitlines()
+    assert line.startswith(f"agon: no Dask scheduler answers at {address}")
+
+
+def test_an_agents_error_on_a_worker_is_said_in_one_line(project):
+    run = project.run("record", "experiment=broken", "executor=dask")
+    assert run.returncode == 1
+    [line] = run.stderr.splitlines()
+    assert line.startswith("agon: match ") and line.endswith("broken against tft): ValueError: I am broken")
