@@ -162,7 +162,9 @@ def test_a_scripts_illegal_action_names_the_match(action, tmp_path):
 
 
 def test_an_illegal_reply_names_the_match(tmp_path):
-    with pytest.raises(AgonError, match=r"match 0000 .pd default: grim against Wrong.: IllegalAction: seat 1 may not play"):
+    with pytest.raises(
+        AgonError, match=r"match 0000 .pd default: grim against Wrong.: IllegalAction: seat 1 may not play"
+    ):
         play([match(grim, Wrong)], tmp_path)
 
 

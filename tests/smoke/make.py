@@ -20,6 +20,13 @@ tables[kept].to_csv(ROOT / "tests/smoke/counterfactual_tables.csv", index=False,
 scripted = read("transcripts/scripted.parquet")
 few = scripted[(scripted.repetition < 2)]
 write(few.reset_index(drop=True), ROOT / "tests/smoke/scripted_turns.parquet")
+magic = ROOT / "data/published/magic"
+few_models = r"(?:GPT-4|GPT-3\.5-turbo|Llama-2-70B)(?: ?\+ ?PGM)?"
+for path in sorted(magic.glob("*.csv")):
+    facts = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if path.stem in ("table_1", "table_4"):
+        facts = facts[facts.model.str.fullmatch(few_models)]
+    facts.to_csv(ROOT / "tests/smoke/magic" / path.name, index=False, lineterminator="\n")
 standin = read("transcripts/standin_demo.parquet")
 strangers = standin.match[~standin.agent.isin(["zs", "srep", "zs_sc3"])]
 write(standin[~standin.match.isin(strangers)].reset_index(drop=True), ROOT / "tests/smoke/standin_turns.parquet")

@@ -1,0 +1,211 @@
+"""Figures of abilities: radars in small multiples, areas beside win rates, and ranges. PNG and SVG by `agon.figures.save`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from agon.figures import COLOURS, figure, heatmap, styled
+
+SHORT = {
+    "judgement": "Judge.",
+    "reasoning": "Reason.",
+    "deception": "Decept.",
+    "self_awareness": "Self-aw.",
+    "cooperation": "Coop.",
+    "coordination": "Coord.",
+    "rationality": "Ration.",
+}
+"""Names of the axes; another ability bears its own."""
+
+VANILLA: dict[str, Any] = {"color": "#777777", "ls": "--", "lw": 1.1}
+ENHANCED: dict[str, Any] = {"color": COLOURS[1], "ls": "-", "lw": 1.8, "marker": "o", "ms": 3}
+"""Two polygons in one radar are told apart by dash and marker, and by fill, before colour."""
+
+DIAMOND: dict[str, Any] = {"marker": "D", "ms": 6, "color": COLOURS[2], "mec": "black", "mew": 0.6}
+
+
+@styled
+def radar(axes: Axes, values: pd.Series, title: str, look: Mapping[str, Any], fill: str = "") -> None:
+    """One polygon: percentages on as many axes as `values` has, in its order, the first on top. The axes are named if there is a title."""
+    polar: Any = axes
+    angles = np.linspace(0, 2 * np.pi, len(values), endpoint=False)
+    closed, around = np.append(values.to_numpy(), values.iloc[0]), np.append(angles, angles[0])
+    polar.plot(around, closed, **look)
+    if fill:
+        polar.fill(around, closed, color=fill, alpha=0.35, lw=0)
+    polar.set_theta_offset(np.pi / 2)
+    polar.set_theta_direction(-1)
+    polar.set_ylim(0, 100)
+    polar.set_xticks(angles, [])
+    polar.set_yticks([50, 100], ["50", ""], fontsize=6.5, color="#555555")
+    polar.set_rlabel_position(180 / len(values))
+    for angle, name in zip(angles, values.index, strict=True) if title else ():
+        side, height = np.round(np.sin(angle), 6), np.cos(angle)
+        aligned = {
+            "ha": "center" if side == 0 else "left" if side > 0 else "right",
+            "va": "bottom" if height > 0.9 else "center",
+        }
+        polar.text(angle, 106, SHORT.get(str(name), str(name)), fontsize=8, **aligned)
+    polar.grid(lw=0.5, color="#cccccc")
+    polar.spines["polar"].set_color("#cccccc")
+    if title:
+        axes.set_title(title, fontsize=9.5, pad=19)
+
+
+@styled
+def ability_figure(table: pd.DataFrame, abilities: Sequence[str], title: str, note: str = "") -> Figure:
+    """A radar for every row of `table` (abilities in percent; area, win_rate), and on the right its area and its win rate."""
+    made = _empty((13.6, 6.0), title)
+    grid = made.add_gridspec(1, 2, width_ratios=[4.5, 2], wspace=0.02)
+    left, right = grid[0], grid[1]
+    mean = table[list(abilities)].mean()
+    for place, (name, row) in zip(_places(made, left, len(table), 4), table.iterrows(), strict=False):
+        radar(place, mean, "", {"color": "#999999", "ls": ":", "lw": 1.2, "label": "mean of the models shown"})
+        radar(
+            place, row[list(abilities)], f"{name}\narea {row.area:,.0f}", {**ENHANCED, "label": "the model"}, COLOURS[1]
+        )
+    _key(made, left, note)
+    sides: Any = right.subgridspec(1, 2, wspace=0.05).subplots(sharey=True)
+    ranking(sides[0], sides[1], table)
+    return made
+
+
+@styled
+def ranking(areas: Axes, rates: Axes, table: pd.DataFrame) -> None:
+    """Area as bars and win rate as dots, one row per model, the first on top; rows whose rank differs between the two get an asterisk."""
+    rows = range(len(table))
+    ranks = table[["area", "win_rate"]].rank(ascending=False)
+    moved = ranks.area != ranks.win_rate
+    areas.barh(rows, table.area / 1000, color="#9ecae1", edgecolor="black", lw=0.6, height=0.62)
+    for row, value in zip(rows, table.area / 1000, strict=True):
+        areas.text(value, row, f" {value:.1f}", va="center", fontsize=8)
+    areas.set_yticks(rows, [f"{name} *" if moved[name] else str(name) for name in table.index])
+    areas.set_xlim(0, 1.28 * table.area.max() / 1000)
+    areas.set_xlabel("radar area / 1000")
+    rates.plot(table.win_rate, rows, ls="", **DIAMOND)
+    for row, value in zip(rows, table.win_rate, strict=True):
+        rates.annotate(f"{value:.1f}", (value, row), (7, 0), textcoords="offset points", va="center", fontsize=8)
+    rates.set_xlim(0, 100)
+    rates.set_xlabel("win rate (%)")
+    rates.tick_params(axis="y", length=0, labelleft=False)
+    for axes in (areas, rates):
+        axes.grid(axis="x", lw=0.4, color="#dddddd")
+        axes.set_axisbelow(True)
+    areas.invert_yaxis()
+    areas.set_title("*: other rank by area than by win rate" if moved.any() else "", loc="left", fontsize=8.5)
+
+
+@styled
+def pair_figure(
+    before: pd.DataFrame, after: pd.DataFrame, abilities: Sequence[str], title: str, note: str = ""
+) -> Figure:
+    """A radar for every row of `before`, with the same row of `after` over it where it has one (both with area and win_rate)."""
+    made = _empty((12.5, 7.3), title)
+    whole = made.add_gridspec(1, 1)[0]
+    for place, (name, row) in zip(_places(made, whole, len(before), 4), before.iterrows(), strict=False):
+        area, rate = f"{row.area:,.0f}", f"{row.win_rate:.1f}; with beliefs not printed"
+        if name in after.index:
+            other = after.loc[name]
+            area += f" to {other.area:,.0f} ({other.area / row.area - 1:+.0%})"
+            rate = f"{row.win_rate:.1f} to {other.win_rate:.1f}"
+            radar(place, other[list(abilities)], "", {**ENHANCED, "zorder": 3, "label": "with beliefs (+PGM)"})
+        title = f"{name}\narea {area}\nwin rate {rate}"
+        radar(place, row[list(abilities)], title, {**VANILLA, "label": "without beliefs"}, "#999999")
+    _key(made, whole, note)
+    return made
+
+
+@styled
+def range_figure(
+    panels: Mapping[str, tuple[pd.DataFrame, str, tuple[float, float]]], title: str, mark: str = ""
+) -> Figure:
+    """A panel of `ranges` for every title: its table, unit and limits. `mark` says what the diamond is, if a table has `value`."""
+    made = _empty((12.4, 4.9), f"{title}\nThe number lies somewhere in its bar; where, the paper does not print")
+    for place, (name, (table, unit, limits)) in enumerate(panels.items(), start=1):
+        ranges(made.add_subplot(1, len(panels), place), table, name, unit, limits)
+    handles: list[Any] = [Patch(fc="white", ec="black", hatch="////"), Patch(fc="#9ecae1", ec="black")]
+    names = ["without beliefs", "with beliefs (+PGM)"]
+    if mark:
+        handles.append(Line2D([], [], ls="", **DIAMOND))
+        names.append(mark)
+    made.legend(handles, names, loc="outside lower left", ncols=len(names), fontsize=9)
+    return made
+
+
+@styled
+def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple[float, float]) -> None:
+    """A bar from `low` to `high` per model, hatched or, with beliefs, filled; `value`, if there, as a diamond."""
+    digits = ".1f" if limits[1] <= 100 else ".0f"
+    for row, one in enumerate(table.to_dict("records")):
+        if np.isnan(one["low"]):
+            axes.text(limits[0], row, "  no outcome fits the printed numbers", va="center", fontsize=8, color="#555555")
+            continue
+        looks: dict[str, Any] = (
+            {"color": "#9ecae1"} if one["model"].endswith("+PGM") else {"color": "white", "hatch": "////"}
+        )
+        axes.barh(row, one["high"] - one["low"], left=one["low"], height=0.55, edgecolor="black", lw=0.7, **looks)
+        axes.text(one["high"], row, f" {one['low']:{digits}} to {one['high']:{digits}}", va="center", fontsize=8)
+        if "value" in one:
+            axes.plot(one["value"], row, **DIAMOND)
+    axes.set_yticks(range(len(table)), list(table.model))
+    axes.invert_yaxis()
+    axes.set_xlim(limits[0], limits[1] + 0.24 * (limits[1] - limits[0]))
+    axes.set_xticks([tick for tick in axes.get_xticks() if limits[0] <= tick <= limits[1]])
+    axes.set_title(title, loc="left")
+    axes.set_xlabel(unit)
+    axes.grid(axis="x", lw=0.4, color="#dddddd")
+    axes.set_axisbelow(True)
+
+
+@styled
+def gain_figure(tested: pd.DataFrame, level: float) -> Figure:
+    """Gains of every model and ability, framed where the exact test of two samples finds them to be more than chance.
+
+    `tested`: model, metric, gain, fisher, holm_fisher.
+    """
+    order = {"index": "model", "columns": "metric"}
+    models, metrics = tested.model.unique(), tested.metric.unique()
+    gains, p, corrected = (
+        tested.pivot(**order, values=name).reindex(index=models, columns=metrics)
+        for name in ("gain", "fisher", "holm_fisher")
+    )
+    made, axes = figure(1, 1, (10.5, 1.6 + 0.42 * len(models)))
+    text = gains.map("{:+.1f}".format).rename_axis("model").rename_axis("ability", axis=1)
+    gains = gains.rename(columns=lambda name: name.replace("_", "-"))
+    differ, kept = (int((values < level).sum().sum()) for values in (p, corrected))
+    title = f"What beliefs add (Table 4); framed, *: p < {level:g} by Fisher's exact test of two samples"
+    title += f"\n{differ} of {p.size} differ, {kept} after Holm's correction over the abilities of a model"
+    wide = float(gains.abs().max().max())
+    heatmap(axes[0], gains, text, title, "points", outlined=p < level, limits=(-wide, wide))
+    return made
+
+
+def _empty(size: tuple[float, float], title: str) -> Figure:
+    made = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(made)
+    made.suptitle(title, fontsize=12, x=0.01, ha="left")
+    return made
+
+
+def _places(made: Figure, where: SubplotSpec, count: int, columns: int) -> list[Axes]:
+    grid = where.subgridspec(-(-count // columns), min(columns, count), hspace=0.08)
+    return [made.add_subplot(grid[divmod(n, min(columns, count))], projection="polar") for n in range(count)]
+
+
+def _key(made: Figure, where: SubplotSpec, note: str) -> None:
+    """One legend below, each label once, and the note beside it."""
+    found: dict[str, Any] = {}
+    for axes in made.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    made.legend([*found.values()], [*found], loc="outside lower left", ncols=len(found), fontsize=9)
+    if note:
+        made.text(0.995, 0.012, note, ha="right", fontsize=8.5, color="#444444")

@@ -1,0 +1,144 @@
+"""The verdicts on the MAgIC paper's statements: stable, computed, and turned by the numbers they lean on."""
+
+import ast
+import re
+from dataclasses import replace
+
+import pytest
+
+from agon import ROOT
+from agon.replication.magic_claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided
+from agon.replication.magic_evidence import Evidence
+from agon.replication.magic_facts import read_facts
+
+FACTS, SAMPLE = ROOT / "data/published/magic", ROOT / "tests/smoke/magic"
+SOURCES = sorted((ROOT / "src/agon/replication").glob("magic_claims*.py"))
+
+HOLD = """
+over_a_hundred_cases strongest_is_o1 threefold_over_weakest every_model_gains o1_judges_best larger_areas_win_more
+larger_areas_win_more_with_beliefs gpt35_is_above_llama o1_leads_four_abilities gpt4_deception reasoning_is_narrow deception_differs
+llama_knows_itself win_rate_gain reasoning_gain coordination_and_rationality_gain_most every_ability_gains
+gpt35_rationality_is_significant win_rate_and_cost_differ gpt4_agrees_more_and_pays_less gpt35_agrees_more_and_pays_less
+gpt4_wins_more_and_scores_less gpt4_is_more_rational_with_beliefs beliefs_win_more_for_less gpt4_is_paid_back_most
+scores_are_over_21_games case_scores_follow case_is_won_with_beliefs case_beliefs_are_probabilities judgement_formula
+cooperation_formula rationality_formula roles_are_seven
+""".split()  # noqa: SIM905
+UNDECIDED = """
+most_gain_in_three_or_four o1_gains rational_play_wins case_beliefs_turn_right investment_ignores_the_multiplier
+most_models_overspend defection_ignores_the_scores both_prompts_work settings_are_fair deception_formula
+""".split()  # noqa: SIM905
+
+
+@pytest.fixture(scope="module")
+def facts():
+    if not FACTS.is_dir():
+        pytest.skip("the published facts are not there: `dvc pull` or `make repro`")
+    return read_facts(FACTS)
+
+
+@pytest.fixture(scope="module")
+def found(facts):
+    return claims(facts).assign(name=[*STATEMENTS]).set_index("name")
+
+
+def with_cell(facts, table, model, metric, value):
+    rows = facts.tables[table].copy()
+    rows.loc[(rows.model == model) & (rows.metric == metric), "value"] = value
+    return replace(facts, tables={**facts.tables, table: rows})
+
+
+def verdict(facts, name):
+    return decided(Evidence(facts), name)["verdict"]
+
+
+def test_every_statement_has_a_deciding_function_and_the_reverse():
+    assert set(STATEMENTS) == set(DECISIONS) and len(STATEMENTS) >= 40
+
+
+def test_every_statement_says_what_where_and_why():
+    for entry in STATEMENTS.values():
+        assert (
+            set(entry) == {"section", "claim", "published", "why"}
+            and entry["section"]
+            and entry["claim"]
+            and entry["published"]
+        )
+
+
+def test_verdicts_are_stable(found):
+    expected = (
+        dict.fromkeys(STATEMENTS, "fails")
+        | dict.fromkeys(HOLD, "holds")
+        | dict.fromkeys(UNDECIDED, "cannot be checked")
+    )
+    assert found.verdict.to_dict() == expected
+
+
+def test_every_row_has_the_numbers_that_decide_it(found):
+    assert found.columns.tolist() == COLUMNS and not found.duplicated("claim").any()
+    assert found.recomputed[found.verdict != "cannot be checked"].ne("").all() and found.why.ne("").all()
+    assert not found[["claim", "published", "why"]].apply(lambda column: column.str.contains("[{}]")).any(axis=None)
+
+
+def test_the_same_facts_give_the_same_claims(facts, found):
+    assert claims(facts).equals(found.reset_index(drop=True))
+
+
+def test_no_number_of_the_paper_is_typed_in_the_statements():
+    models = r"GPT-(?:3\.5|4)|GPT o1|PaLM 2|Claude 2|Llama-2-70B"
+    places = r"(?:Tables?|Figures?|formulas?|section) \(?[\d.]+\)?(?:(?:,| and| to) \(?\d+\)?)*|[AD]\.\d"
+    allowed = rf"\{{\w+\}}|{models}|{places}"
+    for name, entry in STATEMENTS.items():
+        for key in ("claim", "published", "why"):
+            left = re.sub(allowed, "", entry[key])
+            assert not re.search(r"\d", left), (name, key, left)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_no_number_of_the_paper_is_typed_in_the_decisions(path):
+    numbers = {
+        node.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    }
+    # thresholds, roundings and places; figures and tables by number; percent and thousands
+    assert numbers <= {0, 1, 2, 3, 4, 5, 7, 8, 10, 100, 1000, 0.5, 1.1, 0.0005, 1e-9}
+
+
+@pytest.mark.parametrize(("name", "table", "model", "metric", "value", "expected"), [
+    ("gpt4_judgement", 1, "GPT-4", "judgement", "90.0", "holds"),
+    ("gpt4_deception", 1, "GPT-4", "deception", "72.5", "fails"),
+    ("tables_agree", 4, "GPT-4", "win_rate", "53.3", "holds"),
+    ("gpt4_follows_turbo", 4, "GPT-4", "win_rate", "53.3", "holds"),
+    ("turbo_threefold_over_llama", 1, "GPT-4-turbo", "judgement", "85.0", "holds"),
+    ("threefold_over_weakest", 1, "Llama-2-70B", "self_awareness", "100.0", "fails"),
+    ("every_model_gains", 4, "Cohere+PGM", "deception", "10.0", "fails"),
+    ("deception_gain", 4, "Cohere+PGM", "deception", "37.5", "holds"),
+    ("gpt4_cooperation_is_significant", 4, "GPT-4+PGM", "cooperation", "100.0", "holds"),
+    ("gpt35_rationality_is_significant", 4, "GPT-3.5-turbo+PGM", "rationality", "45.2", "cannot be checked"),
+    ("win_rate_rises_everywhere", 2, "Llama-2-70B+PGM", "prisoner_wr", "0.0", "fails"),
+    ("win_rates_are_over_21_games", 2, "Llama-2-70B+PGM", "prisoner_wr", "38.1", "fails"),
+    ("cost_sharing_wins_are_cooperation", 2, "Llama-2-70B", "cost_sharing_wr", "42.9", "holds"),
+    ("beliefs_win_more_for_less", 2, "GPT-4+PGM", "public_good_payback", "180.0", "fails"),
+    ("judgement_formula", 1, "GPT-4", "judgement", "84.0", "fails"),
+])  # fmt: skip
+def test_a_verdict_turns_with_the_number_it_leans_on(facts, name, table, model, metric, value, expected):
+    assert verdict(with_cell(facts, table, model, metric, value), name) == expected
+
+
+def test_what_the_text_says_turns_a_verdict_too(facts):
+    text = facts.text.copy()
+    text.loc[text.key == "area_gain", "value"] = "49"
+    changed = replace(facts, text=text)
+    row = decided(Evidence(changed), "area_gain")
+    assert row["verdict"] == "holds" and row["published"] == "49 percent" and "49 percent" in row["claim"]
+
+
+def test_a_sample_of_models_says_what_is_missing():
+    found = claims(read_facts(SAMPLE)).assign(name=[*STATEMENTS]).set_index("name")
+    assert found.why["strongest_is_o1"].startswith("Missing: Table 1 here has no row GPT o1")
+    assert (
+        found.verdict["beliefs_win_more_for_less"] == "holds"
+        and found.verdict["a_wrong_accusation_is_a_win"] == "fails"
+    )
+    assert "Average improvement" in found.why["last_row_is_the_mean"]
