@@ -112,7 +112,8 @@ class Model(ABC):
     """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed;
     under `extra` anything else, sent as it is."""
     price: Mapping[str, float | None] = field(default_factory=dict)
-    """USD per million tokens: input, cached (input read from the provider's cache), written (input written to it), output; absent or null is unknown."""
+    """USD per million tokens: input, cached (input read from the provider's cache), written (to it), output; absent or null is
+    unknown."""
     context: int | None = None
     """Tokens that fit, answer included; None is unknown."""
     concurrency: int = 8
