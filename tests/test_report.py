@@ -15,7 +15,17 @@ CELLS = pd.DataFrame(
         "published": 1.0, "recomputed": 1.0, "agrees": [True, True, True, False], "reading": "literal",
     }
 )  # fmt: skip
-CLAIMS = pd.DataFrame({"paper": "p", "claim": ["x", "y", "z"], "verdict": ["holds", "holds", "fails"]})
+CLAIMS = pd.DataFrame(
+    {
+        "paper": "p",
+        "section": "7",
+        "claim": ["x", "y", "<b>z</b>"],
+        "published": "more",
+        "recomputed": "less",
+        "verdict": ["holds", "holds", "fails"],
+        "why": "1 < 2",
+    }
+)
 VARIANTS = pd.DataFrame(
     {
         "paper": "p", "table": [1, 2, 3], "captioned_variant": ["label", "joint", "all"], "variant": ["payoff", "joint", "all"],
@@ -80,3 +90,10 @@ def test_hostile_titles_and_names_stay_text(tmp_path):
 def test_a_missing_table_is_named(tmp_path):
     with pytest.raises(AgonError, match=r"none_cells\.csv is not there"):
         report.gathered([tmp_path / "none_cells.csv"])
+
+
+def test_the_page_names_what_does_not_agree_and_what_fails(tmp_path):
+    cells = CELLS.assign(reading="reconciled", published=[1.0, 1.0, 1.0, 7.5])
+    page = report.index(cells, CLAIMS, VARIANTS, notebook(tmp_path, "?"), {})
+    assert "&lt;b&gt;z&lt;/b&gt;" in page and "The 1 statements that fail" in page and ">y<" not in page
+    assert "The 1 printed numbers that do not agree" in page and ">7.5<" in page

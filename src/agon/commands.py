@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import shlex
 import shutil
 import sys
 from collections import Counter
@@ -16,6 +17,7 @@ from tqdm import tqdm
 
 from agon import ROOT, AgonError
 from agon.estimate import Bill, bills
+from agon.games import MatrixGame
 from agon.models import Halted
 from agon.models.desk import Desk, Replayed, Unrecorded
 from agon.models.limits import Budget, Spent
@@ -68,8 +70,11 @@ def _plan(rest: Sequence[str]) -> int:
         shown_variants = ", ".join(own) if len(own) <= 8 else f"{len(own)} settings"
         _say(f"{game:14} {count:10,} matches: {shown_variants}")
     agents = {seat.agent for match in matches for seat in match.seats}
-    decisions = sum(match.game.rounds * match.game.seats for match in matches)
-    _say(f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents")
+    if all(isinstance(match.game, MatrixGame) for match in matches):
+        decisions = sum(match.game.rounds * match.game.seats for match in matches)
+        _say(f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents")
+    else:
+        _say(f"{len(matches):,} matches, {len(agents)} agents")
     models = models_of(settings["experiment"])
     if not models:
         _say("all scripts: no calls, no cost")
@@ -113,7 +118,6 @@ def _recordings(settings: Mapping[str, Any]) -> Path:
 
 
 def _record(rest: Sequence[str]) -> int:
-
     settings = configuration(rest)
     name = settings["experiment"]["name"]
     matches, models = plan(settings["experiment"]), models_of(settings["experiment"])
@@ -126,9 +130,9 @@ def _record(rest: Sequence[str]) -> int:
     expected = _price(bills(asking, models, recording))
     writer = Writer(recording, ROOT / ".agon" / "locks" / f"{name}.lock")
     try:
-        desk = Desk(models, writer, budget)
         with _bar(len(asking), "match") as bar:
-            halted = asyncio.run(_recorded(asking, desk, settings, lambda match: _tick(bar, budget.spent)))
+            desk = Desk(models, writer, budget, lambda: _show(bar, budget.spent))
+            halted = asyncio.run(_recorded(asking, desk, settings, lambda match: bar.update(1)))
     finally:
         writer.close()
         _say(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
@@ -139,8 +143,14 @@ def _record(rest: Sequence[str]) -> int:
             f"stopped; {len(halted):,} of the matches begun are not at their end: {reason}; the same command goes on where it was"
         )
         return 3
-    _say(f"now: python -m agon play experiment={name}")
+    _say(f"now: python -m agon play {_same(rest)}")
     return 0
+
+
+def _same(rest: Sequence[str]) -> str:
+    """The settings of a command, for another command on the same matches."""
+    spent_or_run = ("budget", "executor", "concurrency", "fresh", "debug", "out")
+    return shlex.join(each for each in rest if not each.startswith(spent_or_run))
 
 
 async def _recorded(
@@ -161,19 +171,21 @@ def _bill(spent: Spent) -> str:
     )
     unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
     errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
+    errors += f", the last: {spent.last}" if spent.last else ""
     return (
         f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
         f"{spent.usd:,.4f} USD{unpriced}; errors: {errors}"
     )
 
 
-def _tick(bar: Any, spent: Spent) -> None:
-    if bar.disable:
+def _show(bar: Any, spent: Spent) -> None:
+    """Calls, tokens, cost and errors so far, beside the matches; now and then."""
+    if bar.disable or bar.format_dict["elapsed"] - getattr(bar, "shown", -1.0) < 0.5:
         return
-    rate = spent.calls / max(bar.format_dict["elapsed"], 1e-9)
+    bar.shown = bar.format_dict["elapsed"]
+    rate = spent.calls / max(bar.shown, 1e-9)
     errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
-    bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}", refresh=False)
-    bar.update(1)
+    bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}")
 
 
 def _play(rest: Sequence[str]) -> int:
@@ -200,7 +212,7 @@ def _play(rest: Sequence[str]) -> int:
             except Unrecorded as error:
                 price = _price(bills(matches, models, recording))
                 raise AgonError(
-                    f"{error}: python -m agon record experiment={name} would record what is missing, for {price}"
+                    f"{error}: python -m agon record {_same(rest)} would record what is missing, for {price}"
                 ) from None
         write(turns, out)
         for old in set(journal.parent.glob("*/")) - {journal}:
@@ -272,8 +284,9 @@ def _export(rest: Sequence[str]) -> int:
     from agon.export import inspect_log, jsonl
 
     said = dict(item.partition("=")[::2] for item in rest)
-    name, form = said.get("experiment"), said.get("format", "jsonl")
-    if not name or form not in ("jsonl", "inspect") or set(said) - {"experiment", "format", "out", "debug"}:
+    name, form = said.get("experiment.name", said.get("experiment")), said.get("format", "jsonl")
+    known = {"experiment", "experiment.name", "format", "out", "debug"}
+    if not name or form not in ("jsonl", "inspect") or set(said) - known:
         raise AgonError("say what to export: python -m agon export experiment=NAME format=jsonl|inspect [out=PATH]")
     turns = read(f"transcripts/{name}.parquet")
     out = ROOT / Path(said.get("out") or f"exports/{name}{'.eval' if form == 'inspect' else ''}").expanduser()

@@ -26,6 +26,7 @@ def run(name: str, overrides: Sequence[str] = ()) -> Path:
     Writes reports/`name`.ipynb and .html, byte for byte the same for the same inputs; returns the former.
     Raises AgonError for an unknown notebook or parameter, and when a cell fails (the failed copy is kept beside).
     """
+    name = name.removeprefix("notebooks/").removesuffix(".ipynb")
     source = ROOT / "notebooks" / f"{name}.ipynb"
     if not source.is_file():
         offered = ", ".join(sorted(path.stem for path in source.parent.glob("*.ipynb")))

@@ -151,7 +151,9 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
     """conf/config.yaml with `overrides` (Hydra's syntax). Raises AgonError in one line for what is not there."""
     for override in overrides:
-        group, _, name = override.partition("=")
+        group, given, name = override.partition("=")
+        if not given:
+            raise AgonError(f"{override!r} sets nothing: write setting=value, for instance experiment={override}")
         if (conf / group).is_dir() and not (conf / group / f"{name}.yaml").is_file():
             raise AgonError(f"there is no {group} {name!r} in conf/{group}: {_offered(name, _names(conf, group))}")
     settings = _composed("config", overrides, conf)
@@ -342,6 +344,15 @@ def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetitio
 @functools.cache
 def _player(name: str, conf: Path) -> Any:
     player: functools.partial[Any] = thing("agent", name, conf)
+    if not isinstance(player, functools.partial):
+        raise AgonError(
+            f"conf/agent/{name}.yaml needs _target_ and _partial_: true; to build upon another agent: defaults: [zs, _self_]"
+        )
+    try:  # a script is asked with view and dice, an agent made at a place
+        asked = (None,) if inspect.isclass(player.func) else (None, None)
+        inspect.signature(player.func).bind(*asked, **player.keywords)
+    except TypeError as error:
+        raise AgonError(f"conf/agent/{name}.yaml does not fit {player.func.__qualname__}: {error}") from None
     if not player.keywords:
         return player.func
     made = functools.partial(player.func, **player.keywords)  # Hydra's own is slow

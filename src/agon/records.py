@@ -161,7 +161,9 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     try:
         turns = pd.read_parquet(path, columns=columns, page_checksum_verification=True)
     except FileNotFoundError:
-        raise AgonError(f"{shown(path)} is not there: `dvc repro` makes it, or `python -m agon play` by hand") from None
+        raise AgonError(
+            f"{shown(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
+        ) from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise AgonError(

@@ -35,6 +35,17 @@ def agreed(cells: pd.DataFrame) -> pd.DataFrame:
     return whole_cells(cells).groupby(["paper", "reading"]).agrees.agg(agree="sum", of="size").reset_index()
 
 
+def differing(cells: pd.DataFrame) -> pd.DataFrame:
+    """The printed cells that do not agree even as reconciled: paper, table, row, column, published, recomputed."""
+    parts = cells[(cells.reading == "reconciled") & ~cells.agrees]
+    keys = ["paper", "table", "row", "column"]
+    return parts.groupby(keys, sort=False)[["published", "recomputed"]].agg(_both).reset_index()
+
+
+def _both(values: pd.Series) -> str:
+    return " ± ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
 def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
     """paper, holds, fails, unchecked: numbers of statements."""
     counts = pd.crosstab(claims.paper, claims.verdict).reindex(
@@ -103,7 +114,9 @@ def index(
     titles = {card["name"]: card["title"] for card in cards}
     return PAGES.get_template("index.html.j2").render(
         cells=list(agreed(cells).itertuples()),
+        differing=list(differing(cells).itertuples()),
         claims=list(verdicts(claims).itertuples()),
+        failing=list(claims[claims.verdict == "fails"].itertuples()),
         leaning=list(leaning(variants).itertuples()),
         variants=list(_chosen(variants).itertuples()),
         notebooks=cards,

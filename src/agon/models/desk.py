@@ -63,8 +63,10 @@ class Counter(Protocol):
 class Desk:
     """Limits, budget and recording of one run, for all its players."""
 
-    def __init__(self, models: Mapping[str, Model], writer: Writer, budget: Budget) -> None:
-        self.models, self.writer, self.budget = models, writer, budget
+    def __init__(
+        self, models: Mapping[str, Model], writer: Writer, budget: Budget, note: Callable[[], object] = lambda: None
+    ) -> None:
+        self.models, self.writer, self.budget, self.note = models, writer, budget, note
         self.gates = {name: Gate(model) for name, model in models.items()}
         self.inside: dict[str, int] = {}
         """Key of each call in flight -> its prompt's bytes."""
@@ -112,10 +114,12 @@ class Desk:
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4)
+            self.note()
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         """Returns when the failure is on disk."""
         self.budget.spent.errors[line.kind] += 1
+        self.budget.spent.last = line.text
         self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after))
         await self.writer.add(line)
 
@@ -131,7 +135,10 @@ class Desk:
 
 def _check(name: str, model: Model, budget: Budget) -> None:
     if budget.limited and not model.parameters.get("max_tokens"):
-        raise AgonError(f"model {name}: without parameters.max_tokens a call's cost has no bound; set it, or no budget")
+        raise AgonError(
+            f"model {name}: without max_tokens a call's cost has no bound; set it in the model's parameters or the "
+            "experiment's `sampling`, or set no budget"
+        )
     if budget.most["usd"] is not None and model.cost(1, 0, 1) is None:
         raise AgonError(
             f"model {name}: budget.usd needs its price: fill in conf/model/{name}.yaml, or use budget.tokens"

@@ -108,6 +108,8 @@ class Spent:
     """Answers whose price is not known: usd leaves them out."""
     errors: Counter[str] = field(default_factory=Counter)
     """Failed tries by kind."""
+    last: str = ""
+    """What the last failed try said."""
 
     @property
     def tokens(self) -> int:
