@@ -48,11 +48,10 @@ class Played:
     ) -> None:
         """One more step, to `state`. A seat that was paid without being asked has a row, with nothing to answer."""
         paid = [seat for seat, worth in enumerate(payoffs) if seat in views or worth]
-        some = next(iter(views.values()))
-        unasked = some._replace(legal=None, role="")
         for seat, what, value in getattr(state, "notes", ()):
             self.details.setdefault(len(self.views) + paid.index(seat), {})[what] = value
-        self.views += [views.get(seat) or unasked._replace(seat=seat) for seat in paid]
+        some = next(iter(views.values()))
+        self.views += [views.get(seat) or some._replace(legal=None, role="", seat=seat) for seat in paid]
         self.answers += [answers.get(seat) for seat in paid]
         self.payoffs += [payoffs[seat] for seat in paid]
         self.rows.append(len(paid))
@@ -289,12 +288,15 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
         columns["role"] = _labelled(
             [known[m][s] if known[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
         )
+    details = columns.pop("detail", {})  # the players' own; the game's are added
     if any(played.details for _, played in done):
         first = np.cumsum([0, *(len(played.views) for _, played in done)])
-        details = {
-            first[m] + row: json.dumps(own) for m, (_, played) in enumerate(done) for row, own in played.details.items()
-        }
-        columns["detail"] = [details.get(row) for row in range(len(views))]
+        for m, (_, played) in enumerate(done):
+            for row, own in played.details.items():
+                details[first[m] + row] = details.get(first[m] + row, {}) | own
+    if details:
+        texts = {row: json.dumps(own) for row, own in details.items()}
+        columns["detail"] = [texts.get(row) for row in range(len(views))]
     return typed(columns | _who_played([match for match, _ in done], match_of_row, columns["seat"]))
 
 
@@ -338,6 +340,7 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
         "seconds": [reply.seconds for reply in replies],
         "cached": [reply.cached for reply in replies],
         "exchange": [reply.exchange or None for reply in replies],
+        "detail": {row: reply.detail for row, reply in enumerate(replies) if reply.detail},
     }
 
 

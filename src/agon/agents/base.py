@@ -57,6 +57,8 @@ class Reply:
     cached: bool = False
     exchange: str = ""
     """Key of the recorded exchange under data/recordings; empty when there was none."""
+    detail: dict[str, Any] | None = None
+    """What only this player knows of its answer, for the turns' column `detail`; JSON values."""
 
 
 class Place(NamedTuple):

@@ -1,13 +1,14 @@
 """A language model at the table: what the seat sees becomes text, the model's text becomes a legal action."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from agon.agents.base import Place, Reply
 from agon.agents.prompts import Prompts, prompts, template_of
-from agon.agents.reading import read
+from agon.agents.reading import Reading, read
 from agon.games import Dice, Observation
-from agon.models import Answer, CallFailed, Message, Request, going_on
+from agon.models import Answer, Answering, CallFailed, Message, Request, going_on
 
 NO_ANSWER = "(no answer)"
 """Stands in the conversation where the model said nothing: providers want words, and roles in turn."""
@@ -56,6 +57,8 @@ class LLM:
         self.told = 0
         """Events of the view's past that the conversation has."""
         self.turns = 0
+        self.thoughts = ""
+        """What is said after the question: what the seat has thought beforehand (agon.agents.beliefs)."""
 
     @staticmethod
     def texts(game: Any, style: str = "zs", folder: str | None = None, **_: Any) -> Prompts:
@@ -69,25 +72,19 @@ class LLM:
     async def draft(self, view: Observation, number: int = 0) -> Draft:
         """What it would answer, without taking it; drafts of different `number` are different samples."""
         texts = self.texts(view.rules, self.style, self.folder)
-        messages = self.messages or going_on((), "system", texts.system(view))
-        messages = going_on(messages, "user", texts.turn(view, self.told))
-        answers: list[Answer] = []
-        while True:
-            sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}.{len(answers)}"
-            try:
-                answer = await self.model.answer(Request(messages, sample, self.answer_tokens, view))
-            except CallFailed as failure:
-                fault, asked = f"refused by the provider: {failure}", len(answers) + 1
-                messages = going_on(messages, "assistant", NO_ANSWER)
-                return Draft(_reply(None, f"{self.on_invalid}: {fault}", answers, asked), messages)
-            answers.append(answer)
-            messages = going_on(messages, "assistant", answer.text or NO_ANSWER)
-            action, fault, _ = read(answer.text, view.legal)
-            if action is not None:
-                return Draft(_reply(action, "", answers, len(answers)), messages)
-            if len(answers) == self.attempts:
-                return Draft(_reply(None, f"{self.on_invalid}: {fault}", answers, len(answers)), messages)
-            messages = going_on(messages, "user", texts.again(fault, view))
+        messages = going_on(self.opened(view), "user", texts.turn(view, self.told) + self.thoughts)
+        sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}"
+        request = Request(messages, sample, self.answer_tokens, view)
+        drafted = await ask(self.model, request, lambda fault: texts.again(fault, view), self.attempts)
+        if drafted.reply.action is None:
+            reply = replace(drafted.reply, fallback=f"{self.on_invalid}: {drafted.reply.fallback}")
+            return drafted._replace(reply=reply)
+        return drafted
+
+    def opened(self, view: Observation) -> tuple[Message, ...]:
+        """The conversation so far; at first, what the seat is told before all else."""
+        texts = self.texts(view.rules, self.style, self.folder)
+        return self.messages or going_on((), "system", texts.system(view))
 
     def take(self, draft: Draft, view: Observation, dice: Dice) -> Reply:
         """Makes a draft the decision: its conversation is what the next one goes on from."""
@@ -97,6 +94,35 @@ class LLM:
         if draft.reply.action is None and self.on_invalid == "random_legal":
             return replace(draft.reply, action=view.legal.example(dice))
         return draft.reply
+
+
+async def ask(
+    model: Answering,
+    request: Request,
+    again: Callable[[str], str],
+    attempts: int,
+    reader: Callable[[str, Any], Reading] = read,
+) -> Draft:
+    """Asks, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
+
+    Each time is a sample of its own. Without a readable action the reply's `fallback` says what was wrong at last.
+    """
+    messages, answers = request.messages, list[Answer]()
+    while True:
+        sample = f"{request.sample}.{len(answers)}"
+        try:
+            answer = await model.answer(Request(messages, sample, request.expected, request.view))
+        except CallFailed as failure:
+            reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1)
+            return Draft(reply, going_on(messages, "assistant", NO_ANSWER))
+        answers.append(answer)
+        messages = going_on(messages, "assistant", answer.text or NO_ANSWER)
+        action, fault, _ = reader(answer.text, request.view.legal)
+        if action is not None:
+            return Draft(_reply(action, "", answers, len(answers)), messages)
+        if len(answers) == attempts:
+            return Draft(_reply(None, fault, answers, len(answers)), messages)
+        messages = going_on(messages, "user", again(fault))
 
 
 def _reply(action: Any, fallback: str, answers: list[Answer], asked: int) -> Reply:

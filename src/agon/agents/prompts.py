@@ -17,7 +17,29 @@ from agon.games import MatrixGame, Observation
 OWN = Path(__file__).parent.parent / "prompts"
 
 
-class Prompts:
+class Template:
+    """A file of macros, with the text of all that it includes: agon's own, or one in a user's folder that comes before it."""
+
+    def __init__(self, name: str, needed: Sequence[str], folder: str | None = None) -> None:
+        self._folders = [OWN] if folder is None else [_folder(folder), OWN]
+        self._environment = _environment(tuple(self._folders))
+        self.file = _found(self._folders, name)
+        with _blamed(self.file):
+            self._macros = vars(self._environment.get_template(self.file).module)
+            self.text = "\n".join(_sources(self._environment, self.file))
+            """The templates' own text, for telling matches apart."""
+        for macro in needed:
+            if not isinstance(self._macros.get(macro), Macro):
+                known = f"{', '.join(needed[:-1])} and {needed[-1]}"
+                raise AgonError(f"prompt {self.file} has no macro {macro}: it needs {known}")
+
+    def rendered(self, macro: str, *values: Any) -> str:
+        """What a macro makes of some values."""
+        with _blamed(self.file):
+            return str(self._macros[macro](*values))
+
+
+class Prompts(Template):
     """The texts for one game in one style.
 
     A game's template NAME.md defines three macros: `system(view, style)`, `turn(view, since)`, which tells what has
@@ -25,36 +47,25 @@ class Prompts:
     """
 
     def __init__(self, game: str, style: str, folder: str | None = None) -> None:
-        folders = [OWN] if folder is None else [_folder(folder), OWN]
-        environment = _environment(tuple(folders))
-        self.file, styled = _found(folders, game), _found(folders, f"styles/{style}.md")
+        super().__init__(game, ("system", "turn", "again"), folder)
+        styled = _found(self._folders, f"styles/{style}.md")
         with _blamed(styled):
-            self._style = environment.get_template(styled).render().strip()
-        with _blamed(self.file):
-            self._macros = vars(environment.get_template(self.file).module)
-            self.asides: Sequence[str] = self._macros.get("asides", ())
-            """Phases whose questions are answered and then forgotten: they must change nothing."""
-            self.text = "\n".join([*_sources(environment, self.file), *_sources(environment, styled)])
-            """The templates' own text, for telling matches apart."""
-        for name in ("system", "turn", "again"):
-            if not isinstance(self._macros.get(name), Macro):
-                raise AgonError(f"prompt {self.file} has no macro {name}: it needs system, turn and again")
+            self._style = self._environment.get_template(styled).render().strip()
+            self.text = "\n".join([self.text, *_sources(self._environment, styled)])
+        self.asides: Sequence[str] = self._macros.get("asides", ())
+        """Phases whose questions are answered and then forgotten: they must change nothing."""
 
     def system(self, view: Observation) -> str:
         """Rules, objective, and how to answer."""
-        return self._rendered("system", view, self._style)
+        return self.rendered("system", view, self._style)
 
     def turn(self, view: Observation, since: int) -> str:
         """The news since event `since` of the view's past, and the question."""
-        return self._rendered("turn", view, since)
+        return self.rendered("turn", view, since)
 
     def again(self, fault: str, view: Observation) -> str:
         """The question once more, with what was wrong."""
-        return self._rendered("again", fault, view)
-
-    def _rendered(self, name: str, *values: Any) -> str:
-        with _blamed(self.file):
-            return str(self._macros[name](*values))
+        return self.rendered("again", fault, view)
 
 
 @functools.cache
@@ -66,8 +77,24 @@ def prompts(game: str, style: str, folder: str | None = None) -> Prompts:
 @functools.cache
 def template_of(game: Any, folder: str | None = None) -> str:
     """Name of a game's template: its own where there is one."""
-    own, folders = f"{game.name}.md", [OWN] if folder is None else [_folder(folder), OWN]
-    return own if not isinstance(game, MatrixGame) or any((each / own).is_file() for each in folders) else "matrix.md"
+    return _own_or(f"{game.name}.md", "matrix.md", game, folder)
+
+
+@functools.cache
+def beliefs_of(game: Any, folder: str | None = None) -> Template:
+    """What an agent that thinks about beliefs is asked in a game: its own template in beliefs/, else beliefs/matrix.md.
+
+    Three macros: `ask(view, since, mind)`, `again(fault, view)`, and `recall(view, mind)`, what is said to the agent of its
+    beliefs when it is next asked for a decision. Raises AgonError when there is none, or it is broken.
+    """
+    name = _own_or(f"beliefs/{game.name}.md", "beliefs/matrix.md", game, folder)
+    return Template(name, ("ask", "again", "recall"), folder)
+
+
+def _own_or(own: str, other: str, game: Any, folder: str | None) -> str:
+    """The template of a game's own; for a normal-form game that has none, the other."""
+    folders = [OWN] if folder is None else [_folder(folder), OWN]
+    return own if not isinstance(game, MatrixGame) or any((each / own).is_file() for each in folders) else other
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def read(text: str, legal: Any, last: bool = False) -> Reading:
     `last`: the answer will not be sent back. As done, its first complete message then counts, whatever other tags there are.
     """
     if "think>" in text:
-        text = _said(text)
+        text = spoken(text)
     if not isinstance(legal, Choice):
         return _line(text, legal)
     labels = _labels(legal.options)
@@ -163,7 +163,7 @@ def _message(text: str, labels: _Labels) -> Reading | None:
     return None
 
 
-def _said(text: str) -> str:
+def spoken(text: str) -> str:
     """The text without its thinking; a lone closing tag ends thinking that began before the text."""
     said: list[str] = []
     start, thinking = 0, False

@@ -63,7 +63,8 @@ class StandIn(Model):
         if drawn < self.malformed + self.refusal:
             ways = WAYS["malformed" if drawn < self.malformed else "refusal"]
             return ways[int(dice.random() * len(ways))].format(*(_example(view, dice) for _ in range(2)))
-        action = self.policy(view, dice)
+        asked_to_think = view.phase == "beliefs"  # no script has any
+        action = view.legal.example(dice) if asked_to_think else self.policy(view, dice)
         return "(a stand-in speaks) " + "so " * self.words + f"\n[move] {view.legal.spelled(action)}"
 
     @property
