@@ -30,6 +30,14 @@ for path in sorted(magic.glob("*.csv")):
 standin = read("transcripts/standin_demo.parquet")
 strangers = standin.match[~standin.agent.isin(["zs", "srep", "zs_sc3"])]
 write(standin[~standin.match.isin(strangers)].reset_index(drop=True), ROOT / "tests/smoke/standin_turns.parquet")
+own = read("transcripts/magic_scripted.parquet")
+others = own.match[own.agent.isin(["magic_selfish", "magic_generous"]) | (own.repetition > 0)]
+write(own[~own.match.isin(others)].reset_index(drop=True), ROOT / "tests/smoke/magic_scripted.parquet")
+magic = read("transcripts/magic_standin.parquet")
+first = magic.variant.isin(["01", "01-chameleon", "01-crowd", "01-undercover", "01-civilians"])
+magic["reply"], magic["exchange"] = magic.reply.where(first), magic.exchange.where(first)
+magic["detail"] = magic.detail.where(first | (magic.game == "public_goods"))  # where points that were not left count
+write(magic, ROOT / "tests/smoke/magic_standin.parquet")
 replication = ROOT / "results/replication"
 target = ROOT / "tests/smoke/results/replication"
 target.mkdir(parents=True, exist_ok=True)

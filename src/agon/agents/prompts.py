@@ -15,6 +15,8 @@ from agon import ROOT, AgonError
 from agon.games import MatrixGame, Observation
 
 OWN = Path(__file__).parent.parent / "prompts"
+SYSTEMS = 1000
+"""So many system messages are kept: most matches of an experiment begin alike."""
 
 
 class Template:
@@ -35,8 +37,11 @@ class Template:
 
     def rendered(self, macro: str, *values: Any) -> str:
         """What a macro makes of some values."""
-        with _blamed(self.file):
+        try:
             return str(self._macros[macro](*values))
+        except Exception:
+            with _blamed(self.file):
+                raise
 
 
 class Prompts(Template):
@@ -52,12 +57,21 @@ class Prompts(Template):
         with _blamed(styled):
             self._style = self._environment.get_template(styled).render().strip()
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
+        self._systems: dict[Observation, str] = {}
         self.asides: Sequence[str] = self._macros.get("asides", ())
         """Phases whose questions are answered and then forgotten: they must change nothing."""
 
     def system(self, view: Observation) -> str:
         """Rules, objective, and how to answer."""
-        return self.rendered("system", view, self._style)
+        try:
+            known = self._systems.get(view)
+        except TypeError:  # a game whose rules cannot be looked up
+            return self.rendered("system", view, self._style)
+        if known is None:
+            if len(self._systems) >= SYSTEMS:
+                self._systems.clear()
+            known = self._systems[view] = self.rendered("system", view, self._style)
+        return known
 
     def turn(self, view: Observation, since: int) -> str:
         """The news since event `since` of the view's past, and the question."""
@@ -128,6 +142,7 @@ def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
         autoescape=False,  # plain text for models; nothing of this reaches HTML unescaped
     )
     environment.filters["number"] = lambda value: str(int(value)) if value == int(value) else str(value)
+    environment.filters["join"] = lambda values, between="": between.join(map(str, values))  # Jinja's own is slow
     environment.globals["points"] = _points
     return environment
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,6 @@ from typing import Any, ClassVar
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Model, Request
 from agon.models.errors import failure, one_line, refusal, words
-from agon.models.shortcut import Shortcut
 
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
@@ -27,6 +27,7 @@ class Remote(Model):
     """The server's address; None is the provider's own."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _short: Any = field(default=None, init=False, repr=False, compare=False)
+    _first: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 
     path: ClassVar[str]
@@ -35,13 +36,20 @@ class Remote(Model):
     """The parameters that the protocol has."""
 
     def __post_init__(self) -> None:
+        if self.key is not None and not re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", self.key):
+            raise AgonError(
+                f"model {self.model}: `key` takes the NAME of an environment variable (capitals, like OPENAI_API_KEY), "
+                "never the key itself; if it was one, take it out of the file and renew it"
+            )
         unknown = sorted(set(self.parameters) - self.known - {"extra"})
         if unknown:
             offered = ", ".join(sorted(self.known))
             raise AgonError(f"model {self.model}: there is no parameter {unknown[0]!r} here, only {offered}, and extra")
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_client": None, "_short": None, "_loop": None}  # connections stay in their process
+        return self.__dict__ | dict.fromkeys(
+            ("_client", "_short", "_first", "_loop")
+        )  # connections stay in their process
 
     @abstractmethod
     def connected(self, key: str) -> Any:
@@ -65,10 +73,11 @@ class Remote(Model):
         body = self.body(request.messages) | (self.parameters.get("extra") or {})
         try:
             client = self._connect()
+            while self._first is not None:
+                await self._first.wait()
             start = perf_counter()
             if self._short is None:
-                async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
-                    content = await client.post(self.path, cast_to=object, body=body)
+                content = await self._through_sdk(client, body)
             else:
                 status, headers, text, content = await self._short.post(body)
                 if status >= 400:
@@ -85,6 +94,27 @@ class Remote(Model):
                 failed = self._nothing_in(content)
         raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
 
+    async def _through_sdk(self, client: Any, body: dict[str, Any]) -> Any:
+        if not self.signed:
+            self._first = asyncio.Event()
+        try:
+            async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
+                return await client.post(self.path, cast_to=object, body=body)
+        finally:
+            self._let_others_go()
+
+    async def _seen(self, request: Any) -> None:
+        from agon.models.shortcut import Shortcut  # here: a plan needs no network
+
+        if self._short is None:
+            self._short = Shortcut(request, self.concurrency, self.timeout)
+        self._let_others_go()
+
+    def _let_others_go(self) -> None:
+        first, self._first = self._first, None
+        if first is not None:
+            first.set()
+
     async def close(self) -> None:
         """Ends connections."""
         lines, self._client, self._short = (self._client, self._short), None, None
@@ -95,7 +125,8 @@ class Remote(Model):
     def _connect(self) -> Any:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._client, self._short, self._loop = self.connected(self._secret()), None, loop
+            self._client, self._loop = self.connected(self._secret()), loop
+            self._short = self._first = None
         return self._client
 
     def http_client(self, kind: Any) -> Any:
@@ -104,10 +135,6 @@ class Remote(Model):
 
         limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
         return kind(limits=limits, event_hooks={"request": [] if self.signed else [self._seen]})
-
-    async def _seen(self, request: Any) -> None:
-        if self._short is None:
-            self._short = Shortcut(request, self.concurrency, self.timeout)
 
     def _secret(self) -> str:
         if self.key is None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import msgspec
@@ -29,11 +30,11 @@ class Shortcut:
 
         self.url = str(like.url)
         self.session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=limit, ssl=create_ssl_context()),
+            connector=aiohttp.TCPConnector(limit=limit, ssl=like.url.scheme != "https" or create_ssl_context()),
             headers={name: value for name, value in like.headers.items() if name.lower() not in OWN},
             timeout=aiohttp.ClientTimeout(total=timeout),
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=True,
+            proxy=_proxy(like.url.scheme, like.url.host),
         )
 
     async def post(self, body: Mapping[str, Any]) -> Response:
@@ -55,3 +56,9 @@ class Shortcut:
     async def close(self) -> None:
         """Ends connections."""
         await self.session.close()
+
+
+def _proxy(scheme: str, host: str) -> str | None:
+    """Where the environment says that requests should go (HTTPS_PROXY, NO_PROXY)."""
+    proxies = getproxies()
+    return None if proxy_bypass(host) else proxies.get(scheme) or proxies.get("all")

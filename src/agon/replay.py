@@ -1,0 +1,118 @@
+"""A match once more, from its turns: its game is stepped with the recorded actions, which shows what every seat saw."""
+
+import functools
+import json
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from agon import AgonError
+from agon.agents import seat_dice
+from agon.games import IllegalAction, Observation
+from agon.plan import CONF, settled, thing
+from agon.play import TABLE
+
+
+class Step(NamedTuple):
+    """What was done at once."""
+
+    turn: int
+    views: dict[int, Observation]
+    """What each seat that was asked saw."""
+    actions: dict[int, Any]
+    """What it did; None where that could not be read."""
+    payoffs: tuple[float, ...]
+    """What the step paid every seat (points)."""
+
+
+class Replay(NamedTuple):
+    """A match from its start to its end."""
+
+    game: Any
+    steps: list[Step]
+    state: Any
+    """The last one."""
+
+
+def one_match(turns: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The turns of one match. Raises AgonError.
+
+    `name`: its id; or GAME/VARIANT, for the first such match; or GAME/VARIANT/AGENT, for the first at which this agent sits.
+    """
+    own = turns[turns.match == name]
+    if own.empty:
+        game, variant, agent, *_ = [*name.split("/"), None, None]
+        found = turns[(turns.game == game) & (turns.variant == variant)]
+        seated = found[(found.agent == agent) | (agent is None)]
+        own = found[found.match == seated.match.iloc[0]] if len(seated) else found[:0]
+    if own.empty:
+        some = turns.iloc[0] if len(turns) else None
+        offered = "there are none" if some is None else f"the first is {some.match}, or {some.game}/{some.variant}"
+        raise AgonError(f"there is no match {name!r} among these turns: {offered}")
+    return own.sort_values(["turn", "seat"]).reset_index(drop=True)
+
+
+def replayed(turns: pd.DataFrame) -> Replay:
+    """The match of `turns` (all its rows) in the game of conf/game that is called so.
+
+    Raises AgonError where that game asks other seats, or pays otherwise, than the records say, and when there is no such game.
+    """
+    first, error = turns.iloc[0], None
+    for game in _games(
+        first.game, first.variant
+    ):  # one family may be there several times, under other readings of its rules
+        try:
+            return _stepped(game, turns)
+        except AgonError as found:
+            error = found
+    raise error or AgonError(
+        f"no game of conf/game is called {first.game} {first.variant}: match {first.match} cannot be replayed"
+    )
+
+
+def _games(name: str, variant: str) -> list[Any]:
+    files = sorted(path.stem for path in (CONF / "game").glob("*.yaml"))
+    made = [_game(each) for each in settled(files) if "/" not in each or each.partition("/")[2] == variant]
+    return [game for game in made if (game.name, game.variant) == (name, variant)]
+
+
+_game = functools.cache(functools.partial(thing, "game"))
+
+
+def _stepped(game: Any, turns: pd.DataFrame) -> Replay:
+    match, rules = turns.match.iloc[0], turns.rules.iloc[0]
+    if rules != game.rules:
+        raise AgonError(
+            f"match {match} was played by rules {rules} of {game.name}, and conf/game has rules {game.rules}"
+        )
+    state, steps = game.start(seat_dice(_seed(match), TABLE)), []
+    for turn, rows in turns.groupby("turn", sort=True):
+        asked = rows[rows.legal.notna()]
+        seats = game.to_move(state)
+        if tuple(asked.seat) != seats:
+            raise _differ(match, turn, f"seats {list(asked.seat)} were asked, the game asks {list(seats)}")
+        views = {seat: game.observe(state, seat) for seat in seats}
+        done = [None if pd.isna(action) else json.loads(action) for action in asked.action]
+        actions = dict(zip(seats, done, strict=True))
+        try:
+            state, payoffs = game.step(state, actions)
+        except IllegalAction as error:
+            raise _differ(match, turn, str(error)) from None
+        paid = rows.set_index("seat").payoff
+        if any(paid.get(seat, 0.0) != worth for seat, worth in enumerate(payoffs)):
+            raise _differ(match, turn, f"it paid {paid.to_dict()}, the game pays {list(payoffs)}")
+        steps.append(Step(int(turn), views, actions, payoffs))
+    if game.to_move(state):
+        raise AgonError(f"match {match} is not at its end after turn {len(steps)}: rows are missing")
+    return Replay(game, steps, state)
+
+
+def _differ(match: str, turn: Any, what: str) -> AgonError:
+    return AgonError(f"match {match}, turn {turn}: records and game differ: {what}")
+
+
+def _seed(match: str) -> int:
+    try:
+        return int(match, 16)
+    except ValueError:  # ids of other origin; no game so far throws dice before its first move
+        return 0

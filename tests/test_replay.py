@@ -1,0 +1,89 @@
+"""Replays: every game comes out as it was played, and what does not fit is said in a line."""
+
+import json
+
+import pandas as pd
+import pytest
+from harness import GAMES
+from magic_games import any_or_void, seen
+
+from agon import AgonError
+from agon.plan import Match, Seat, games
+from agon.play import play_now, table
+from agon.records import read
+from agon.replay import one_match, replayed
+
+FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
+EVERY = [*GAMES.values(), *games(FAMILIES)]
+
+
+def played(game, number=0):
+    match = Match("test", f"{number:x}", number, game, (Seat("any", any_or_void),) * game.seats, 0, "c")
+    done = play_now(match)
+    return done, table([(match, done)])
+
+
+@pytest.mark.parametrize("game", EVERY[::7], ids=lambda game: f"{game.name}-{game.variant}")
+def test_every_seat_sees_what_it_saw(game):
+    for number in range(3):
+        done, turns = played(game, number)
+        again = replayed(turns)
+        views = [view for step in again.steps for view in step.views.values()]
+        assert [seen(view) for view in views] == [seen(view) for view in done.views if view.legal is not None]
+        assert again.game == game and not game.to_move(again.state)
+
+
+def test_all_games_of_conf_can_be_replayed():
+    for game in EVERY:
+        done, turns = played(game)
+        again = replayed(turns)
+        asked = [answer for answer, view in zip(done.answers, done.views, strict=True) if view.legal is not None]
+        answers = [action for step in again.steps for action in step.actions.values()]
+        assert json.dumps(answers) == json.dumps(asked)
+        assert sum(sum(step.payoffs) for step in again.steps) == pytest.approx(turns.payoff.sum())
+
+
+def test_recorded_games_are_replayed_too():
+    turns = read("tests/smoke/counterfactual_turns.parquet")
+    for match in turns.match.unique()[:5]:
+        assert len(replayed(one_match(turns, match)).steps) == turns[turns.match == match]["round"].max()
+
+
+CHAMELEON = next(game for game in EVERY if game.name == "chameleon")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            lambda turns: turns[turns.turn != 2],
+            r"turn 3: records and game differ: seats \[0, 1, 2\] were asked, the game asks \[0\]",
+        ),
+        (lambda turns: turns[turns.turn < 9], "not at its end after turn 8: rows are missing"),
+        (lambda turns: turns.assign(payoff=turns.payoff + 1), "turn 1: records and game differ: it paid"),
+        (lambda turns: turns.assign(action='"Player 9"'), "turn 1: records and game differ: seat 0 may not play"),
+        (lambda turns: turns.assign(rules=9), "was played by rules 9 of chameleon, and conf/game has rules 1"),
+        (lambda turns: turns.assign(variant="none"), "no game of conf/game is called chameleon none"),
+    ],
+    ids=["gap", "cut", "paid", "illegal", "rules", "unknown"],
+)
+def test_what_does_not_fit_is_refused(changed, said):
+    _, turns = played(CHAMELEON)
+    with pytest.raises(AgonError, match=said):
+        replayed(changed(turns))
+
+
+def test_a_match_is_found_by_its_id_or_as_the_first_of_its_setting():
+    both = pd.concat([played(CHAMELEON, number)[1].astype({"match": str}) for number in (10, 11)])
+    assert set(one_match(both, "b").match) == {"b"}
+    both["agent"] = both.agent.astype(str).where(both.match == "a", "other")
+    assert set(one_match(both, f"chameleon/{CHAMELEON.variant}").match) == {"a"}
+    assert set(one_match(both, f"chameleon/{CHAMELEON.variant}/other").match) == {"b"}
+    with pytest.raises(
+        AgonError, match=f"no match 'x' among these turns: the first is a, or chameleon/{CHAMELEON.variant}"
+    ):
+        one_match(both, "x")
+    with pytest.raises(AgonError, match="no match"):
+        one_match(both, f"chameleon/{CHAMELEON.variant}/nobody")
+    with pytest.raises(AgonError, match="there are none"):
+        one_match(both[:0], "x")
