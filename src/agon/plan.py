@@ -240,8 +240,9 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
             for group in _groups(each, game, conf):
                 seats = [_seat(name, game, models, conf) for name in group]
                 content = _hash({"game": rules, "seats": [own for _, own in seats]})
+                seated = tuple(seat for seat, _ in seats)
                 for repetition in range(each.repetitions or asked.repetitions):
-                    match = _match(asked.name, game, tuple(seat for seat, _ in seats), repetition, content)
+                    match = _match(asked.name, game, seated, repetition, content)
                     found[match.id] = match
     return list(found.values())
 

@@ -272,8 +272,9 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
     seat, round_, legal, _, _, phase, role = zip(*views, strict=True)
     steps_of = [len(played.rows) for _, played in done]
     step_of_row = np.repeat(np.arange(len(rows)), rows)
+    before = np.cumsum([0, *steps_of[:-1]])
     columns = {
-        "turn": np.concatenate([np.arange(1, n + 1) for n in steps_of])[step_of_row],
+        "turn": (np.arange(1, len(rows) + 1) - np.repeat(before, steps_of))[step_of_row],
         "round": np.array(round_, dtype=np.int64),
         "seat": np.array(seat, dtype=np.int64),
         "phase": _labelled(phase),
@@ -310,6 +311,10 @@ class _Codes(dict[Any, int]):
 
 def _labelled(values: Sequence[Any], shown: Callable[[Any], str] = str) -> pd.Categorical:
     """Values of which there are few distinct ones as a categorical of text; None is absent."""
+    if len(distinct := set(values)) == 1:  # as below, in half the time
+        (only,) = distinct
+        zeros = np.full(len(values), -1 if only is None else 0, dtype=np.int8)
+        return pd.Categorical.from_codes(zeros, categories=pd.Index([] if only is None else [shown(only)], dtype="str"))
     codes, texts = _Codes({None: -1}), _Codes({None: -1})
     numbers = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
     same = np.array([-1, *(texts[shown(value)] for value in list(codes)[1:])])
@@ -360,14 +365,14 @@ def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[n
         labels = _labelled(values)
         return pd.Categorical.from_codes(labels.codes[row], categories=labels.categories)
 
-    widest = max(match.game.seats for match in matches)
+    groups = {id(match.seats): match.seats for match in matches}  # few: matches share them
+    widest, place = max(map(len, groups.values())), {key: number for number, key in enumerate(groups)}
+    group = np.array([place[id(match.seats)] for match in matches])[row]
 
     def of_seat(name: str) -> Any:
-        padded = [
-            [getattr(seat, name) for seat in match.seats] + [None] * (widest - len(match.seats)) for match in matches
-        ]
+        padded = [[getattr(seat, name) for seat in seats] + [None] * (widest - len(seats)) for seats in groups.values()]
         labels = _labelled([value for values in padded for value in values])
-        return pd.Categorical.from_codes(labels.codes[row * widest + seat], categories=labels.categories)
+        return pd.Categorical.from_codes(labels.codes[group * widest + seat], categories=labels.categories)
 
     return {
         "experiment": of_match([match.experiment for match in matches]),
