@@ -115,7 +115,8 @@ def test_a_worker_killed_amid_a_match_loses_nothing_and_repeats_only_its_calls_i
         halted, desk = recorded(tmp_path, model(server, concurrency=6), on(cluster))
         thread.join()
         recording = Recording(tmp_path)
-        assert server.requests - len(recording) - recording.failures <= 3  # on a busy machine a call may time out
+        repeated = server.requests - len(recording) - recording.failures
+        assert repeated <= 6  # all calls in flight may have been the lost worker's
         assert server.most <= 6
     assert halted == []
     assert desk.inside == {} and desk.gates["standin"].flying == 0
