@@ -187,7 +187,8 @@ EXPLANATION = st.text(st.characters(exclude_characters="[]()<"), min_size=1, max
     ANY, st.sampled_from([RPS, STREET]) | st.lists(LABEL, unique=True, max_size=4).map(tuple).map(Choice), st.booleans()
 )
 def test_any_text_gives_a_legal_action_or_a_fault(text, legal, last):
-    action(text, legal, last)
+    found = read(text, legal, last)
+    assert (found.action in legal) if found.action is not None else found.fault
 
 
 @given(EXPLANATION, EXPLANATION, st.sampled_from(RPS.options), st.booleans())

@@ -9,31 +9,19 @@ import msgspec
 
 from agon import AgonError
 from agon.agents.llm import NO_ANSWER
+from agon.models import recording
 from agon.models.base import said
-from agon.models.recording import FILE
 from agon.records import shown
 
 
-class Line(msgspec.Struct):
-    """A line of a recording; see agon.models.recording."""
+class Line(recording.Line):
+    """A line of a recording, with what a replay does not need."""
 
-    message: str = ""
     after: str = ""
     role: str = ""
-    exchange: str = ""
     asked: str = ""
-    sample: str = ""
     model: str = ""
     parameters: dict[str, Any] = {}
-    text: str = ""
-    thinking: str = ""
-    tokens_in: int = 0
-    tokens_cached: int = 0
-    tokens_out: int = 0
-    seconds: float = 0.0
-    id: str = ""
-    stop: str = ""
-    void: str = ""
     time: float = 0.0
 
     @property
@@ -53,10 +41,10 @@ class Recorded:
     def __init__(self, folder: Path | None) -> None:
         self.messages: dict[str, Line] = {}
         self._exchanges: dict[str, list[Line]] = defaultdict(list)
-        if folder is None or not (folder / FILE).exists():
+        if folder is None or not (folder / recording.FILE).exists():
             return
         decode = msgspec.json.Decoder(Line).decode
-        with (folder / FILE).open("rb") as stream:
+        with (folder / recording.FILE).open("rb") as stream:
             for number, raw in enumerate(stream, 1):
                 if not raw.endswith(b"\n"):  # torn by a crash
                     break
@@ -64,7 +52,7 @@ class Recorded:
                     line = decode(raw)
                 except msgspec.DecodeError as error:
                     raise AgonError(
-                        f"{shown(folder / FILE)} is damaged in line {number} ({error}): restore it (dvc checkout)"
+                        f"{shown(folder / recording.FILE)} is damaged in line {number} ({error}): restore it (dvc checkout)"
                     ) from None
                 if line.message:
                     self.messages[line.message] = line

@@ -62,8 +62,8 @@ class Failure(msgspec.Struct, omit_defaults=True):
         return self.failed
 
 
-class _Line(msgspec.Struct):
-    """Any line: which of the three it is shows in the key that it has."""
+class Line(msgspec.Struct):
+    """Any line, as far as a replay needs it: which of the three it is shows in the key that it has."""
 
     message: str = ""
     exchange: str = ""
@@ -81,7 +81,7 @@ class _Line(msgspec.Struct):
     sample: str = ""
 
 
-_line = msgspec.json.Decoder(_Line)
+_line = msgspec.json.Decoder(Line)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -125,7 +125,7 @@ class Recording:
                 else:
                     self.failures += 1
 
-    def hold(self, line: "Exchange | _Line") -> None:
+    def hold(self, line: "Exchange | Line") -> None:
         """Has one more exchange in memory."""
         self.calls_of[line.sample.partition("/")[0]] += 1
         if line.void:
@@ -255,7 +255,7 @@ def _opened(path: Path) -> int:
     return file
 
 
-def _answer(line: _Line | Exchange) -> Answer:
+def _answer(line: Line | Exchange) -> Answer:
     return Answer(
         line.text,
         line.thinking,
