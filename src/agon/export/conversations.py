@@ -21,7 +21,7 @@ class Line(recording.Line):
     role: str = ""
     asked: str = ""
     model: str = ""
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
     time: float = 0.0
 
     @property
