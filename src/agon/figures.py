@@ -1,6 +1,7 @@
 """Metric tables to figures: titles, axes with units, n, intervals; told apart without colour. PNG and SVG, byte-stable."""
 
 import functools
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -62,11 +63,24 @@ def save(made: Figure, path: Path) -> Image:
     # each canvas draws once; Figure.savefig would draw everything once more for each file
     vectors: Any = FigureCanvasSVG(made)
     vectors.print_svg(f"{path}.svg", metadata={"Date": None})
+    _number_ids(Path(f"{path}.svg"))
     made.set_dpi(STYLE["figure.dpi"])  # which the line above set to 72
     pixels: Any = FigureCanvasAgg(made)
     pixels.print_png(f"{path}.png", metadata={"Software": None})
     title = made.get_suptitle() or made.axes[0].get_title(loc="left")
     return Image(f"{path}.png", alt=" ".join(title.split()))  # type: ignore[no-untyped-call]
+
+
+def _number_ids(file: Path) -> None:
+    """Names the clips and markers of an SVG in their order: matplotlib hashes floats to the last bit, in which processors differ."""
+    text = file.read_text(encoding="utf-8")
+    names = {
+        name: f"{name[0]}{place}"
+        for place, name in enumerate(dict.fromkeys(re.findall(r"(?<=[\"#])[a-zA-Z][0-9a-f]{10}\b", text)))
+    }
+    file.write_text(
+        re.sub(r"(?<=[\"#])[a-zA-Z][0-9a-f]{10}\b", lambda found: names[found[0]], text), encoding="utf-8", newline="\n"
+    )
 
 
 @functools.cache

@@ -224,6 +224,9 @@ def matches(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """A result as CSV, with its folder; the same rows give the same bytes."""
+    """A result as CSV, with its folder; the same rows give the same bytes on every machine.
+
+    Numbers are written to 12 significant digits: processors sum in different orders, and differ in the last two or three of a float's 17.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, lineterminator="\n")
+    table.to_csv(path, index=False, lineterminator="\n", float_format=lambda value: repr(float(f"{value:.12g}")))

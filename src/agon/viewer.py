@@ -51,7 +51,7 @@ def players(replay: Replay) -> list[str]:
 def seating(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
     """Who sat where, and what it came to: seat, player, role, agent, model, tested, asked (times), readable (of these), points."""
     asked, named = turns[turns.legal.notna()], players(replay)
-    own = turns.drop_duplicates("seat").sort_values("seat").set_index("seat")
+    own = turns.drop_duplicates("seat").sort_values("seat", kind="stable").set_index("seat")
     return pd.DataFrame(
         {
             "seat": own.index,

@@ -57,7 +57,7 @@ def _seated(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
     rows["value"] = _decoded(rows.action)
     rows["readable"] = rows.action.notna() & rows.fallback.eq("")
     rows["entrant"] = rows.agent + ("@" + rows.model.astype("str")).where(rows.model.notna(), "")
-    sides = rows[["match", "tested", "entrant"]].drop_duplicates().sort_values("entrant")
+    sides = rows[["match", "tested", "entrant"]].drop_duplicates().sort_values("entrant", kind="stable")
     names = sides.groupby(["match", "tested"]).entrant.agg("+".join).unstack()
     if True not in names or names[True].isna().any():
         raise AgonError("nobody is under test in some matches: only games with seats under test have abilities")

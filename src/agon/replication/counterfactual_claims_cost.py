@@ -18,6 +18,7 @@ from agon.replication.counterfactual_evidence import (
     most,
     paired,
     part,
+    ranked,
     rounded,
     span,
 )
@@ -27,7 +28,7 @@ def srep_is_most_efficient(evidence: Evidence) -> Result:
     def read(metric: str) -> Result:
         rows = evidence.rows(game="pd", variant="default")
         means = rows.groupby(rows.opponent.where(~rows.opponent.isin(PEERS), "models"))[metric].mean()
-        return means.idxmax() == "srep", listed(means.sort_values(ascending=False), 2)
+        return means.idxmax() == "srep", ranked(means, 2)
 
     return every(EFFICIENCY, read)
 

@@ -298,7 +298,10 @@ def claude_37_degrades_least(evidence: Evidence) -> Result:
 
 def mistral_varies_most(evidence: Evidence) -> Result:
     spreads = {
-        game: evidence.spreads("total_points", game=game).groupby("model").mean().sort_values(ascending=False)
+        game: evidence.spreads("total_points", game=game)
+        .groupby("model")
+        .mean()
+        .sort_values(ascending=False, kind="stable")
         for game in ROUNDS
     }
     return all(spread.index[0] == "Mistral" for spread in spreads.values()), "; ".join(

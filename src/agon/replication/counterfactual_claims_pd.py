@@ -238,7 +238,10 @@ def labels_unsettle_play_with_tft(evidence: Evidence, variant: str) -> Result:
 
 def mistral_is_least_consistent_under_labels(evidence: Evidence, variant: str) -> Result:
     means = evidence.spreads("total_points", game="pd", variant=variant).groupby("model").mean()
-    return means.idxmax() == "Mistral", f"mean standard deviations {listed(means.sort_values(ascending=False))}"
+    return (
+        means.idxmax() == "Mistral",
+        f"mean standard deviations {listed(means.sort_values(ascending=False, kind='stable'))}",
+    )
 
 
 def mistral_is_least_consistent_under_payoffs(evidence: Evidence, variant: str) -> Result:

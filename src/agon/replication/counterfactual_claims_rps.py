@@ -19,6 +19,7 @@ from agon.replication.counterfactual_evidence import (
     most,
     paired,
     part,
+    ranked,
     rounded,
     span,
     within,
@@ -253,7 +254,10 @@ def labels_make_the_cycle_win(evidence: Evidence) -> Result:
 
 def adaptive_script_stays_exploitable(evidence: Evidence) -> Result:
     above = (evidence.cells(POINTS, game="rps", variant="label") > 0).groupby("opponent").mean()
-    return above.idxmax() == "ap", f"share of cells above 0: {listed(above.sort_values(ascending=False), 2)}"
+    return (
+        above.idxmax() == "ap",
+        f"share of cells above 0: {listed(above.sort_values(ascending=False, kind='stable'), 2)}",
+    )
 
 
 def claude_37_leads_under_labels(evidence: Evidence) -> Result:
@@ -291,7 +295,7 @@ def equilibrium_script_gives_nothing_under_payoffs(evidence: Evidence) -> Result
 
 def claude_37_leads_under_joint(evidence: Evidence) -> Result:
     means = evidence.by_model(POINTS, game="rps", variant="joint", opponent=SCRIPTS["rps"])
-    return means.idxmax() == "C3.7S", listed(means.sort_values(ascending=False))
+    return means.idxmax() == "C3.7S", ranked(means)
 
 
 def joint_breaks_weak_models(evidence: Evidence) -> Result:

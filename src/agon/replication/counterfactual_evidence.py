@@ -172,6 +172,11 @@ def listed(values: Mapping[str, float] | pd.Series, digits: int = 1) -> str:
     return ", ".join(f"{name} {value:.{digits}f}" for name, value in values.items())
 
 
+def ranked(values: pd.Series, digits: int = 1) -> str:
+    """As `listed`, the largest first; equal values stay in their order."""
+    return listed(values.sort_values(ascending=False, kind="stable"), digits)
+
+
 def intervals(changes: pd.DataFrame, digits: int = 1) -> str:
     """'C4S -3.1 (-6.0 to -0.2)', with the number of cells behind each."""
     each = (
