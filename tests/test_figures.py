@@ -1,6 +1,8 @@
 """Figures: the same table gives the same bytes, and what must be on a picture is on it."""
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.image import imread as read
 
 from agon import figures
@@ -40,6 +42,18 @@ def test_a_figure_saved_twice_gives_the_same_bytes(tmp_path):
         figures.save(made, tmp_path / name)
     for ending in (".png", ".svg"):
         assert (tmp_path / f"one{ending}").read_bytes() == (tmp_path / f"two{ending}").read_bytes()
+
+
+def test_a_last_bit_that_differs_does_not_show(tmp_path):
+    shown = {}
+    for name, angle in (("one", 0.7), ("two", np.nextafter(0.7, 1))):
+        made = Figure()
+        polar = made.add_subplot(projection="polar")
+        polar.set_theta_offset(angle)
+        polar.plot([0, 1, 2], [1, 2, 3], marker="o")
+        figures.save(made, tmp_path / name)
+        shown[name] = (tmp_path / f"{name}.svg").read_text()
+    assert shown["one"] == shown["two"] and 'clip-path="url(#p' in shown["one"]
 
 
 def test_saving_gives_the_picture_with_its_title_in_words(tmp_path):

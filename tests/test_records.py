@@ -10,7 +10,7 @@ from harness import PD, anything, anything_or_void
 from agon import AgonError
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.records import COLUMNS, LABEL, decoded, matches, read, typed, validated, write
+from agon.records import COLUMNS, LABEL, decoded, matches, read, typed, validated, write, write_table
 
 
 def few(count=3):
@@ -240,3 +240,11 @@ def test_matches_give_the_share_of_valid_turns():
 
 def test_players_without_a_model_have_matches_too():
     assert matches(few()).model.isna().all() and len(matches(few())) == 6
+
+
+def test_a_result_is_the_same_bytes_whatever_order_a_processor_sums_in(tmp_path):
+    sums = [0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1]
+    assert sums[0] != sums[1]
+    for place, total in enumerate(sums):
+        write_table(pd.DataFrame({"name": ["a", "b"], "value": [total, 12.0]}), tmp_path / f"{place}.csv")
+    assert (tmp_path / "0.csv").read_bytes() == (tmp_path / "1.csv").read_bytes() == b"name,value\na,0.6\nb,12.0\n"
