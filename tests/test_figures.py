@@ -46,10 +46,9 @@ def test_a_figure_saved_twice_gives_the_same_bytes(tmp_path):
 
 def test_a_last_bit_that_differs_does_not_show(tmp_path):
     shown = {}
-    for name, angle in (("one", 0.7), ("two", np.nextafter(0.7, 1))):
+    for name, width in (("one", 0.7), ("two", np.nextafter(0.7, 1))):
         made = Figure()
-        polar = made.add_subplot(projection="polar")
-        polar.set_theta_offset(angle)
+        polar = made.add_axes((0.1, 0.1, width, 0.7), projection="polar")
         polar.plot([0, 1, 2], [1, 2, 3], marker="o")
         figures.save(made, tmp_path / name)
         shown[name] = (tmp_path / f"{name}.svg").read_text()
