@@ -205,6 +205,11 @@ def test_every_agent_of_conf_can_be_built(path):
     assert callable(thing("agent", path.stem))
 
 
+def test_a_game_that_changes_another_one_needs_a_variant_of_its_own(conf):
+    (conf / "game" / "mine.yaml").write_text("defaults: [pd, _self_]\nrounds: 3\n")
+    assert "two games in conf/game are called pd, variant default: give one another" in refusal(experiment(games=["mine"]), conf=conf)
+
+
 def test_games_are_all_or_those_named():
     assert [game.variant for game in games(["pd_label", "pd"])] == ["label", "default"] and len(games()) >= 8
 

@@ -212,7 +212,8 @@ def _play(rest: Sequence[str]) -> int:
             except Unrecorded as error:
                 price = _price(bills(matches, models, recording))
                 raise AgonError(
-                    f"{error}: python -m agon record {_same(rest)} would record what is missing, for {price}"
+                    f"{error}: `dvc pull` fetches what was recorded; "
+                    f"python -m agon record {_same(rest)} would record what is missing, for {price}"
                 ) from None
         write(turns, out)
         for old in set(journal.parent.glob("*/")) - {journal}:

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
@@ -232,7 +233,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     for each in asked.meetings:
         each.games = settled(each.games, conf)
     games = {name: thing("game", name, conf) for each in asked.meetings for name in each.games}
-    _distinct(list(games.values()))
+    _distinct([*games.values(), *_others(conf)])
     found: dict[str, Match] = {}
     for each in asked.meetings:
         for game_name in each.games:
@@ -245,6 +246,17 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
                     match = _match(asked.name, game, seated, repetition, content)
                     found[match.id] = match
     return list(found.values())
+
+
+@functools.cache
+def _others(conf: Path) -> list[MatrixGame]:
+    """The games of conf/game that have no settings, without those that cannot be built."""
+    found = []
+    for name in _names(conf, "game"):
+        with suppress(AgonError):
+            if "settings" not in _file("game", name, conf):
+                found.append(thing("game", name, conf))
+    return found
 
 
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:

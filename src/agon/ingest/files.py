@@ -60,7 +60,9 @@ def files(path: Path, name: str) -> Iterator[Found]:
     Raises AgonError when there is none.
     """
     if not path.exists():
-        raise AgonError(f"{shown(path)} is not there: give a folder, a .tar, .tar.gz, .tar.xz, .tar.zst or .zip")
+        raise AgonError(
+            f"{shown(path)} is not there: give a folder, a .tar, .tar.gz, .tar.xz, .tar.zst or .zip (`dvc pull` fetches data/)"
+        )
     if not (path.is_dir() or path.is_file()):
         raise AgonError(f"{shown(path)} is neither a folder nor a file")
     any_file = False
