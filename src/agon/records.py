@@ -81,8 +81,7 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
         {
             name: pd.Series(columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype)
             for name, (dtype, absent, _) in COLUMNS.items()
-        },
-        copy=False,
+        }
     )
 
 
