@@ -210,6 +210,13 @@ def test_a_game_that_changes_another_one_needs_a_variant_of_its_own(conf):
     assert "two games in conf/game are called pd, variant default: give one another" in refusal(experiment(games=["mine"]), conf=conf)
 
 
+@pytest.mark.parametrize(
+    ("game", "agent"), [("chameleon", "tit_for_tat"), ("cost_sharing", "tft"), ("prisoner3", "grim"), ("rps", "magic_fair")]
+)
+def test_a_script_that_cannot_play_a_game_is_refused_before_anything_is_played(game, agent):
+    assert refusal(experiment(games=[game], agents=[agent])).startswith(f"agent {agent} cannot play {game}: ")
+
+
 def test_games_are_all_or_those_named():
     assert [game.variant for game in games(["pd_label", "pd"])] == ["label", "default"] and len(games()) >= 8
 

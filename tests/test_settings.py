@@ -1,6 +1,7 @@
 """Settings: the 103 that are shipped, those that users drop beside them, and bad ones, each refused in a line."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from agon import ROOT, AgonError
 from agon.agents.clues import lexicon
 from agon.agents.magic import KNOWLEDGE
 from agon.games.deduction import holds
-from agon.magic_settings import main
+from agon.magic_settings import main, run
 from agon.settings import variants
 
 MAGIC = ROOT / "data/settings/magic"
@@ -53,6 +54,46 @@ def test_the_shipped_settings_are_those_that_the_script_makes(tmp_path):
             {path.name: path.read_text() for path in (folder / game).iterdir()} for folder in (tmp_path, MAGIC)
         )
         assert made == shipped
+
+
+def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
+    """Of candidates by the words of a list it keeps those in which both sides come out most even."""
+    sizes = ["games=chameleon", "keep=6", "matches=4", f"topics={KNOWLEDGE}", "prefix=mine-"]
+    assert run([str(tmp_path), *sizes]) == 0
+    said = capsys.readouterr().out
+    low, high, least, most = (int(number) for number in re.findall(r"(\d+)%", said))
+    assert "6 settings of 176 candidates" in said and least < 25 < low <= 50 <= high < 75 < most
+    assert [path.name for path in sorted((tmp_path / "chameleon").iterdir())] == [
+        f"mine-0{n}.json" for n in range(1, 7)
+    ]
+    assert len(variants({"name": "chameleon", "settings": str(tmp_path / "chameleon")})) == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["games=chess"], 1, "there is no game chess: there are chameleon, undercover"),
+        (["topics=none.json"], 1, "none.json is not there"),
+        (["keep=0"], 2, "FOLDER"),
+        (["keeep=3"], 2, "FOLDER"),
+        (["other"], 2, "FOLDER"),
+    ],
+)
+def test_what_balancing_does_not_understand_writes_nothing(arguments, code, said, tmp_path, capsys):
+    assert run([str(tmp_path / "made"), *arguments]) == code
+    assert said in capsys.readouterr().err and not (tmp_path / "made").exists()
+
+
+def test_balancing_explains_itself(capsys):
+    assert run(["--help"]) == 0 and "keep=20" in capsys.readouterr().out
+
+
+def test_too_few_clues_are_said_in_a_line(tmp_path, capsys):
+    clues = [{"clue": clue, "fits": ["rain", "snow", "hail"]} for clue in ("falls", "is wet")]
+    topics = [{"topic": "Weather", "words": ["rain", "snow", "hail"], "pairs": [["rain", "snow"]], "clues": clues}]
+    (tmp_path / "topics.json").write_text(json.dumps(topics))
+    assert run([str(tmp_path / "made"), f"topics={tmp_path / 'topics.json'}"]) == 1
+    assert "topic Weather has too few clues" in capsys.readouterr().err
 
 
 def test_spies_sit_everywhere_and_no_word_is_used_twice():

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -226,7 +227,8 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
 
     In a tournament every unordered group of agents meets, each with itself included; in a pairing every combination
     over the seats. All play `repetitions` times, in every game; a match that is asked for several times is there once.
-    Raises AgonError for settings that do not fit, and for games, agents and models that are not there.
+    Raises AgonError for settings that do not fit, for games, agents and models that are not there, and for scripts that
+    cannot play a game.
     """
     asked = _experiment(experiment)
     models = models_of(experiment, conf)
@@ -235,11 +237,15 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     games = {name: thing("game", name, conf) for each in asked.meetings for name in each.games}
     _distinct([*games.values(), *_others(conf)])
     found: dict[str, Match] = {}
+    tried: set[tuple[str, str]] = set()
     for each in asked.meetings:
         for game_name in each.games:
             game, rules = games[game_name], settings_of("game", game_name, conf)
             for group in _groups(each, game, conf):
                 seats = [_seat(name, game, models, conf) for name in group]
+                for seat in {seat.agent: seat for seat, _ in seats if (seat.agent, game.name) not in tried}.values():
+                    _try_out(seat, game)
+                    tried.add((seat.agent, game.name))
                 content = _hash({"game": rules, "seats": [own for _, own in seats]})
                 seated = tuple(seat for seat, _ in seats)
                 for repetition in range(each.repetitions or asked.repetitions):
@@ -257,6 +263,21 @@ def _others(conf: Path) -> list[MatrixGame]:
             if "settings" not in _file("game", name, conf):
                 found.append(thing("game", name, conf))
     return found
+
+
+def _try_out(seat: Seat, game: Any) -> None:
+    """Plays a match of a script with itself. Raises AgonError for one that cannot play the game."""
+    if not seat.immediate:
+        return
+    state, dice = game.start(Random(0)), [Random(place) for place in range(game.seats)]
+    try:
+        while asked := game.to_move(state):
+            actions = {place: seat.player(game.observe(state, place), dice[place]) for place in asked}
+            state, _ = game.step(state, actions)
+    except Exception as error:
+        raise AgonError(
+            f"agent {seat.agent} cannot play {game.name}: {type(error).__name__}: {_reason(error)}"
+        ) from error
 
 
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:

@@ -169,7 +169,7 @@ def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple
 def gain_figure(tested: pd.DataFrame, level: float) -> Figure:
     """Gains of every model and ability, framed where the exact test of two samples finds them to be more than chance.
 
-    `tested`: model, metric, gain, fisher, holm_fisher.
+    `tested`: model, metric, gain, n (decisions or games of each sample), fisher, holm_fisher.
     """
     order = {"index": "model", "columns": "metric"}
     models, metrics = tested.model.unique(), tested.metric.unique()
@@ -179,7 +179,8 @@ def gain_figure(tested: pd.DataFrame, level: float) -> Figure:
     )
     made, axes = figure(1, 1, (10.5, 1.6 + 0.42 * len(models)))
     text = gains.map("{:+.1f}".format).rename_axis("model").rename_axis("ability", axis=1)
-    gains = gains.rename(columns=lambda name: name.replace("_", "-"))
+    sizes = tested.groupby("metric").n.agg(lambda n: " to ".join(map(str, sorted({n.min(), n.max()}))))
+    gains = gains.rename(columns=lambda name: f"{name.replace('_', '-')} (n {sizes[name]})")
     differ, kept = (int((values < level).sum().sum()) for values in (p, corrected))
     title = f"What beliefs add (Table 4); framed, *: p < {level:g} by Fisher's exact test of two samples"
     title += f"\n{differ} of {p.size} differ, {kept} after Holm's correction over the abilities of a model"

@@ -2,6 +2,7 @@
 
 import functools
 import json
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -57,22 +58,37 @@ def replayed(turns: pd.DataFrame) -> Replay:
 
     Raises AgonError where that game asks other seats, or pays otherwise, than the records say, and when there is no such game.
     """
-    first, error = turns.iloc[0], None
+    first, error, fitting = turns.iloc[0], None, list[Replay]()
     for game in _games(
         first.game, first.variant
     ):  # one family may be there several times, under other readings of its rules
         try:
-            return _stepped(game, turns)
+            fitting.append(_stepped(game, turns))
         except AgonError as found:
             error = found
+    if len({_seen(replay) for replay in fitting}) > 1:
+        raise AgonError(
+            f"several games of conf/game are called {first.game} {first.variant}, and match {first.match} may be of any: rename a setting"
+        )
+    if fitting:
+        return fitting[0]
     raise error or AgonError(
         f"no game of conf/game is called {first.game} {first.variant}: match {first.match} cannot be replayed"
     )
 
 
+def _seen(replay: Replay) -> str:
+    """What the seats were told, as text."""
+    return repr([[(seat, view.past, view.role) for seat, view in step.views.items()] for step in replay.steps])
+
+
 def _games(name: str, variant: str) -> list[Any]:
-    files = sorted(path.stem for path in (CONF / "game").glob("*.yaml"))
-    made = [_game(each) for each in settled(files) if "/" not in each or each.partition("/")[2] == variant]
+    made = []
+    for path in sorted((CONF / "game").glob("*.yaml")):
+        with suppress(AgonError):  # another game's file is broken, or its settings are not there
+            made += [
+                _game(each) for each in settled([path.stem]) if "/" not in each or each.partition("/")[2] == variant
+            ]
     return [game for game in made if (game.name, game.variant) == (name, variant)]
 
 

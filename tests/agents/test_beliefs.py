@@ -154,6 +154,19 @@ def test_matrices_of_figure_5_follow_one_from_another(chain):
         assert FIGURE_5[then][2][: len(FIGURE_5[before][2])] == FIGURE_5[before][2]
 
 
+def test_one_matrix_of_figure_5_leads_to_no_other():
+    """docs/deviations.md. All ratings of a row are tried; rounding of what is printed may shift a cell by 0.0004 more."""
+    alone = rows(FIGURE_5[5][1])
+    for number in set(FIGURE_5) - {5}:
+        reached = [
+            any(
+                near(updated([row], [ratings]), [printed], 0.001) for ratings in itertools.product((-1, 0, 1), repeat=3)
+            )
+            for row, printed in zip(alone, rows(FIGURE_5[number][1]), strict=True)
+        ]
+        assert not all(reached), number
+
+
 def test_the_first_printed_update_of_player_1():
     assert near(after(0, ["0-0 000 +-0"]), [[0.237, 0.372, 0.391], [1 / 3] * 3, [0.345, 0.322, 0.333]])
 
@@ -476,7 +489,8 @@ def test_no_answer_whatever_breaks_it(said, name, semantics):
         say=lambda r: text,
         player=partial(THINKS, agent=partial(LLM, attempts=1), semantics=semantics),
     )
-    assert len(turns)
+    own = turns[turns.legal.notna()]
+    assert len(own) and not (own.action.notna() & own.fallback.eq("")).any()  # the bytes never count as a move
 
 
 # --- what is in the records

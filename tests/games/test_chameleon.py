@@ -76,6 +76,13 @@ def test_a_guess_is_right_by_its_letters_and_digits(guess, right):
     assert run.last.outcome == ("guessed" if right else "caught") and run.totals[2] == right
 
 
+def test_an_accent_may_be_written_in_two_ways():
+    run = Run(chameleon("caf\u00e9"), saying(clue="a Cafe\u0301!", vote=[P[2], P[2], P[0]], guess="cafe\u0301"))
+    assert run.last.outcome == "guessed" and {state.notes for state in run.states if state.notes} == {
+        ((seat, "leak", True),) for seat in range(3)
+    }
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds, spy=st.integers(0, 2), interviews=st.booleans())
 def test_a_caught_chameleon_guesses_once_and_nobody_else_ever(seed, spy, interviews):
@@ -251,6 +258,13 @@ def test_nobody_acts_after_the_end():
         ({"clues": ("soft", "quick")}, "there are 2 clues"),
         ({"semantics": "paper"}, "it must be strict or published"),
         ({"word": " "}, "needs a topic and a word"),
+        ({"word": "?!"}, "needs a topic and a word"),
+        ({"topic": "Cat people", "word": "cat"}, "the topic, which all know, holds the word 'cat'"),
+        ({"word": "ice cream", "clues": ("soft", "an Ice-cream", "small")}, "the clue of seat 1 holds the word"),
+        ({"clues": ("soft", "quick " * 99, "small")}, "the clue of seat 1 is longer than 500"),
+        ({"rounds": 0}, "rounds is 0; it must be a whole number, 1 at least"),
+        ({"rounds": 1.5}, "rounds is 1.5"),
+        ({"length": 0}, "length is 0"),
     ],
 )
 def test_a_game_that_cannot_be_says_why(changes, said):

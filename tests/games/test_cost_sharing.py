@@ -105,6 +105,9 @@ def test_any_number_of_airlines_may_share():
         ),
         ({"tested": [3]}, "there is no seat 3"),
         ({"semantics": "paper"}, "it must be strict or published or published_pgm"),
+        ({"rounds": 0}, "rounds is 0; it must be a whole number, 1 at least"),  # would never end
+        ({"rounds": "5"}, "rounds is '5'"),
+        ({"fee": 0}, "fee is 0"),
     ],
 )
 def test_a_game_that_cannot_be_says_why(changes, said):

@@ -67,6 +67,12 @@ def test_calls_and_settings_are_those_of_the_paper():
     ]
 
 
+def test_no_seat_sees_who_is_under_test():
+    views = [Run(prisoners(tested=[own])).steps[0][0] for own in range(3)]
+    assert len({view.rules for seen in views for view in seen.values()}) == 1
+    assert {view.rules.tested for seen in views for view in seen.values()} == {()}
+
+
 def test_it_is_a_normal_form_game_whose_copies_are_equal():
     game = prisoners(tested=[2], semantics="published")
     for again in (copy.deepcopy(game), pickle.loads(pickle.dumps(game))):

@@ -64,6 +64,14 @@ def test_a_seat_sees_finished_rounds_own_contribution_first():
     ]
 
 
+def test_no_seat_sees_who_is_under_test():
+    one, other = (public_goods(tested=[own]) for own in (0, 1))
+    assert [one.observe(one.start(None), seat) for seat in range(3)] == [
+        other.observe(other.start(None), seat) for seat in range(3)
+    ]
+    assert one != other
+
+
 def test_calls_and_settings_are_those_of_the_paper():
     games = list(family("public_goods").values())
     assert [game.tested for game in games] == [(0,), (1,), (2,)] * 7
@@ -95,6 +103,8 @@ def test_a_contribution_is_whole_points_within_the_endowment(points):
         ({"multiplier": "2"}, "must be above 0"),
         ({"seats": 1}, "2 seats"),
         ({"rounds": 0}, "1 round"),
+        ({"rounds": 2.5}, "in whole numbers"),
+        ({"endowment": 2.5}, "in whole numbers"),
         ({"tested": [3]}, "there is no seat 3"),
         ({"semantics": "paper"}, "it must be strict or"),
     ],

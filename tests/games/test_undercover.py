@@ -105,6 +105,8 @@ def test_the_same_answers_lead_to_the_same_states(seed):
     [
         ({"spy_word": "Cat"}, "needs two words"),
         ({"spy_word": ""}, "needs two words"),
+        ({"spy_word": " c-at"}, "needs two words"),
+        ({"rounds": -1}, "rounds is -1"),
         ({"clues": ("soft", "like a dog", "small")}, "the clue of seat 1 holds the word 'dog'"),
         ({"spy": -1}, "there is no seat -1"),
     ],

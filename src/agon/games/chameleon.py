@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agon.games.base import Event
-from agon.games.deduction import Ask, Deduction, State
+from agon.games.deduction import Ask, Deduction, State, holds, plain
 from agon.games.spaces import Choice, Form, Space, Text
 
 CREDITS = {"caught": (0, 2), "guessed": (1, 1), "escaped": (2, 0), "even": (1, 1)}
@@ -35,8 +35,10 @@ class Chameleon(Deduction):
     topic: str = ""
 
     def __post_init__(self) -> None:
-        if not self.topic.strip() or not self.word.strip():
+        if not self.topic.strip() or not plain(self.word):
             raise ValueError(f"{self.name}: a setting needs a topic and a word")
+        if holds(self.topic, self.word):
+            raise ValueError(f"{self.name}: the topic, which all know, holds the word {self.word!r}: {self.topic!r}")
         super().__post_init__()
 
     @property

@@ -95,6 +95,9 @@ class CostSharing:
                 )
             if airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
                 raise ValueError(f"{self.name}: the numbers of airline {airline.name} must be above 0")
+        for what, count in (("rounds", self.rounds), ("fee", self.fee)):
+            if type(count) is not int or count < 1:
+                raise ValueError(f"{self.name}: {what} is {count!r}; it must be a whole number, 1 at least")
         known_semantics(self.name, self.semantics, get_args(Semantics))
         proper = Offer(names)
         if len(self.proposals) != seats:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args
+from unicodedata import normalize
 
 from agon.games.base import Dice, Event, Observation, Seen, known_seats, known_semantics, refuse_illegal, told
 from agon.games.spaces import Choice, Form, Space, Text
@@ -76,12 +77,17 @@ class Deduction:
         if seats < 3:
             raise ValueError(f"{self.name}: there are {seats} clues; one for each of at least 3 players is needed")
         known_semantics(self.name, self.semantics, get_args(Semantics))
+        for what, count in (("rounds", self.rounds), ("length", self.length)):
+            if type(count) is not int or count < 1:
+                raise ValueError(f"{self.name}: {what} is {count!r}; it must be a whole number, 1 at least")
         known_seats(self.name, (self.spy,), seats)
         for seat, clue in enumerate(self.clues):
             for word in self._words:
                 if holds(clue, word):
                     raise ValueError(f"{self.name}: the clue of seat {seat} holds the word {word!r}: {clue!r}")
-        if len({_plain(clue) for clue in self.clues}) < seats or not all(map(_plain, self.clues)):
+            if len(clue) > self.length:
+                raise ValueError(f"{self.name}: the clue of seat {seat} is longer than {self.length} characters")
+        if len({plain(clue) for clue in self.clues}) < seats or not all(map(plain, self.clues)):
             raise ValueError(f"{self.name}: the clues {list(self.clues)} must be different, and not empty")
         for name, value in {
             "clues": tuple(self.clues),
@@ -166,7 +172,7 @@ class Deduction:
             ((seat, text),) = actions.items()
             seen = told(seen, Event(phase, seat, text))
             if phase == "guess":
-                right = text is not None and _plain(text) == _plain(self.word)
+                right = text is not None and plain(text) == plain(self.word)
                 return self._end(State(done, seen), "guessed" if right else "caught")
             if text is not None and holds(text, self._word_of(seat)):
                 notes = [(seat, "leak", True)]
@@ -209,15 +215,16 @@ def most_voted(ballots: Collection[str | None]) -> str | None:
 
 
 def holds(text: str, word: str) -> bool:
-    """Whether `word` occurs in `text` as a whole word; case does not matter."""
-    return _whole(word).search(text) is not None
+    """Whether `word` occurs in `text` as a whole word; case, and blanks or hyphens between its parts, do not matter."""
+    return _whole(word).search(text if text.isascii() else normalize("NFKC", text)) is not None
 
 
 @cache
 def _whole(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(word.strip())}(?!\w)", re.IGNORECASE)
+    parts = r"[\s_-]*".join(map(re.escape, re.split(r"[\s_-]+", normalize("NFKC", word).strip())))
+    return re.compile(rf"(?<!\w){parts}(?!\w)", re.IGNORECASE)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Letters and digits alone, in small letters: what guesses are compared by."""
-    return "".join(filter(str.isalnum, text.casefold()))
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))

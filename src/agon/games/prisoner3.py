@@ -1,10 +1,10 @@
 """The three-player iterated prisoner's dilemma of MAgIC: a repeated normal-form game made from four numbers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from agon.games.base import known_seats, known_semantics
+from agon.games.base import Observation, known_seats, known_semantics
 from agon.games.matrix import MatrixGame
 
 OPTIONS = ("cooperate", "defect")
@@ -22,6 +22,7 @@ class Prisoner3(MatrixGame):
 
     tested: Sequence[int] = ()
     semantics: Semantics = "strict"
+    _public: "Prisoner3" = field(init=False, repr=False, compare=False)
 
     __hash__ = MatrixGame.__hash__
 
@@ -29,10 +30,15 @@ class Prisoner3(MatrixGame):
         super().__post_init__()
         known_semantics(self.name, self.semantics, get_args(Semantics))
         object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
+        object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         *_, own = super().__reduce__()
         return Prisoner3, (*own, self.tested, self.semantics)
+
+    def observe(self, state: Any, seat: int) -> Observation:
+        """All finished rounds from the seat's side, and of the rules all but who is under test."""
+        return super().observe(state, seat)._replace(rules=self._public)
 
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one round; an action that is None pays as `semantics` says. Raises IllegalAction."""

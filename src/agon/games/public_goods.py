@@ -1,7 +1,7 @@
 """Public good: what is contributed grows and is shared by all, whoever contributed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -42,15 +42,18 @@ class PublicGoods:
     semantics: Semantics = "strict"
     rules: int = 1
     _legal: Number = field(init=False, repr=False, compare=False)
+    _public: "PublicGoods" = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.seats < 2 or self.rounds < 1 or self.endowment < 1:
-            raise ValueError(f"{self.name}: needs 2 seats, 1 round and 1 point at least")
+        counts = self.seats, self.rounds, self.endowment
+        if any(type(count) is not int for count in counts) or self.seats < 2 or min(counts) < 1:
+            raise ValueError(f"{self.name}: needs 2 seats, 1 round and 1 point at least, in whole numbers")
         if type(self.multiplier) not in (int, float) or not isfinite(self.multiplier) or self.multiplier <= 0:
             raise ValueError(f"{self.name}: the multiplier is {self.multiplier}; it must be above 0")
         known_semantics(self.name, self.semantics, get_args(Semantics))
         object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_legal", Number(0, self.endowment))
+        object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 
     def start(self, dice: Dice) -> State:
         """No chance: nothing has been given."""
@@ -65,9 +68,9 @@ class PublicGoods:
         return self._legal
 
     def observe(self, state: State, seat: int) -> Observation:
-        """Finished rounds: own contribution first, then the others' in seat order."""
+        """Finished rounds: own contribution first, then the others' in seat order. Of the rules all but who is under test."""
         past = tuple((given[seat], *given[:seat], *given[seat + 1 :]) for given in state.given)
-        return Observation(seat, len(past) + 1, self._legal, past, self, "contribute")
+        return Observation(seat, len(past) + 1, self._legal, past, self._public, "contribute")
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """Plays one round; the last one pays. Raises IllegalAction."""

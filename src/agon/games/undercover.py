@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agon.games.base import Event
-from agon.games.deduction import UNSURE, Ask, Deduction, State
+from agon.games.deduction import UNSURE, Ask, Deduction, State, plain
 from agon.games.spaces import Choice, Space
 
 CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
@@ -33,7 +33,7 @@ class Undercover(Deduction):
     spy_word: str = ""
 
     def __post_init__(self) -> None:
-        if not self.word.strip() or not self.spy_word.strip() or self.word.casefold() == self.spy_word.casefold():
+        if not plain(self.word) or not plain(self.spy_word) or plain(self.word) == plain(self.spy_word):
             raise ValueError(f"{self.name}: a setting needs two words, not {self.word!r} and {self.spy_word!r}")
         super().__post_init__()
 

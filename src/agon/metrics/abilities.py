@@ -22,7 +22,9 @@ ABILITIES = {
     "coordination": "coordination_of_games",
     "rationality": "rationality",
 }
-"""The radar's axes in the paper's order -> the metric that each shows: the one that its printed numbers fit, where they fit any."""
+"""The radar's axes in the paper's order -> the metric that each shows: what its printed numbers count, where that is known, in the
+strict reading (tallies): so deception is its first term, coordination is of all games, and reasoning counts every deduction by itself.
+"""
 
 ROLES = (
     *("win_chameleon", "win_non_chameleon", "win_undercover", "win_civilian"),
