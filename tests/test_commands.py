@@ -56,7 +56,7 @@ def test_a_missing_agent_is_named(capfd):
     assert "did you mean tit_for_tat?" in failed(capfd, "plan", settings)
 
 
-def test_a_game_that_an_agent_cannot_play_names_the_match(capfd):
+def test_a_game_that_an_agent_cannot_play_is_named(capfd):
     settings = "experiment.tournaments=[{games: [rps], agents: [extort_2]}]"
     line = failed(
         capfd, "play", "experiment.name=cannot", "experiment.repetitions=1", settings, "out=smoke/cannot.parquet"
@@ -232,6 +232,13 @@ def test_plan_record_and_play_from_end_to_end(project):
     asked = turns[turns.model.notna()]
     assert asked.attempts.sum() == made and asked.cached.all() and set(asked.model) == {"quick"}
     assert asked.reply.str.contains("stand-in").mean() > 0.8 and validated(turns) is turns
+
+
+def test_what_was_recorded_anew_is_played_anew(project):
+    told(project, "record experiment=tiny", "play experiment=tiny")
+    (project.recordings("tiny") / "exchanges.jsonl").write_bytes(b"")
+    [(code, _, errors)] = told(project, "play experiment=tiny")
+    assert code == 1 and "no recorded answer of quick" in errors
 
 
 def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):

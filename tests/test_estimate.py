@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from harness import GAMES, experiment
 
+from agon import AgonError
 from agon.agents import seat_dice
 from agon.agents.scripted import tit_for_tat
 from agon.estimate import LETTERS, bills
@@ -99,6 +100,11 @@ def test_each_model_has_a_bill_of_its_own():
 # --- what is left
 
 
+def test_two_files_of_one_model_are_refused_since_their_matches_would_be_the_same():
+    with pytest.raises(AgonError, match=r"^models standin and slow cannot be told apart"):
+        bills([], {"standin": standin(), "slow": standin(delay=1.0)})
+
+
 def test_what_is_recorded_is_left_out(tmp_path):
     matches, model = pairing(["zs", "cot"], ["zs", "tft"], repetitions=3), standin(concurrency=2)
     whole = bill(matches, model).asked.calls
@@ -114,6 +120,16 @@ def test_a_match_that_took_more_calls_than_expected_is_not_less_than_nothing(tmp
     matches, model = pairing(["zs"], ["tft"]), standin(malformed=0.6)
     assert paid(tmp_path, matches[:1], model).calls > 16
     assert bill(matches, model, Recording(tmp_path)).asked.calls == 16
+
+
+def test_what_was_recorded_and_leads_nowhere_is_not_left_out(tmp_path):
+    """An answer that has been altered since: the match goes another way, and asks for what nobody has recorded."""
+    matches, model = pairing(["zs"], ["tft"]), standin()
+    paid(tmp_path, matches[:1], model)
+    file = Recording(tmp_path).path
+    first, second = "[move] cooperation", "[move] defection"
+    file.write_text(file.read_text().replace(f'{first}","tokens_in"', f'{second}","tokens_in"'))
+    assert bill(matches[:1], model, Recording(tmp_path)).asked.calls == 15
 
 
 def test_what_other_matches_recorded_does_not_count(tmp_path):

@@ -126,6 +126,16 @@ def test_a_key_that_is_refused_stops_at_once_in_one_line(tmp_path):
     assert model.asked <= 8
 
 
+def test_what_is_in_flight_when_a_run_fails_is_paid_for_and_kept(tmp_path):
+    slow = Says(model="slow", median=0.3)
+    wrong = Says(model="wrong", fault=lambda request: CallFailed("401", "wrong key", "stop"))
+    pairing = {"games": ["pd"], "models": ["standin", "standin_magic"], "seats": [["zs"], ["uniform"]]}
+    found = plan({"name": "record", "repetitions": 4, "pairings": [pairing]})
+    with pytest.raises(AgonError, match=r"^model standin_magic: wrong key$"):
+        recorded(tmp_path, found, {"standin": slow, "standin_magic": wrong})
+    assert slow.asked == len(Recording(tmp_path)) == 4
+
+
 @pytest.mark.parametrize("budget", [{"calls": 50}, {"usd": 0.02}, {"tokens": 9000}])
 def test_a_budget_is_not_passed_and_what_was_done_is_kept(tmp_path, budget):
     price = {"input": 1.0, "cached": 1.0, "output": 10.0}

@@ -215,3 +215,16 @@ def test_an_agents_error_on_a_worker_is_said_in_one_line(project):
     assert run.returncode == 1
     [line] = run.stderr.splitlines()
     assert line.startswith("agon: match ") and line.endswith("broken against tft): ValueError: I am broken")
+
+
+def test_ctrl_c_is_said_in_one_line_and_keeps_what_was_done(project):
+    with serving(latency=0.1, answer=moved) as server:
+        project.model(server.openai, concurrency=4)
+        project.experiment("stopped", 4)
+        process = project.start("record", "experiment=stopped", "executor=dask")
+        while server.requests < 12 and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+        assert (process.returncode, errors) == (130, "agon: stopped; the same command goes on where it was\n")
+        assert 0 <= server.requests - len(Recording(project.recordings("stopped"))) <= 4

@@ -197,7 +197,7 @@ def _play(rest: Sequence[str]) -> int:
     out = _out(settings, name)
     recording = Recording(_recordings(settings))
     answering = {each: Replayed(each, model.identity, recording) for each, model in models.items()}
-    journal = ROOT / ".agon" / "played" / name / _code(matches)
+    journal = ROOT / ".agon" / "played" / name / _code(matches, recording.path if models else None)
     with FileLock(_lock(f"play-{name}"), timeout=-1):
         if settings["fresh"]:
             shutil.rmtree(journal.parent, ignore_errors=True)
@@ -238,12 +238,14 @@ def _out(settings: Mapping[str, Any], name: str) -> Path:
     return out
 
 
-def _code(matches: Sequence[Match]) -> str:
-    """A hash of the code that decides what a match becomes: a journal written by other code is not gone on with."""
+def _code(matches: Sequence[Match], recording: Path | None) -> str:
+    """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
     sources = {path for part in ("games", "agents", "models") for path in (ROOT / "src/agon" / part).rglob("*.py")}
     sources |= {ROOT / "src/agon" / name for name in ("plan.py", "play.py", "records.py")}
     players = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
     sources |= {Path(file) for player in players if (file := inspect.getsourcefile(player))}
+    if recording is not None and recording.is_file():
+        sources.add(recording)
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
 
 

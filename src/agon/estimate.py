@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agon.models import Answer, Model, Request
+from agon.models.base import key_of, told_apart
 from agon.models.recording import Recording
 from agon.plan import Match
 from agon.play import play_async
@@ -40,15 +41,18 @@ class Bill:
 
 
 class _Guess:
-    """Answers with a legal move after the expected number of tokens, and counts."""
+    """Answers with a legal move after the expected number of tokens, and counts; what is recorded it gives for nothing."""
 
     instant = True
 
-    def __init__(self, most: int | None, thinks: int) -> None:
-        self.most, self.thinks = most, thinks
+    def __init__(self, model: Model, recording: Recording | None = None) -> None:
+        self.most, self.thinks = model.parameters.get("max_tokens"), model.thinks
+        self.identity, self.recording = model.identity, recording
         self.asked = Asked()
 
     async def answer(self, request: Request) -> Answer:
+        if self.recording and (found := self.recording.get(key_of(self.identity, request))) is not None:
+            return found
         sizes = [len(message.text) for message in request.messages]
         out = request.expected + self.thinks
         out = out if self.most is None else min(out, self.most)
@@ -60,7 +64,8 @@ class _Guess:
 
 
 def bills(matches: Sequence[Match], models: Mapping[str, Model], recording: Recording | None = None) -> list[Bill]:
-    """What `matches` would still ask of each model, beside what `recording` holds; every answer being readable."""
+    """What `matches` would still ask of each model, beside what `recording` holds; every new answer being readable."""
+    told_apart(models)
     known = recording.calls_of if recording else Counter[str]()
     counts: dict[str, list[Any]] = {name: [0, Asked()] for name in models}
     cache: dict[Any, dict[str, Asked]] = defaultdict(dict)
@@ -68,21 +73,18 @@ def bills(matches: Sequence[Match], models: Mapping[str, Model], recording: Reco
         names = list(dict.fromkeys(seat.model for seat in match.seats if seat.model))
         if not names:
             continue
+        begun = recording if known[match.id] else None
         limits = tuple((models[name].parameters.get("max_tokens"), models[name].thinks) for name in names)
-        alike = (
-            match.game,
-            tuple((seat.agent, seat.model and names.index(seat.model)) for seat in match.seats),
-            limits,
-        )
+        seats = tuple((seat.agent, seat.model and names.index(seat.model)) for seat in match.seats)
+        alike = match.id if begun else (match.game, seats, limits)
         if alike not in cache:
-            guesses = {name: _Guess(*limit) for name, limit in zip(names, limits, strict=True)}
+            guesses = {name: _Guess(models[name], begun) for name in names}
             _played(match, guesses)
             cache[alike] = {str(place): guesses[name].asked for place, name in enumerate(names)}
         asked = [cache[alike][str(place)] for place in range(len(names))]
-        left = max(0.0, 1 - known[match.id] / (sum(each.calls for each in asked) or 1))
         for name, each in zip(names, asked, strict=True):
-            counts[name][0] += left > 0
-            counts[name][1] = Asked(*(so_far + left * more for so_far, more in zip(counts[name][1], each, strict=True)))
+            counts[name][0] += each.calls > 0
+            counts[name][1] = Asked(*map(sum, zip(counts[name][1], each, strict=True)))
     return [_bill(name, models[name], *counts[name]) for name in models]
 
 

@@ -26,6 +26,7 @@ from yaml import YAMLError  # type: ignore[import-untyped]
 from agon import ROOT, AgonError
 from agon.games import MatrixGame
 from agon.models import Model
+from agon.models.base import told_apart
 from agon.settings import variants
 
 CONF = ROOT / "conf"
@@ -296,6 +297,7 @@ def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]
         model = thing("model", name, conf)
         merged = {**sampling, **model.parameters}
         found[name] = replace(model, parameters={key: value for key, value in merged.items() if value is not None})
+    told_apart(found)
     return found
 
 

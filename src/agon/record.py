@@ -2,10 +2,12 @@
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from typing import Any
 
+from agon import AgonError
 from agon.models import Answering, Halted
 from agon.models.desk import Desk, Live, Unfinished
 from agon.models.limits import BudgetReached
@@ -39,6 +41,14 @@ async def record(
             pool = list(group)
             pools.append((pool, concurrency or in_flight(len(pool), min(models[name].concurrency for name in names))))
     halted: list[Halted] = []
+
+    async def to_the_end(worker: Coroutine[Any, Any, None]) -> None:
+        try:
+            await worker
+        except AgonError:
+            await desk.landed()  # an error ends all other matches too, but their calls in flight are paid for
+            raise
+
     try:
         with _little_garbage():
             async with asyncio.TaskGroup() as tasks:
@@ -46,7 +56,7 @@ async def record(
                     waiting = iter(pool)
                     down = Down(size)
                     for _ in range(min(size, len(pool))):
-                        tasks.create_task(_worker(waiting, answering, down, halted, tick))
+                        tasks.create_task(to_the_end(_worker(waiting, answering, down, halted, tick)))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:

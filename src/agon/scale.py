@@ -95,7 +95,7 @@ class Office(Server):
             self.down.ended(error)
             self.halted[match] = error
         elif self.failed is None:
-            self.failed = error
+            self.failed, self.desk.closed = error, True
 
     async def on_enter(self, worker: str, name: str, key: str, size: int) -> bytes:
         """As Desk.enter; halted when the run has failed, or the worker was taken for lost."""
@@ -217,7 +217,9 @@ async def record(
                     )
                     for worker in workers
                 ]
-                await client.gather(parts)
+                await asyncio.gather(
+                    *(part.result() for part in parts)
+                )  # Client.gather's own leaves warnings after a Ctrl-C
     except KilledWorker as error:
         raise AgonError(f"workers were lost again and again ({error}); the same command goes on where it was") from None
     finally:

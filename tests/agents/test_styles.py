@@ -226,6 +226,14 @@ def test_any_style_may_be_asked_several_times(style):
     assert SelfConsistency.texts(PD, partial(LLM, style=style)) is LLM.texts(PD, style=style)
 
 
-def test_a_vote_of_nobody_is_refused():
-    with pytest.raises(AgonError, match="k is 0; it must be at least 1"):
-        at_the_table(seated(vote_of(0), grim), Told(votes("c")))
+@pytest.mark.parametrize("k", [0, "three"])
+def test_a_vote_of_nobody_is_refused(k):
+    with pytest.raises(AgonError, match=f"k is {k}; it must be at least 1"):
+        at_the_table(seated(vote_of(k), grim), Told(votes("c")))
+
+
+@pytest.mark.parametrize("agent", [vote_of(2), grim, "zs"])
+def test_only_answers_of_an_llm_are_voted_over(agent):
+    with pytest.raises(AgonError, match="it votes over answers of an LLM"):
+        SelfConsistency.texts(PD, agent)
+        at_the_table(seated(vote_of(3, agent), grim), Told(votes("c")))

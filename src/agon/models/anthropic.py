@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from agon.models.base import Answer, CallFailed, Message, clean
-from agon.models.remote import Remote, renamed, text_of
+from agon.models.remote import Remote, count, part, renamed, text_of
 
 
 @dataclass(kw_only=True)
@@ -74,15 +74,15 @@ class Anthropic(Remote):
 
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
-        blocks, usage = content["content"], content.get("usage") or {}
-        cached, written = (usage.get(f"cache_{way}_input_tokens") or 0 for way in ("read", "creation"))
+        blocks, usage = content["content"], part(content, "usage")
+        cached, written = (count(usage, f"cache_{way}_input_tokens") for way in ("read", "creation"))
         return Answer(
             text=clean("".join(block["text"] for block in blocks if block["type"] == "text")),
             thinking=clean("".join(block["thinking"] for block in blocks if block["type"] == "thinking")),
-            tokens_in=(usage.get("input_tokens") or 0) + written + cached,
+            tokens_in=count(usage, "input_tokens") + written + cached,
             tokens_cached=cached,
             tokens_written=written,
-            tokens_out=usage.get("output_tokens") or 0,
-            id=content.get("id") or "",
-            stop=content.get("stop_reason") or "",
+            tokens_out=count(usage, "output_tokens"),
+            id=str(content.get("id") or ""),
+            stop=str(content.get("stop_reason") or ""),
         )

@@ -5,7 +5,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypedDict
+
+import msgspec
+
+from agon import AgonError
 
 Role = Literal["system", "user", "assistant"]
 
@@ -98,6 +102,25 @@ class CallFailed(Exception):
         return CallFailed, (self.kind, str(self), self.then, self.after)  # exceptions are not pickled whole otherwise
 
 
+class _Sampling(TypedDict, total=False):
+    """The parameter that is counted with."""
+
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None
+
+
+class _Limits(msgspec.Struct):
+    """Of a model's settings, those that are counted with."""
+
+    concurrency: Annotated[int, msgspec.Meta(ge=1)]
+    tries: Annotated[int, msgspec.Meta(ge=1)]
+    pause: Annotated[float, msgspec.Meta(ge=0)]
+    timeout: Annotated[float, msgspec.Meta(gt=0)] | None
+    requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
+    tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
+    price: dict[str, Annotated[float, msgspec.Meta(ge=0)] | None]
+    parameters: _Sampling
+
+
 class Halted(Exception):
     """A match cannot go on now, through no fault of its players; its text says why. What it has recorded is kept."""
 
@@ -128,6 +151,14 @@ class Model(ABC):
     """Times one call is tried when the provider fails."""
     pause: float = 0.5
     """Seconds before the second try, doubled at each further one; a provider's own wish comes first."""
+
+    def __post_init__(self) -> None:
+        """Refuses settings with which nothing can be asked. Raises AgonError."""
+        self.parameters, self.price = self.parameters or {}, self.price or {}
+        try:
+            msgspec.convert({name: getattr(self, name) for name in _Limits.__struct_fields__}, _Limits)
+        except msgspec.ValidationError as error:
+            raise AgonError(f"model {self.model}: the settings do not fit: {error}") from None
 
     @property
     def identity(self) -> str:
@@ -170,6 +201,17 @@ class Answering(Protocol):
 
     async def answer(self, request: Request) -> Answer:
         """The answer. Raises CallFailed, and what ends a whole run."""
+
+
+def told_apart(models: Mapping[str, Model]) -> None:
+    """Raises AgonError where two files of conf/model are one model to matches and recordings."""
+    known: dict[str, str] = {}
+    for name, model in models.items():
+        if (other := known.setdefault(model.identity, name)) != name:
+            raise AgonError(
+                f"models {other} and {name} cannot be told apart: they have the same `model` and parameters, and would share "
+                "one recording; take one, or give one something of its own under parameters.extra"
+            )
 
 
 def identity_of(model: str, parameters: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """Between agents and models: what is recorded is not paid again, and what is paid stays within limits and budget."""
 
+import asyncio
 from asyncio import sleep
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,10 +11,12 @@ from typing import Any, Protocol
 import msgspec
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of
+from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, told_apart
 from agon.models.limits import Budget, Gate, Worth
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
+UNTOLD = {"timeout", "connection", "not JSON", "no answer"}
+"""Kinds of failure for which the provider may want its money all the same."""
 LONGEST = 120
 """The longest pause before a further try, in first pauses."""
 
@@ -70,8 +73,12 @@ class Desk:
         self.gates = {name: Gate(model) for name, model in models.items()}
         self.inside: dict[str, int] = {}
         """Key of each call in flight -> its prompt's bytes."""
-        self.per_byte = 0.5
+        self.per_byte = 1.0
         """Tokens that a byte of prompt may be; English has about a quarter. Raised when a provider counts more."""
+        self.longest: dict[str, int] = {}
+        """Tokens of the longest answer: some servers do not keep to max_tokens."""
+        self.closed = False
+        told_apart(models)
         for name, model in models.items():
             _check(name, model, budget)
 
@@ -83,20 +90,24 @@ class Desk:
         if (found := self.writer.recording.get(key)) is not None:
             return found
         if key in self.inside:  # asked by a worker that is gone
-            self._leave(name, key)
+            self._leave(name, key, told=False)
         await self.gates[name].enter(size / 4)
         try:
-            await self.budget.book(key, self._worth(self.models[name], size))
+            if self.closed:
+                raise Halted("the run was stopped")
+            await self.budget.book(key, self._worth(name, size))
         except BaseException:
             self.gates[name].leave(-size / 4)
             raise
         self.inside[key] = size
         return None
 
-    def _worth(self, model: Model, size: int) -> Worth:
+    def _worth(self, name: str, size: int) -> Worth:
+        model = self.models[name]
         if not self.budget.limited:
             return Worth(0.0, 0)
-        tokens_in, tokens_out = int(size * self.per_byte) + 1, int(model.parameters["max_tokens"])
+        tokens_in = int(size * self.per_byte) + 1
+        tokens_out = max(model.parameters["max_tokens"], self.longest.get(name, 0))
         dearest = max(model.cost(tokens_in, 0, tokens_out, written) or 0.0 for written in (0, tokens_in))
         return Worth(dearest, tokens_in + tokens_out)
 
@@ -109,27 +120,37 @@ class Desk:
             answer = Answer(
                 line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
             )
+            told = bool(line.void or line.tokens_in)
             if not line.void:
                 self.budget.spent.add(self.models[name], answer)
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
-            self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4)
+            self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
+            self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, told=told)
             self.note()
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         """Returns when the failure is on disk."""
         self.budget.spent.errors[line.kind] += 1
         self.budget.spent.last = line.text
-        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after))
+        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), line.kind not in UNTOLD)
         await self.writer.add(line)
 
     def gone(self, name: str, key: str) -> None:
         """Whoever made the call is gone, and nobody will tell what became of it."""
-        self._leave(name, key)
+        self._leave(name, key, told=False)
 
-    def _leave(self, name: str, key: str, more: float = 0.0, failure: CallFailed | None = None) -> None:
+    async def landed(self) -> None:
+        """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
+        self.closed = True
+        while self.inside and not self.writer.fault:
+            await asyncio.sleep(0.05)
+
+    def _leave(
+        self, name: str, key: str, more: float = 0.0, failure: CallFailed | None = None, told: bool = True
+    ) -> None:
         if self.inside.pop(key, None) is not None:
-            self.budget.settle(key)
+            self.budget.settle(key, told)
             self.gates[name].leave(more, failure)
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import socket
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -12,6 +13,8 @@ from typing import Any, Literal
 from agon.models.base import CallFailed
 
 LONGEST = 300
+NEVER_SENT = ConnectionRefusedError, socket.gaierror
+"""Of failed connections, those over which no request has gone."""
 PASSING = {408, 409, 424, 425, 429}
 """Statuses below 500 after which the same call may succeed."""
 
@@ -36,10 +39,11 @@ def failure(error: Exception, key: str | None = None) -> CallFailed:
     causes = list(_causes(error))
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return CallFailed("timeout", "no answer within the time limit")
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
         return CallFailed("not JSON", one_line(f"the answer is not JSON: {error}", key))
     if re.search("Connection|Timeout", type(error).__name__):  # OpenAI's SDK calls a dropped connection a time-out
-        return CallFailed("connection", one_line(f"the connection failed: {causes[-1]}", key))
+        kind = "no connection" if any(isinstance(cause, NEVER_SENT) for cause in causes) else "connection"
+        return CallFailed(kind, one_line(f"the connection failed: {causes[-1]}", key))
     return CallFailed(type(error).__name__, one_line(f"{type(error).__name__}: {error}", key), "stop")
 
 
@@ -49,6 +53,8 @@ def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None 
         text = words(json.loads(body))
     except ValueError:
         text = body
+    if status < 400:
+        text = f"it sends elsewhere: give that address as base_url ({headers.get('location') or text})"
     then: Literal["retry", "void", "stop"] = "stop"
     if status == 413 or (status in (400, 403, 422) and (REFUSED.search(text) or TOO_LONG.search(text))):
         then = "void"

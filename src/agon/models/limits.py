@@ -10,6 +10,9 @@ from agon.models.base import Answer, CallFailed, Halted, Model
 REST = 4
 """A model's pauses without new calls after a 429 that does not say how long."""
 
+LONGEST_REST = 3600
+"""Seconds that a run waits for a provider that wants to be left alone; where it wants more, the run stops and says so."""
+
 
 class BudgetReached(Halted):
     """The next call could pass the budget."""
@@ -40,6 +43,7 @@ class Gate:
     """
 
     def __init__(self, model: Model) -> None:
+        self.model = model.model
         self.most = self.limit = float(model.concurrency)
         self.requests, self.tokens = Bucket(model.requests_per_minute), Bucket(model.tokens_per_minute)
         self.flying = 0
@@ -62,6 +66,8 @@ class Gate:
             if wait := max(self.requests.take(1), self.tokens.take(tokens)):
                 await sleep(wait)
             while (wait := self.rest - monotonic()) > 0:
+                if wait > LONGEST_REST:
+                    raise Halted(f"model {self.model}: the provider asks to be left alone for {wait / 3600:.1f} h")
                 await sleep(wait)
         except BaseException:
             self._give_up()
@@ -143,6 +149,8 @@ class Budget:
     def __init__(self, usd: float | None = None, tokens: float | None = None, calls: float | None = None) -> None:
         self.most = {"usd": usd, "tokens": tokens, "calls": calls}
         self.spent = Spent()
+        self.untold = Worth(0.0, 0)
+        """The most that calls have cost of which nobody said what they cost; it counts as spent."""
         self.booked: dict[str, Worth] = {}
         self._waiting: list[Future[None]] = []
         self._usd, self._tokens = 0.0, 0
@@ -157,7 +165,7 @@ class Budget:
 
         Waits for calls in flight when it does not fit beside them; raises BudgetReached when it does not fit at all.
         """
-        self.settle(key)  # left over from a worker that is gone
+        self.settle(key, told=False)  # left over from a worker that is gone
         while lacking := self._lacking(worth):
             if not self.booked:
                 raise BudgetReached(lacking)
@@ -172,20 +180,25 @@ class Budget:
     def _lacking(self, worth: Worth) -> str:
         spent = self.spent
         wanted = {
-            "usd": spent.usd + self._usd + worth.usd,
-            "tokens": spent.tokens + self._tokens + worth.tokens,
+            "usd": spent.usd + self.untold.usd + self._usd + worth.usd,
+            "tokens": spent.tokens + self.untold.tokens + self._tokens + worth.tokens,
             "calls": spent.calls + 1,
         }
         for name, most in self.most.items():
             if most is not None and wanted[name] > most:
-                return f"budget.{name}={most:g}"
+                untold = getattr(self.untold, name, 0)
+                return f"budget.{name}={most:g}" + (
+                    f", of which {untold:g} at most went for calls that did not say what they cost" if untold else ""
+                )
         return ""
 
-    def settle(self, key: str) -> None:
-        """The call `key` is over; what it cost is in `spent`."""
+    def settle(self, key: str, told: bool = True) -> None:
+        """The call `key` is over; what it cost is in `spent`, or else not `told`: then it is taken to be the most it can be."""
         worth = self.booked.pop(key, None)
         if worth is None:
             return
+        if not told:
+            self.untold = Worth(self.untold.usd + worth.usd, self.untold.tokens + worth.tokens)
         self._usd = self._usd - worth.usd if self.booked else 0.0
         self._tokens -= worth.tokens
         waiting, self._waiting = self._waiting, []

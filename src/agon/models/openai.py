@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agon.models.base import Answer, Message, clean
-from agon.models.remote import Remote, renamed, text_of
+from agon.models.remote import Remote, count, part, renamed, text_of
 
 
 @dataclass(kw_only=True)
@@ -47,23 +47,25 @@ class OpenAI(Remote):
 
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
-        choice, usage = content["choices"][0], content.get("usage") or {}
+        choice, usage = content["choices"][0], part(content, "usage")
         message = choice["message"]
-        refusal, thinking = message.get("refusal"), message.get("reasoning_content") or message.get("reasoning")
+        refusal, thoughts = message.get("refusal"), (message.get("reasoning_content"), message.get("reasoning"))
+        thinking = next((each for each in thoughts if each and isinstance(each, str)), "")
         text = refusal or (message.get("content") if thinking else message["content"])
         if isinstance(text, list):  # Mistral's thinking models answer in parts
             thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
             text = "".join(part["text"] for part in text if part["type"] == "text")
-        tokens_in, tokens_out = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-        with_thinking = (usage.get("total_tokens") or 0) - tokens_in  # some servers leave it out of completion_tokens
-        details = usage.get("prompt_tokens_details") or {}
+        tokens_in, tokens_out = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
+        with_thinking = count(usage, "total_tokens") - tokens_in  # some servers leave it out of completion_tokens
+        details = part(usage, "prompt_tokens_details")
+        cached = count(details, "cached_tokens") or count(usage, "prompt_cache_hit_tokens")  # DeepSeek's name
         return Answer(
             text=clean(text),
             thinking=clean(thinking),
             tokens_in=tokens_in,
-            tokens_cached=details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0,  # DeepSeek's name
-            tokens_written=details.get("cache_write_tokens") or 0,
+            tokens_cached=min(cached, tokens_in),
+            tokens_written=min(count(details, "cache_write_tokens"), max(0, tokens_in - cached)),
             tokens_out=max(tokens_out, with_thinking),
-            id=content.get("id") or "",
-            stop="refusal" if refusal else choice.get("finish_reason") or "",
+            id=str(content.get("id") or ""),
+            stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
         )

@@ -151,7 +151,8 @@ class Writer:
         self.recording = recording
         self._waiting: list[tuple[bytes, Future[None]]] = []
         self._task: Task[None] | None = None
-        self._fault = ""
+        self.fault = ""
+        """Why nothing more can be written; empty while it can."""
         lock.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(lock)
         try:
@@ -171,8 +172,8 @@ class Writer:
 
     async def add(self, line: Exchange | Failure, messages: tuple[Message, ...] = ()) -> None:
         """Returns once the line, and every message of it that is not there yet, is on disk. Raises AgonError."""
-        if self._fault:  # lines after one that was lost may need its messages
-            raise AgonError(self._fault)
+        if self.fault:  # lines after one that was lost may need its messages
+            raise AgonError(self.fault)
         data = b""
         if isinstance(line, Failure):
             self.recording.failures += 1
@@ -210,13 +211,13 @@ class Writer:
                     written.set_result(None)
 
     def _fail(self, error: OSError, batch: Sequence[tuple[bytes, Future[None]]]) -> None:
-        self._fault = (
+        self.fault = (
             f"{self.recording.path} cannot be written ({error.strerror}): what was recorded before is safe; "
             "make room and give the same command again"
         )
         for _, written in (*batch, *self._waiting):
             if not written.done():
-                written.set_exception(AgonError(self._fault))
+                written.set_exception(AgonError(self.fault))
         self._waiting = []
 
     def _write(self, batch: Sequence[tuple[bytes, Future[None]]]) -> None:

@@ -16,6 +16,11 @@ from agon.models.errors import failure, one_line, refusal, words
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
 
+SHORTEST = 16
+"""Letters of a key that is looked for in answers: what servers without keys are given for one (EMPTY) may be a word."""
+MOST = 10**9
+"""No call has so many tokens: a server that says so is not believed."""
+
 
 @dataclass(kw_only=True)
 class Remote(Model):
@@ -36,6 +41,7 @@ class Remote(Model):
     """The parameters that the protocol has."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.key is not None and not re.fullmatch(r"[A-Z][A-Z0-9_]{0,60}", self.key):
             raise AgonError(
                 f"model {self.model}: `key` takes the NAME of an environment variable (capitals, like OPENAI_API_KEY), "
@@ -80,7 +86,7 @@ class Remote(Model):
                 content = await self._through_sdk(client, body)
             else:
                 status, headers, text, content = await self._short.post(body)
-                if status >= 400:
+                if status >= 300:
                     raise refusal(status, headers, text, self.key)
             seconds = perf_counter() - start
         except CallFailed:
@@ -89,7 +95,7 @@ class Remote(Model):
             failed = failure(error, self.key)
         else:
             try:
-                return replace(self.read(content), seconds=seconds)
+                return self._without_key(replace(self.read(content), seconds=seconds))
             except (AttributeError, IndexError, KeyError, TypeError, ValueError):
                 failed = self._nothing_in(content)
         raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
@@ -134,7 +140,8 @@ class Remote(Model):
         from httpx2 import Limits
 
         limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
-        return kind(limits=limits, event_hooks={"request": [] if self.signed else [self._seen]})
+        hooks = {"request": [] if self.signed else [self._seen]}
+        return kind(limits=limits, event_hooks=hooks, follow_redirects=False)
 
     def _secret(self) -> str:
         if self.key is None:
@@ -148,10 +155,33 @@ class Remote(Model):
             raise CallFailed("key", f"the environment variable {self.key} holds something that cannot be a key", "stop")
         return value
 
+    def _without_key(self, answer: Answer) -> Answer:
+        """The answer, without the key in it: some servers echo what they are sent."""
+        key = os.environ.get(self.key or "", "").strip()
+        if len(key) < SHORTEST or not any(key in getattr(answer, name) for name in ("text", "thinking", "id")):
+            return answer
+        text, thinking, id_ = (each.replace(key, "[hidden]") for each in (answer.text, answer.thinking, answer.id))
+        return replace(answer, text=text, thinking=thinking, id=id_)
+
     def _nothing_in(self, content: Any) -> CallFailed:
         if isinstance(content, str):
-            return CallFailed("not JSON", one_line(f"the answer is not JSON: {content}", self.key))
+            return CallFailed("not JSON", one_line(f"the answer is not JSON: {content or '(nothing)'}", self.key))
         return CallFailed("no answer", one_line(f"no answer in it: {words(content)}", self.key))
+
+
+def part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The JSON object of that name; empty where the server has something else there."""
+    found = content.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def count(usage: Mapping[str, Any], name: str) -> int:
+    """The number of tokens of that name, however the server writes it; 0 where it tells none."""
+    try:
+        tokens = int(float(usage.get(name) or 0))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+    return tokens if 0 < tokens < MOST else 0
 
 
 def renamed(parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -40,16 +40,17 @@ class Shortcut:
     async def post(self, body: Mapping[str, Any]) -> Response:
         """One request. Raises TimeoutError and ConnectionError."""
         try:
-            async with self.session.post(self.url, data=msgspec.json.encode(body)) as response:
+            async with self.session.post(self.url, data=msgspec.json.encode(body), allow_redirects=False) as response:
                 raw = await response.read()
         except TimeoutError:
             raise
         except (aiohttp.ClientError, OSError) as error:
-            raise ConnectionError(str(error) or type(error).__name__) from None
+            kind = ConnectionRefusedError if isinstance(error, aiohttp.ClientConnectorError) else ConnectionError
+            raise kind(str(error) or type(error).__name__) from None
         text = raw.decode("utf-8", "replace")
         try:
             content = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             content = text
         return Response(response.status, response.headers, text, content)
 

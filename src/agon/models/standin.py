@@ -2,7 +2,7 @@
 
 import math
 from asyncio import sleep
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -28,6 +28,8 @@ class StandIn(Model):
     """Words said before the move."""
     malformed: float = 0.0
     """Share of answers that cannot be read."""
+    ways: Sequence[str] = WAYS["malformed"]
+    """What it says when it does not answer as asked; {0} and {1} are legal actions."""
     refusal: float = 0.0
     """Share of answers that refuse."""
     error: float = 0.0
@@ -61,9 +63,9 @@ class StandIn(Model):
     def _said(self, view: Any, dice: Random) -> str:
         drawn = dice.random()
         if drawn < self.malformed + self.refusal:
-            ways = WAYS["malformed" if drawn < self.malformed else "refusal"]
+            ways = self.ways if drawn < self.malformed else WAYS["refusal"]
             return ways[int(dice.random() * len(ways))].format(*(_example(view, dice) for _ in range(2)))
-        asked_to_think = view.phase == "beliefs"  # no script has any
+        asked_to_think = view.phase in ("beliefs", "plan")  # no script has any
         action = view.legal.example(dice) if asked_to_think else self.policy(view, dice)
         return "(a stand-in speaks) " + "so " * self.words + f"\n[move] {view.legal.spelled(action)}"
 
@@ -79,6 +81,8 @@ class StandIn(Model):
             "malformed": self.malformed,
             "refusal": self.refusal,
         }
+        if tuple(self.ways) != WAYS["malformed"]:
+            own["ways"] = list(self.ways)
         return identity_of(self.model, {**self.parameters, "standin": own})
 
 
