@@ -5,12 +5,12 @@ from pathlib import Path
 
 from agon import AgonError
 from agon.games import MatrixGame
-from agon.ingest import counterfactual
+from agon.ingest import counterfactual, tradecraft
 from agon.ingest.base import Bad, Ingested
 
 __all__ = ["SOURCES", "Bad", "Ingested", "ingest"]
 
-SOURCES = {"counterfactual": counterfactual.ingest}
+SOURCES = {"counterfactual": counterfactual.ingest, "tradecraft": tradecraft.ingest}
 
 
 def ingest(source: str, path: Path, games: Sequence[MatrixGame]) -> Ingested:

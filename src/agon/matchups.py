@@ -1,0 +1,189 @@
+"""Figures of pairs of players: radars of printed against recomputed scores, bars with intervals, wins head to head."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from agon.figures import COLOURS, figure, styled
+
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": COLOURS[1], "ls": "-", "lw": 1.8},
+    {"color": COLOURS[2], "ls": "--", "lw": 1.8},
+)
+PRINTED: tuple[dict[str, Any], ...] = ({"marker": "o"}, {"marker": "s"})
+"""Two players are told apart by dash and marker before colour; printed values are marks, recomputed ones lines."""
+
+WINS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("only_one", "won by the first alone", {"fc": COLOURS[1]}),
+    ("only_other", "won by the second alone", {"fc": COLOURS[5], "hatch": "//"}),
+    ("both", "won by both", {"fc": COLOURS[3], "hatch": ".."}),
+    ("neither", "won by neither", {"fc": "#dddddd"}),
+)
+
+
+@styled
+def pair_radar(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, notes: Sequence[str]) -> Figure:
+    """Two players' scores on one radar (0 to 1): recomputed as lines, printed as marks, and each value with its interval beside it.
+
+    `table`: name, dimension, value, low, high, printed, games, n. `axes_named`: dimension -> axis, in order. `notes` go under the title.
+    """
+    made = Figure(figsize=(11.6, 5.7), layout="constrained")
+    FigureCanvasAgg(made)
+    made.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
+    grid = made.add_gridspec(1, 2, width_ratios=[1, 1.05])
+    radar = made.add_subplot(grid[0], projection="polar")
+    names = list(table.name.unique())
+    _polygons(radar, table, names, axes_named)
+    values = made.add_subplot(grid[1])
+    _values(values, table, names, axes_named)
+    handles, labels = values.get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)
+    return made
+
+
+def _polygons(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: Mapping[str, str]) -> None:
+    polar: Any = axes
+    angles = np.linspace(0, 2 * np.pi, len(axes_named), endpoint=False)
+    for name, look, mark in zip(names, LOOKS, PRINTED, strict=False):
+        rows = table[table.name == name].set_index("dimension").reindex(list(axes_named))
+        polar.plot(np.append(angles, angles[0]), np.append(rows.value, rows.value.iloc[0]), **look)
+        polar.plot(angles, rows.printed, ls="", ms=5.5, mfc="white", mec=look["color"], mew=1.4, **mark)
+    polar.set_theta_offset(np.pi / 2)
+    polar.set_theta_direction(-1)
+    polar.set_ylim(0, 1)
+    polar.set_yticks([0.25, 0.5, 0.75, 1], ["", "0.5", "", "1"], fontsize=7, color="#555555")
+    polar.set_rlabel_position(180 / len(axes_named))
+    polar.set_xticks(angles, [])
+    for angle, name in zip(angles, axes_named.values(), strict=True):
+        side, height = np.round(np.sin(angle), 6), np.cos(angle)
+        across = "center" if abs(side) < 0.1 else "left" if side > 0 else "right"
+        polar.text(angle, 1.07, name, fontsize=8.5, ha=across, va="bottom" if height > 0.9 else "center")
+    polar.grid(lw=0.5, color="#cccccc")
+    polar.spines["polar"].set_color("#cccccc")
+
+
+def _values(axes: Axes, table: pd.DataFrame, names: Sequence[str], axes_named: Mapping[str, str]) -> None:
+    order = list(axes_named)
+    for number, (name, look, mark) in enumerate(zip(names, LOOKS, PRINTED, strict=False)):
+        rows = table[table.name == name]
+        at = np.array([order.index(each) for each in rows.dimension]) + (number - 0.5) * 0.34
+        games = int(rows.games.max())
+        label = f"{name}, recomputed (lines; right: 95 % interval over {games} game{'s' * (games != 1)})"
+        axes.hlines(at, rows.low, rows.high, color=look["color"], lw=2.2, ls=look["ls"])
+        axes.plot(rows.value, at, ls="", marker="|", ms=10, mew=2.2, color=look["color"])
+        axes.plot([], [], marker="|", ms=10, label=label, **look)
+        label = f"{name}, printed (marks)"
+        axes.plot(rows.printed, at, ls="", ms=5.5, mfc="white", mec=look["color"], mew=1.4, label=label, **mark)
+    axes.set_yticks(range(len(order)), [axes_named[name] for name in order])
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("mean score of the assessor (0 to 1)")
+    axes.grid(axis="x", lw=0.4, color="#dddddd")
+
+
+@styled
+def bar_figure(panels: Mapping[str, pd.DataFrame], title: str, notes: Sequence[str]) -> Figure:
+    """A panel for every measure (its unit): printed bars beside what the logs give by the printed definition, and by what was done.
+
+    Tables: name, n, unit (of n), games, printed, value, low, high (as defined), least, most (as done).
+    """
+    made, places = figure(1, len(panels), (12.4, 4.9))
+    made.suptitle("\n".join([title, *notes]), fontsize=11, x=0.01, ha="left")
+    for axes, (unit, table) in zip(places, panels.items(), strict=True):
+        _bars(axes, table)
+        labels = [f"{row.name}\n{row.n} {row.unit}\n{row.games} games" for row in table.itertuples(index=False)]
+        axes.set_xticks(range(len(table)), labels, fontsize=8.5)
+        axes.set_ylabel(unit)
+        axes.set_ylim(0, 1.12 * max(table[name].max() for name in ("printed", "high", "most")))
+        axes.grid(axis="y", lw=0.4, color="#dddddd")
+        axes.set_axisbelow(True)
+    handles, labels = places[0].get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9)
+    return made
+
+
+def _bars(axes: Axes, table: pd.DataFrame) -> None:
+    """Three bars a row, with the interval of the second and the bounds of the third."""
+    at = np.arange(len(table))
+    edged: dict[str, Any] = {"width": 0.25, "ec": "black", "lw": 0.7}
+    axes.bar(at - 0.27, table.printed, color="#cfcfcf", label="printed", **edged)
+    for place, value in zip(at, table.printed, strict=True):
+        axes.text(float(place) - 0.27, value, f"{value:.2f}", ha="center", va="bottom", fontsize=8)
+    axes.bar(at, table.value, color=COLOURS[1], label="as Table 1 defines it, 95 % interval over games", **edged)
+    axes.vlines(at, table.low, table.high, color="black", lw=1.4)
+    middle, half = (table.least + table.most) / 2, (table.most - table.least) / 2
+    label = "as it was done: bounds for turns that are not logged"
+    axes.bar(at + 0.27, middle, color="white", hatch="//", label=label, **edged)
+    axes.errorbar(at + 0.27, middle, half, fmt="none", ecolor="black", capsize=4, lw=1.2)
+
+
+@styled
+def head_figure(table: pd.DataFrame, title: str, unit: str) -> Figure:
+    """Games of each pair by who won: one, other, games, only_one, only_other, both, neither, and printed (a text, or nothing)."""
+    made, (axes,) = figure(1, 1, (11.4, 1.9 + 0.46 * len(table)))
+    rows = np.arange(len(table))
+    start = np.zeros(len(table))
+    for column, label, look in WINS:
+        counts = table[column].to_numpy()
+        axes.barh(rows, counts, left=start, height=0.62, ec="black", lw=0.7, label=label, **look)
+        for row, (left, count) in enumerate(zip(start, counts, strict=True)):
+            if count:
+                axes.text(
+                    left + count / 2,
+                    row,
+                    str(count),
+                    ha="center",
+                    va="center",
+                    fontsize=9,
+                    bbox={"fc": "white", "ec": "none", "pad": 1.2},
+                )
+        start = start + counts
+    for row, said in enumerate(table.printed):
+        axes.text(start[row] + 0.15, row, said, va="center", fontsize=8.5)
+    axes.set_yticks(rows, [f"{row.one} against {row.other}" for row in table.itertuples()])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.55 * start.max())
+    axes.set_xticks(range(0, int(start.max()) + 1, 2))
+    axes.set_xlabel(unit)
+    axes.set_title(title, loc="left")
+    handles: list[Any] = [Patch(ec="black", lw=0.7, **look) for _, _, look in WINS]
+    made.legend(handles, [label for _, label, _ in WINS], loc="outside lower left", ncols=4, fontsize=9)
+    return made
+
+
+@styled
+def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: str, stressed: Sequence[str]) -> Figure:
+    """Winners against losers: mean scores of both, and their relative difference with its interval; `stressed` dimensions get an asterisk.
+
+    `table`: dimension, source, winners, losers, n_winners, n_losers, delta, low, high, games; a mark per source.
+    """
+    made, (means, deltas) = figure(1, 2, (12.0, 4.9), share=True)
+    made.suptitle(title, fontsize=11.5, x=0.01, ha="left")
+    order = [name for name in axes_named if name in set(table.dimension)]
+    for number, (source, rows) in enumerate(table.groupby("source", sort=False)):
+        at = np.array([order.index(name) for name in rows.dimension]) + (number - 0.5) * 0.3
+        line: dict[str, Any] = {"color": COLOURS[number + 1], "ls": ("-", "--")[number]}
+        mark: dict[str, Any] = {"ls": "", "marker": "os"[number], "color": COLOURS[number + 1]}
+        means.hlines(at, rows.losers, rows.winners, lw=1, **line)
+        means.plot(rows.winners, at, label=f"{source}: winners (filled)", **mark)
+        means.plot(rows.losers, at, mfc="white", label=f"{source}: losers (empty)", **mark)
+        deltas.hlines(at, 100 * rows.low, 100 * rows.high, lw=2, **line)
+        deltas.plot(100 * rows.delta, at, **mark)
+    means.set_yticks(range(len(order)), [axes_named[name] + (" *" if name in stressed else "") for name in order])
+    means.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.3, 1), xlabel="mean score of the assessor (0 to 1)")
+    turns = f"{int(table.n_winners.max())} turns of winners, {int(table.n_losers.max())} of losers"
+    games = f"with 95 % intervals over {int(table.games.max())} games; *: named by the paper as higher"
+    deltas.axvline(0, color="black", lw=0.8)
+    deltas.set_xlabel("winners over losers, difference in percent of the losers' score")
+    for axes, text in ((means, turns), (deltas, games)):
+        axes.set_title(text, loc="left", fontsize=10)
+        axes.grid(axis="x", lw=0.4, color="#dddddd")
+    handles, labels = means.get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=9)
+    return made
