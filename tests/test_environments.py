@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from harness import anything
-from hydra import compose, initialize_config_dir
-from hydra.utils import instantiate
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-from agon import ROOT, AgonError
+from agon import AgonError
 from agon.agents.scripted import always, tit_for_tat
 from agon.environments import parallel_env, single_agent_env
 from agon.games import Choice, IllegalAction, MatrixGame
-from agon.plan import Match, Seat
+from agon.plan import Match, Seat, games, thing
 from agon.play import play_now
 
 PUBLIC_GOOD = MatrixGame(
@@ -30,16 +28,7 @@ PUBLIC_GOOD = MatrixGame(
 )
 
 
-def from_conf(name):
-    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        return instantiate(compose(overrides=[f"+game={name}"]).game)
-
-
-MATRIX_GAMES = [
-    game
-    for path in sorted((ROOT / "conf/game").glob("*.yaml"))
-    if "settings:" not in path.read_text() and isinstance(game := from_conf(path.stem), MatrixGame)
-]
+MATRIX_GAMES = games()
 GAMES = pytest.mark.parametrize("game", [*MATRIX_GAMES, PUBLIC_GOOD], ids=lambda game: f"{game.name}_{game.variant}")
 
 
@@ -232,7 +221,7 @@ def test_resets_without_a_seed_go_on_in_the_same_way():
 
 def test_the_opponents_of_a_seed_are_always_the_same():
     """A change here changes what published seeds mean."""
-    seen, _ = episode(alone(from_conf("rps")), first, seed=11)
+    seen, _ = episode(alone(thing("game", "rps")), first, seed=11)
     assert "".join("RPS"[other] for _, other in seen[-1]) == "PPSSSRRPPPRPRPPPSPRSPSPR"
 
 

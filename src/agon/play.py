@@ -283,8 +283,9 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
         "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(views)),
         **_what(answers),
     }
-    columns["valid"] = _valid(columns, rows)
     match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
+    apart = np.array([getattr(match.game, "apart", False) for match, _ in done])
+    columns["valid"] = _valid(columns, rows, apart[match_of_row])
     if any(known := [getattr(match.game, "roles", ()) for match, _ in done]):  # also of seats that may not know theirs
         columns["role"] = _labelled(
             [known[m][s] if known[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
@@ -323,19 +324,19 @@ def _labelled(values: Sequence[Any], shown: Callable[[Any], str] = str) -> pd.Ca
 
 def _what(answers: Sequence[Any]) -> dict[str, Any]:
     """What was answered; scripts answer with the bare action, cost no tokens and are asked once."""
-    if Reply not in set(map(type, answers)):
+    kinds = set(map(type, answers))
+    if Reply not in kinds:
         none = pd.array(np.zeros(len(answers), dtype=np.int64), dtype=COUNT)
         return {
-            "action": _labelled(answers, json.dumps),
+            "action": _labelled(_texts(answers)) if kinds & {dict, list} else _labelled(answers, json.dumps),
             "attempts": none + 1,
             "tokens_in": none,
             "tokens_out": none,
             "tokens": none,
         }
     replies = [answer if type(answer) is Reply else Reply(answer) for answer in answers]
-    actions = [None if reply.action is None else json.dumps(reply.action) for reply in replies]
     return {
-        "action": _labelled(actions),
+        "action": _labelled(_texts([reply.action for reply in replies])),
         "reply": [reply.text or None for reply in replies],
         "attempts": [reply.attempts for reply in replies],
         "fallback": _labelled([reply.fallback for reply in replies]),
@@ -349,13 +350,22 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _valid(columns: Mapping[str, Any], rows: Sequence[int]) -> NDArray[np.bool_]:
-    """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead."""
+def _texts(actions: Sequence[Any]) -> list[str | None]:
+    """Actions as JSON, also those that cannot be looked up."""
+    return [None if action is None else json.dumps(action) for action in actions]
+
+
+def _valid(columns: Mapping[str, Any], rows: Sequence[int], apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead.
+
+    Where seats that move at once do not depend on each other (`apart`), the row's own seat alone.
+    """
     readable = (columns["action"].codes >= 0) | (columns["legal"].codes < 0)
     if "fallback" in columns:
         readable &= np.asarray(columns["fallback"] == "")
     starts = np.cumsum([0, *rows[:-1]])
-    return np.repeat(np.logical_and.reduceat(readable, starts), rows)
+    together = np.repeat(np.logical_and.reduceat(readable, starts), rows)
+    return np.where(apart, readable, together) if apart.any() else together
 
 
 def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[np.int64]) -> dict[str, Any]:

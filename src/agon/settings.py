@@ -3,13 +3,15 @@
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, rulesets
 from agon.games.chameleon import Chameleon
 from agon.games.cost_sharing import CostSharing
+from agon.games.rating import misfit
+from agon.games.tradecraft import TradeCraft
 from agon.games.undercover import Undercover
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
@@ -18,6 +20,9 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 class Setting(msgspec.Struct, forbid_unknown_fields=True):
     """What a file says; field for field what a game takes."""
+
+    by_folder: ClassVar[bool] = False
+    """Whether the folder's name comes before the file's in that of the variant: for games with several folders."""
 
     def variants(self) -> dict[str, dict[str, Any]]:
         """The fields of each game that the setting makes, by what the variant's name gets besides the file's."""
@@ -103,12 +108,75 @@ class PublicGoodsSetting(OneTested):
     multiplier: Positive
 
 
+class ProblemSetting(Setting):
+    """A problem of TradeCraft: a ruleset (a file of data/rulesets), and a hand and a target for every seat."""
+
+    by_folder = True
+    ruleset: str
+    hands: list[dict[str, int]]
+    targets: list[dict[str, int]]
+    max_turn: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """At most so many turns; none: what the game's yaml says."""
+    source: str = ""
+    certificate: dict[str, Any] = {}
+    """What is known of it (agon.problems)."""
+
+    def __post_init__(self) -> None:
+        TradeCraft("tradecraft", "", rulesets.ruleset(self.ruleset), self.hands, self.targets)
+
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """The problem as it is, and rotated: every hand and its target one seat further on."""
+        turns = {} if self.max_turn is None else {"turns": self.max_turn}
+        own = {"ruleset": self.ruleset, "digest": rulesets.ruleset(self.ruleset).digest, **turns}
+        return {
+            name: own
+            | {"hands": self.hands[-by:] + self.hands[:-by], "targets": self.targets[-by:] + self.targets[:-by]}
+            for name, by in (("", len(self.hands)), ("rotated", 1))
+        }
+
+
+def tradecraft(name: str, variant: str, ruleset: str, digest: str, **fields: Any) -> TradeCraft:
+    """A game of TradeCraft by the ruleset of that name. Raises ValueError where its file is not the one that `digest` names."""
+    found = rulesets.ruleset(ruleset)
+    if found.digest != digest:
+        raise ValueError(f"ruleset {ruleset} is {found.digest}, not {digest}")
+    return TradeCraft(name, variant, found, **fields)
+
+
+class RatingSetting(Setting):
+    """The log of a match that is to be rated, as agon.rating_logs makes it: what raters may see, and what they may not."""
+
+    match: str
+    """Its id."""
+    game: str
+    """Its family."""
+    players: list[str]
+    turns: list[list[dict[str, Any]]]
+    """Of each turn, in order, who did what and what came of it; `thought` is what nobody else saw."""
+    targets: list[dict[str, int]] = []
+    """What each player was to get hold of; none: it is not known."""
+    won: list[bool] = []
+    """Whether each player won; none: it is not known."""
+    source: str = ""
+    """Where the match comes from."""
+
+    def __post_init__(self) -> None:
+        if wrong := misfit(msgspec.to_builtins(self)):
+            raise ValueError(wrong)
+
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """One game. The log is one text without any $, so that nothing that players wrote can be taken for a setting."""
+        return {"": {"log": msgspec.json.encode(self).decode().replace("$", "\\u0024")}}
+
+
 SCHEMAS: dict[str, type[Setting]] = {
     "chameleon": ChameleonSetting,
     "undercover": UndercoverSetting,
     "cost_sharing": CostSharingSetting,
     "prisoner3": PrisonerSetting,
     "public_goods": PublicGoodsSetting,
+    "rating": RatingSetting,
+    "tradecraft": ProblemSetting,
 }
 """The game's `name` -> what its settings hold; the settings of other games are any JSON objects."""
 
@@ -131,10 +199,12 @@ def _found(folder: str, game: str) -> dict[str, dict[str, Any]]:
     paths = sorted((ROOT / folder).glob("*.json"))
     if not paths:
         raise AgonError(f"there are no settings in {folder}: `dvc pull` fetches them, or drop a .json file there")
+    schema = SCHEMAS.get(game)
+    before = Path(folder).name if schema is not None and schema.by_folder else ""
     return {
-        "-".join(filter(None, (path.stem, suffix))): fields
+        "-".join(filter(None, (before, path.stem, suffix))): fields
         for path in paths
-        for suffix, fields in _read(path, SCHEMAS.get(game)).items()
+        for suffix, fields in _read(path, schema).items()
     }
 
 

@@ -9,15 +9,19 @@ from harness import GAMES, anything_or_void, play_out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import BUILT, any_legal, any_or_void, family
+from tradecraft_games import tradecraft
 
 from agon import ROOT
 from agon.agents import seat_dice
+from agon.annotations import logs
 from agon.games import Choice, IllegalAction
+from agon.plan import settled, thing
 
 GOLDEN = ROOT / "tests" / "golden"
 SETTLED = {name: next(iter(family(name).values())) for name in BUILT}
 """Of games that have many settings, the first."""
-ALL = GAMES | SETTLED
+LOGS = {name: logs("tests/smoke/logs", full=full)[0] for name, full in (("rating", False), ("rating_full", True))}
+ALL = GAMES | SETTLED | LOGS | {"tradecraft": tradecraft()}
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -39,8 +43,10 @@ def transcript(name):
     }
 
 
-def test_every_file_of_conf_game_is_played_here():
-    assert {path.stem for path in (ROOT / "conf/game").glob("*.yaml")} <= ALL.keys()
+def test_every_family_of_conf_game_is_played_here():
+    files = [path.stem for path in (ROOT / "conf/game").glob("*.yaml")]
+    families = {thing("game", settled([file])[0]).name for file in files}
+    assert families == {game.name for game in ALL.values()}
 
 
 @every_game

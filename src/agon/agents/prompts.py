@@ -1,6 +1,7 @@
 """Prompts: Jinja templates, one per game and one per style, out of agon's own folder or a user's."""
 
 import functools
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -143,8 +144,15 @@ def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
     )
     environment.filters["number"] = lambda value: str(int(value)) if value == int(value) else str(value)
     environment.filters["join"] = lambda values, between="": between.join(map(str, values))  # Jinja's own is slow
+    environment.filters["quoted"] = quoted
     environment.globals["points"] = _points
     return environment
+
+
+def quoted(text: str) -> str:
+    """A text as JSON, in one line, whatever it holds: how what others have said is told."""
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in written)
 
 
 def _points(view: Observation, actions: Sequence[str]) -> float:

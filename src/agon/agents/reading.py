@@ -9,8 +9,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
+from agon.agents.rating import rated
+from agon.agents.tool_calls import call_in
 from agon.games import Choice
+from agon.games.rating import Ratings
 from agon.games.spaces import Form, Number, Offer, Text
+from agon.games.tradecraft.calls import Calls
 
 _TAG = "[move]"
 _MOVE = re.compile(re.escape(_TAG), re.IGNORECASE)
@@ -41,6 +45,10 @@ def read(text: str, legal: Any, last: bool = False) -> Reading:
     """
     if "think>" in text:
         text = spoken(text)
+    if isinstance(legal, Calls):
+        return _call(text, legal)
+    if isinstance(legal, Ratings):
+        return Reading(*rated(text, legal), "")
     if not isinstance(legal, Choice):
         return _line(text, legal)
     labels = _labels(legal.options)
@@ -48,6 +56,14 @@ def read(text: str, legal: Any, last: bool = False) -> Reading:
     if (last or tags == [_TAG]) and (found := _message(text, labels)):
         return found
     return Reading(None, _fault(text, tags, labels), "")
+
+
+def _call(text: str, legal: Calls) -> Reading:
+    """The call of a tool (agon.agents.tool_calls); the tag does not matter."""
+    call, fault, _ = call_in(text)
+    if call is not None and call not in legal:
+        call, fault = None, "the call is too long, or holds half a surrogate pair"
+    return Reading(call, fault, "")
 
 
 def _line(text: str, legal: Any) -> Reading:

@@ -2,7 +2,24 @@
 
 from agon.metrics.abilities import abilities, paired
 from agon.metrics.interval import summary
+from agon.metrics.ratings import averages, outcomes, reliability, scores
 from agon.metrics.repeated import action_shares, per_match, shares_over_rounds
 from agon.metrics.tallies import tallies
+from agon.metrics.trading import first_seat, players, trading
 
-__all__ = ["abilities", "action_shares", "paired", "per_match", "shares_over_rounds", "summary", "tallies"]
+__all__ = [
+    "abilities",
+    "action_shares",
+    "averages",
+    "first_seat",
+    "outcomes",
+    "paired",
+    "per_match",
+    "players",
+    "reliability",
+    "scores",
+    "shares_over_rounds",
+    "summary",
+    "tallies",
+    "trading",
+]

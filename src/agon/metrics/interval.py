@@ -74,3 +74,40 @@ def percentile_interval(block: NDArray[np.float64], level: float) -> NDArray[np.
     ]
     tail = (1 - level) / 2
     return np.quantile(np.concatenate(means, axis=1), [tail, 1 - tail], axis=1).T
+
+
+def pooled(tallied: pd.DataFrame, by: Sequence[str], cluster: str = "match", level: float = 0.95) -> pd.DataFrame:
+    """Long form: the `by` keys, value (all `hits` over all `n`), n, low, high. A group whose `n` are all 0 has no row.
+
+    The interval is a percentile bootstrap that draws whole clusters, so that what happened in one match stays together;
+    groups of as many clusters are drawn alike. It is absent for a single cluster.
+    """
+    keys = list(by)
+    sums = tallied.groupby(list(dict.fromkeys([*keys, cluster])), observed=True, sort=True, dropna=False)[
+        ["hits", "n"]
+    ].sum()
+    rows = []
+    for key, part in sums[sums.n > 0].groupby(level=keys, sort=True, dropna=False):
+        hits, n = part.to_numpy(dtype=float).T
+        low, high = ratio_interval(hits, n, level)
+        rows.append((*(key if isinstance(key, tuple) else (key,)), hits.sum() / n.sum(), int(n.sum()), low, high))
+    return pd.DataFrame(rows, columns=[*keys, "value", "n", "low", "high"])
+
+
+def ratio_interval(hits: NDArray[np.float64], n: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+    """Bootstrap percentiles of sum(hits) / sum(n) over clusters, an entry each; absent for one cluster."""
+    if len(n) < 2:
+        return np.nan, np.nan
+    drawn = draws(len(n)) @ np.column_stack([hits, n])
+    return percentiles(drawn[:, 0] / np.where(drawn[:, 1] > 0, drawn[:, 1], np.nan), level)
+
+
+def draws(clusters: int) -> NDArray[np.int64]:
+    """How often each of so many clusters is drawn, resamples x clusters; the same for the same number."""
+    return np.random.default_rng(clusters).multinomial(clusters, np.full(clusters, 1 / clusters), size=RESAMPLES)
+
+
+def percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float]:
+    """The middle `level` of the values that are there."""
+    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,105 @@
+"""Amounts of items and hands that hold them, as values and as players write them."""
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import cast
+
+Amount = int | Fraction
+"""How much of an item; a whole number wherever it is one."""
+Hand = Mapping[str, Amount]
+"""Item -> how much of it, above 0. Never changed: `plus` and `minus` make another."""
+
+LARGEST = 10_000
+"""Amounts beyond it are refused."""
+NEAR = Fraction(1, 10**9)
+"""Decimals this close to a fraction with a small denominator mean that fraction: 0.6666666666666666 is 2/3."""
+SMALL = 1000
+"""The largest small denominator."""
+LONGEST = 10**12
+"""Numbers beyond it are not even shown."""
+_WRITTEN = re.compile(r" *([0-9]{1,12})(?: */ *([0-9]{1,6})|(\.[0-9]{1,30}))? *")
+
+
+def whole(amount: Amount) -> Amount:
+    """An amount, as an int where it is a whole number."""
+    return int(amount) if type(amount) is Fraction and amount.denominator == 1 else amount
+
+
+def plus(hand: Hand, more: Hand) -> dict[str, Amount]:
+    """Both together."""
+    made = dict(hand)
+    for item, amount in more.items():
+        made[item] = whole(made.get(item, 0) + amount)
+    return made
+
+
+def minus(hand: Hand, less: Hand) -> dict[str, Amount]:
+    """What is left; `less` must be covered."""
+    made = dict(hand)
+    for item, amount in less.items():
+        if left := whole(made[item] - amount):
+            made[item] = left
+        else:
+            del made[item]
+    return made
+
+
+def covers(hand: Hand, asked: Hand) -> bool:
+    """Whether the hand holds as much as is asked of everything."""
+    return all(hand.get(item, 0) >= amount for item, amount in asked.items())
+
+
+def floored(hand: Hand) -> dict[str, Amount]:
+    """The hand without fractions: what a player keeps when it is done crafting."""
+    return {item: int(amount) for item, amount in hand.items() if amount >= 1}
+
+
+def amount_of(value: object) -> Amount:
+    """An amount as a player writes it: 3, "3", "1/8", 0.125. Raises ValueError with one line for all else, and for 0.
+
+    Decimals within 1e-9 of a fraction whose denominator is at most 1,000 mean that fraction.
+    """
+    if type(value) is int and 0 < value <= LARGEST:
+        return value
+    if isinstance(value, str):
+        text = value
+    else:  # no bool; a longer number may have too many digits to be written
+        text = repr(value) if type(value) in (int, float) and -LONGEST < cast(float, value) < LONGEST else ""
+    found = _WRITTEN.fullmatch(text) if len(text) < 60 else None
+    if found is None or (found[2] and not int(found[2])):
+        raise ValueError(f"{short(value)} is no amount: write a positive number such as 3, or a fraction such as 1/8")
+    exact: Amount = int(found[1]) if found[2] is None else Fraction(int(found[1]), int(found[2]))
+    if found[3]:
+        exact += Fraction(found[3])
+        simple = exact.limit_denominator(SMALL)
+        exact = simple if abs(simple - exact) < NEAR else exact
+    if not 0 < exact <= LARGEST:
+        raise ValueError(f"{short(value)} is no amount: it must be above 0 and at most {LARGEST}")
+    return whole(exact)
+
+
+def hand_of(value: object) -> dict[str, Amount]:
+    """A hand as JSON has it: an object of item names and amounts. Raises ValueError with one line."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f'{short(value)} is no list of items: write an object such as {{"stick": 2}}')
+    made: dict[str, Amount] = {}
+    for item, amount in value.items():
+        if not isinstance(item, str) or not item:
+            raise ValueError(f"{short(item)} is no item")
+        try:
+            made[item] = amount_of(amount)
+        except ValueError as error:
+            raise ValueError(f"{short(item)}: {error}") from None
+    return made
+
+
+def written(hand: Hand) -> dict[str, int | str]:
+    """A hand as JSON: items in order, whole amounts as numbers, others as "1/8"."""
+    return {item: int(amount) if amount == int(amount) else str(amount) for item, amount in sorted(hand.items())}
+
+
+def short(value: object) -> str:
+    """A value for a message, cut off where it is long."""
+    shown = "a number" if isinstance(value, int) and abs(value) > LONGEST else repr(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -1,0 +1,529 @@
+"""TradeCraft: a turn is a proposal, its partner's decision, and crafting by everybody; all by calls of tools."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+from agon.games.base import Dice, Event, Observation, Seen, refuse_illegal, told
+from agon.games.tradecraft.calls import TOOLS, Calls, Object
+from agon.games.tradecraft.recipes import (
+    Craft,
+    Hand,
+    Recipe,
+    Refusal,
+    Ruleset,
+    amount_of,
+    covers,
+    floored,
+    hand_of,
+    minus,
+    plus,
+    written,
+)
+
+End = Literal["turn", "first"]
+Phase = Literal["propose", "decide", "craft"]
+
+
+class Facts(NamedTuple):
+    """What everybody knows."""
+
+    name: str
+    seats: int
+    players: tuple[str, ...]
+    ruleset: Ruleset
+    turns: int
+    """At most."""
+    end: End
+    attempts: int
+    calls: int
+    length: int
+    known: frozenset[str]
+    """Items that can come up: all that can be made from all initial hands together."""
+
+
+class Trade(NamedTuple):
+    """A proposal that awaits its partner's decision."""
+
+    proposer: int
+    partner: int
+    offer: Hand
+    request: Hand
+
+
+class State(NamedTuple):
+    """Where a match stands."""
+
+    turn: int
+    phase: Phase
+    hands: tuple[Hand, ...]
+    """In seat order."""
+    seen: Seen
+    refused: int = 0
+    """Proposals of this turn that were refused."""
+    calls: tuple[int, ...] = ()
+    """Calls of each seat in this phase."""
+    trade: Trade | None = None
+    done: frozenset[int] = frozenset()
+    """Seats that have done crafting."""
+    over: bool = False
+    winners: tuple[int, ...] = ()
+    notes: tuple[tuple[int, str, Any], ...] = ()
+    """Of the last step: what the table answered, for the turns' column `detail`."""
+
+
+class Answer(NamedTuple):
+    """What the table answers to a call."""
+
+    says: Any
+    """JSON: the answer, or what is wrong."""
+    fault: str = ""
+    """Why the call is refused; empty when it is not."""
+
+
+@dataclass(frozen=True)
+class TradeCraft:
+    """Paper TradeCraft, section 3. Everybody has a hand of items and a target that only it knows; hands are public.
+
+    A turn: one player, in rotation, proposes a trade to another, who accepts or rejects; then all craft at once, with
+    fractions, and a hand is floored when its player is done. Whoever holds its target at the end of a turn wins (`end` turn:
+    several may), or at once (`end` first). Each winner is paid 1.
+
+    An action is the call of a tool, refused with a reason when it is wrong, which changes nothing. After `attempts` refused
+    proposals, after `calls` calls in one phase, and for an action that could not be read, the player does nothing: an empty
+    proposal to the next seat, a rejection, or done.
+    """
+
+    name: str
+    variant: str
+    ruleset: Ruleset
+    hands: Sequence[Mapping[str, int]]
+    """Items by seat."""
+    targets: Sequence[Mapping[str, int]]
+    """What each seat must hold to win."""
+    turns: int = 15
+    end: End = "turn"
+    attempts: int = 5
+    calls: int = 40
+    length: int = 2000
+    """Characters of a message or thought, at most."""
+    rules: int = 1
+    apart: ClassVar[bool] = True
+    """Seats that act at once do not depend on each other: one that gives no readable action leaves the others' turns valid."""
+    seats: int = field(init=False)
+    players: tuple[str, ...] = field(init=False, repr=False)
+    _facts: Facts = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        seats = len(self.hands)
+        if seats < 2 or len(self.targets) != seats:
+            raise ValueError(
+                f"{self.name}: {seats} hands and {len(self.targets)} targets; each of 2 or more players has one"
+            )
+        for what in ("turns", "attempts", "calls", "length"):
+            if type(getattr(self, what)) is not int or getattr(self, what) < 1:
+                raise ValueError(f"{self.name}: {what} is {getattr(self, what)!r}; it must be a number of at least 1")
+        if self.end not in get_args(End):
+            raise ValueError(f"{self.name}: end is {self.end!r}; it must be turn or first")
+        hands = tuple(self._items(hand, f"the hand of seat {seat}") for seat, hand in enumerate(self.hands))
+        targets = tuple(self._items(target, f"the target of seat {seat}") for seat, target in enumerate(self.targets))
+        for seat, (hand, target) in enumerate(zip(hands, targets, strict=True)):
+            if not target or covers(hand, target):
+                raise ValueError(f"{self.name}: seat {seat} needs a target that it does not hold at the start")
+        players = tuple(f"Player {seat + 1}" for seat in range(seats))
+        known = self.ruleset.reachable({item for hand in hands for item in hand})
+        facts = Facts(
+            self.name, seats, players, self.ruleset, self.turns, self.end, self.attempts, self.calls, self.length, known
+        )
+        for name, value in {
+            "hands": hands,
+            "targets": targets,
+            "seats": seats,
+            "players": players,
+            "_facts": facts,
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.variant, self.ruleset))
+
+    def _items(self, hand: Mapping[str, Any], whose: str) -> dict[str, int]:
+        made = {}
+        for item, amount in hand_of(hand).items():
+            if item not in self.ruleset.items:
+                raise ValueError(f"{self.name}: {whose} names {item}, which ruleset {self.ruleset.name} does not have")
+            if not isinstance(amount, int):
+                raise ValueError(f"{self.name}: {whose} has {amount} {item}; it must be a whole number")
+            made[item] = amount
+        return made
+
+    def start(self, dice: Dice) -> State:
+        """No chance: a problem fixes hands, targets and seats."""
+        seen: Seen = ((),) * self.seats
+        for seat, target in enumerate(self.targets):
+            seen = told(seen, Event("target", None, Object(written(target))), (seat,))
+        return self._turn(State(0, "craft", tuple(self.hands), seen))
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        """The proposer, its partner, or all who have not done crafting."""
+        if state.over:
+            return ()
+        if state.phase == "propose":
+            return (self._proposer(state),)
+        if state.trade is not None:
+            return (state.trade.partner,)
+        return tuple(seat for seat in range(self.seats) if seat not in state.done)
+
+    def legal_actions(self, state: State, seat: int) -> Calls:
+        """Calls of tools."""
+        others = {}
+        if state.phase == "propose":  # while all craft, hands are nobody else's business
+            others = {player: state.hands[other] for other, player in enumerate(self.players) if other != seat}
+        return Calls(state.phase, TOOLS[state.phase], state.hands[seat], others, self.ruleset)
+
+    def observe(self, state: State, seat: int) -> Observation:
+        """What the seat has been told; neither others' targets, nor messages between others, nor what they craft just now."""
+        return Observation(
+            seat, state.turn, self.legal_actions(state, seat), state.seen[seat], self._facts, state.phase
+        )
+
+    def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
+        """One call of each seat to move. A call that is refused changes nothing but the count of calls. Raises IllegalAction."""
+        refuse_illegal(self, state, actions)
+        state = state._replace(notes=())
+        move = {"propose": self._propose, "decide": self._decide, "craft": self._craft}[state.phase]
+        for seat, call in sorted(actions.items()):
+            state = move(state, seat, call)
+            if call is not None and state.turn and seat in self.to_move(state) and state.calls[seat] >= self.calls:
+                state = move(state, seat, None)
+        if state.phase == "craft" and not state.over:
+            if self.end == "first" and (winners := self._holders(state)):
+                state = self._ended(state, winners)
+            if not state.over and len(state.done) == self.seats:
+                state = self._turn(state)
+        return state, tuple(float(state.over and seat in state.winners) for seat in range(self.seats))
+
+    def _proposer(self, state: State) -> int:
+        return (state.turn - 1) % self.seats
+
+    def _turn(self, state: State) -> State:
+        """The end of a turn, and the start of the next."""
+        winners = self._holders(state)
+        if winners or state.turn == self.turns:
+            return self._ended(state, winners)
+        state = state._replace(
+            turn=state.turn + 1, phase="propose", refused=0, calls=(0,) * self.seats, done=frozenset()
+        )
+        value = Object(turn=state.turn, proposer=self.players[self._proposer(state)])
+        return state._replace(seen=told(told(state.seen, Event("turn", None, value)), self._hands(state)))
+
+    def _holders(self, state: State) -> tuple[int, ...]:
+        """Seats that hold their target."""
+        return tuple(seat for seat in range(self.seats) if covers(state.hands[seat], self.targets[seat]))
+
+    def _ended(self, state: State, winners: tuple[int, ...]) -> State:
+        return state._replace(over=True, winners=winners, seen=told(state.seen, self._hands(state)))
+
+    def _hands(self, state: State) -> Event:
+        hands = {player: written(hand) for player, hand in zip(self.players, state.hands, strict=True)}
+        return Event("hands", None, Object(hands))
+
+    def _answered(self, state: State, seat: int, call: Mapping[str, Any], answer: Answer, **noted: Any) -> State:
+        """The seat is answered, and nobody else; the call is counted."""
+        kept = json.loads(json.dumps(call))  # whatever the player does with its own
+        value = Object(call=kept, ok=not answer.fault, fault=answer.fault, answer=answer.says)
+        calls = tuple(count + (place == seat) for place, count in enumerate(state.calls))
+        facts = {
+            "ok": not answer.fault,
+            **({"fault": answer.fault, "says": answer.says} if answer.fault else {}),
+            **noted,
+        }
+        notes = state.notes + tuple((seat, what, each) for what, each in facts.items())
+        return state._replace(calls=calls, notes=notes, seen=told(state.seen, Event("answer", seat, value), (seat,)))
+
+    def _asked(self, state: State, seat: int, call: Mapping[str, Any]) -> State:
+        """A tool that changes nothing, or one that is not for this phase."""
+        answer = asked(self._facts, state.hands[seat], state.seen[seat], state.phase, call)
+        return self._answered(state, seat, call, answer)
+
+    def _propose(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
+        if call is None:
+            return self._proposed(state, Trade(seat, (seat + 1) % self.seats, {}, {}), "", self._default(state, seat))
+        if call["tool"] != "submit_proposal":
+            return self._asked(state, seat, call)
+        found = self._trade(state, seat, call)
+        if isinstance(found, Answer):
+            state = self._answered(state, seat, call, found)._replace(refused=state.refused + 1)
+            return self._propose(state, seat, None) if state.refused == self.attempts else state
+        return self._proposed(self._answered(state, seat, call, Answer("sent")), found, str(call.get("message") or ""))
+
+    def _default(self, state: State, seat: int) -> str:
+        """Why nothing is done for the seat."""
+        if state.phase == "propose" and state.refused == self.attempts:
+            return "refused proposals"
+        return "call limit" if state.calls[seat] >= self.calls else "no action"
+
+    def _proposed(self, state: State, trade: Trade, message: str, default: str = "") -> State:
+        value = Object(
+            partner=self.players[trade.partner],
+            offer=written(trade.offer),
+            request=written(trade.request),
+            message=message,
+            default=bool(default),
+        )
+        notes = state.notes + (((trade.proposer, "default", default),) if default else ())
+        notes += ((trade.proposer, "hands", [written(hand) for hand in state.hands]),)
+        seen = told(state.seen, Event("proposal", trade.proposer, value), (trade.proposer, trade.partner))
+        return state._replace(phase="decide", trade=trade, seen=seen, notes=notes, calls=(0,) * self.seats)
+
+    def _trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Answer:
+        """The trade that a call proposes, or what is wrong with it."""
+        others = [player for other, player in enumerate(self.players) if other != seat]
+        partner = call.get("partner")
+        if not isinstance(partner, str) or partner not in others:
+            said = "yourself" if partner == self.players[seat] else "nobody here"
+            return Answer(f"partner is {said}: it must be {' or '.join(others)}", "bad partner")
+        if fault := self._bad_message(call.get("message", "")):
+            return Answer(fault, "bad message")
+        sides: list[Hand] = []
+        for what, holder in (("offer", seat), ("request", self.players.index(partner))):
+            try:
+                side = hand_of(call.get(what))
+            except ValueError as error:
+                return Answer(f"{what}: {error} ({{}} is nothing)", "bad amounts")
+            for item, amount in side.items():
+                held = state.hands[holder].get(item, 0)
+                if not isinstance(amount, int):
+                    return Answer(f"{what}: {amount} {item} cannot be traded, only whole numbers", "bad amounts")
+                if amount > held:
+                    return Answer(
+                        f"{what}: {self.players[holder]} has {held} {item[:80]}, not {amount}", "beyond the hand"
+                    )
+            sides.append(side)
+        return Trade(seat, self.players.index(partner), *sides)
+
+    def _bad_message(self, message: object) -> str:
+        if not isinstance(message, str):
+            return "message must be a text"
+        if len(message) > self.length:
+            return f"message has {len(message)} characters; at most {self.length} are allowed"
+        return ""
+
+    def _decide(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
+        if call is None:
+            return self._decided(state, seat, "reject", "", self._default(state, seat))
+        if call["tool"] != "decide":
+            return self._asked(state, seat, call)
+        decision, message = call.get("decision"), call.get("message", "")
+        word = decision.strip().lower() if isinstance(decision, str) else ""
+        if word not in ("accept", "reject"):
+            return self._answered(state, seat, call, Answer("decision must be accept or reject", "bad decision"))
+        if fault := self._bad_message(message):
+            return self._answered(state, seat, call, Answer(fault, "bad message"))
+        return self._decided(self._answered(state, seat, call, Answer("taken")), seat, word, message)
+
+    def _decided(self, state: State, seat: int, word: str, message: str, default: str = "") -> State:
+        trade = state.trade
+        assert trade is not None
+        value = Object(decision=word, message=message, default=bool(default))
+        seen = told(state.seen, Event("decision", seat, value), (trade.proposer, seat))
+        players = Object(proposer=self.players[trade.proposer], partner=self.players[seat])
+        notes = state.notes + (((seat, "default", default),) if default else ())
+        state = state._replace(phase="craft", trade=None, calls=(0,) * self.seats)
+        if word == "reject":
+            others = [other for other in range(self.seats) if other not in (trade.proposer, seat)]
+            return state._replace(seen=told(seen, Event("rejected", None, players), others), notes=notes)
+        hands = list(state.hands)
+        hands[trade.proposer] = plus(minus(hands[trade.proposer], trade.offer), trade.request)
+        hands[seat] = plus(minus(hands[seat], trade.request), trade.offer)
+        state = state._replace(hands=tuple(hands))
+        terms = Object(**players, offer=written(trade.offer), request=written(trade.request))
+        seen = told(told(seen, Event("trade", None, terms)), self._hands(state))
+        return state._replace(seen=seen, notes=(*notes, (seat, "hands", [written(hand) for hand in hands])))
+
+    def _craft(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
+        tool = None if call is None else call["tool"]
+        if call is None or tool == "craft_done":
+            default = self._default(state, seat) if call is None else ""
+            hand = floored(state.hands[seat])
+            if call is None:
+                extra = ((seat, "default", default), (seat, "hand", written(hand)))
+                state = state._replace(notes=state.notes + extra)
+            else:
+                state = self._answered(state, seat, call, Answer({"hand": written(hand)}), hand=written(hand))
+            return state._replace(hands=_with(state.hands, seat, hand), done=state.done | {seat})
+        if tool not in ("craft_check", "craft_apply"):
+            return self._asked(state, seat, call)
+        found = crafted(self.ruleset, state.hands[seat], call)
+        if isinstance(found, Answer):
+            return self._answered(state, seat, call, found)
+        if tool == "craft_check":
+            return self._answered(state, seat, call, Answer("it would be allowed"))
+        hand = plus(minus(state.hands[seat], found.inputs), found.outputs)
+        state = self._answered(state, seat, call, Answer({"hand": written(hand)}), hand=written(hand))
+        return state._replace(hands=_with(state.hands, seat, hand))
+
+
+def _with(hands: tuple[Hand, ...], seat: int, hand: Hand) -> tuple[Hand, ...]:
+    return (*hands[:seat], hand, *hands[seat + 1 :])
+
+
+def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Answer:
+    """The craft that a call asks for and the hand allows, or what is wrong with it.
+
+    It is asked for by `inputs` and `outputs`, or by `recipe` (an id) and `times`, with `inputs` where there is a choice.
+    """
+    try:
+        named = call.get("recipe") is not None
+        found = _named(ruleset, hand, call) if named else ruleset.matched(*map(hand_of, _both(call)))
+    except ValueError as error:
+        return Answer(str(error), "bad amounts")
+    if isinstance(found, Refusal):
+        return Answer(found.text, found.fault)
+    if lacking := {
+        item: amount - hand.get(item, 0) for item, amount in found.inputs.items() if amount > hand.get(item, 0)
+    }:
+        missing = ", ".join(f"{amount} {item}" for item, amount in lacking.items())
+        return Answer(f"the hand lacks {missing}", "not in the hand")
+    return found
+
+
+def _both(call: Mapping[str, Any]) -> tuple[Any, Any]:
+    if missing := [what for what in ("inputs", "outputs") if call.get(what) is None]:
+        raise ValueError(f"{' and '.join(missing)} missing: give inputs and outputs, or recipe and times")
+    return call["inputs"], call["outputs"]
+
+
+def _named(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
+    recipe = ruleset.recipe(call["recipe"]) if isinstance(call["recipe"], str) else None
+    if recipe is None:
+        return Refusal(
+            "no such recipe", f"there is no recipe {str(call['recipe'])[:80]!r}: item_info names those of an item"
+        )
+    try:
+        times = amount_of(call.get("times"))
+    except ValueError as error:
+        raise ValueError(f"times: {error}") from None
+    if not isinstance(times, int):
+        raise ValueError(f"times is {times}; it must be a whole number")
+    if call.get("inputs") is None:
+        return ruleset.filled(recipe, times, hand)
+    return ruleset.matched(hand_of(call["inputs"]), {recipe.makes: recipe.number * times})
+
+
+def asked(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Answer:
+    """The answer to a call of a tool that changes nothing, and the refusal of one that is not for this phase."""
+    tool = call["tool"]
+    if tool not in TOOLS[phase]:
+        known = any(tool in tools for tools in TOOLS.values())
+        allowed = f"this is the time for {', '.join(TOOLS[phase])}"
+        return Answer(
+            f"not now: {allowed}" if known else f"there is no such tool: {allowed}",
+            "wrong phase" if known else "no such tool",
+        )
+    if tool == "item_info":
+        return item_info(facts, call.get("name"))
+    if tool == "possible_recipes_from_hand":
+        return Answer([described(facts.ruleset, recipe) for recipe in facts.ruleset.possible(hand)])
+    if tool == "history":
+        return Answer(history(past))
+    text = call.get("text")
+    if not isinstance(text, str) or len(text) > facts.length:
+        return Answer(f"text must be a text of at most {facts.length} characters", "bad message")
+    return Answer("noted")
+
+
+def item_info(facts: Facts, name: object) -> Answer:
+    """What makes an item, what it is used in, and what it is worth as fuel, among the items that can come up."""
+    if not isinstance(name, str) or name not in facts.ruleset.items:
+        return Answer(f"there is no item {str(name)[:80]!r}", "no such item")
+    worth = facts.ruleset.fuel.get(name)
+    return Answer(
+        {
+            "item": name,
+            "made_by": [described(facts.ruleset, each) for each in _known(facts, facts.ruleset.made_by(name))],
+            "used_in": [each.id for each in _known(facts, facts.ruleset.used_in(name))],
+            "smelts": None if worth is None else str(worth),
+            "can_come_up": name in facts.known,
+        }
+    )
+
+
+def _known(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
+    ruleset = facts.ruleset
+    return [
+        recipe
+        for recipe in recipes
+        if recipe.makes in facts.known
+        and all(any(item in facts.known for item in ruleset.members(need)) for need, _ in recipe.needs)
+    ]
+
+
+def described(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
+    """A recipe for players: its name, what one operation takes (in words), and what it makes."""
+    return {"recipe": recipe.id, "takes": ruleset.spelled(recipe), "makes": {recipe.makes: recipe.number}}
+
+
+def history(past: Sequence[Event]) -> list[dict[str, Any]]:
+    """What a seat knows of proposals, oldest first: turn, who to whom, the terms where it knows them, and how it ended."""
+    found: list[dict[str, Any]] = []
+    turn: dict[str, Any] = {}
+    for event in past:
+        if event.phase == "turn":
+            turn = dict(event.value)
+        elif event.phase == "proposal":
+            found.append(turn | event.value)
+        elif event.phase == "decision":
+            found[-1] = found[-1] | {"outcome": event.value["decision"], "reply": event.value["message"]}
+        elif event.phase == "rejected":
+            found.append(turn | event.value | {"outcome": "reject"})
+        elif event.phase == "trade" and (not found or found[-1].get("turn") != turn["turn"]):
+            found.append(turn | event.value | {"outcome": "accept"})
+    return found
+
+
+class Known(NamedTuple):
+    """What a seat knows of the table just now, read off its events."""
+
+    hand: dict[str, Any]
+    """Its own."""
+    hands: dict[str, dict[str, Any]]
+    """Player -> hand, as last shown to all."""
+    target: dict[str, Any]
+    proposal: Mapping[str, Any] | None
+    """The one it is to decide on: proposer, partner, offer, request, message."""
+
+
+def known(view: Observation) -> Known:
+    """What the seat of a view knows of the table just now."""
+    events = view.past
+    own = view.rules.players[view.seat]
+    hands: dict[str, Any] = {}
+    hand: dict[str, Any] | None = None
+    proposal = None
+    for event in reversed(events):
+        if (
+            event.phase == "answer"
+            and hand is None
+            and isinstance(event.value["answer"], dict)
+            and "hand" in event.value["answer"]
+        ):
+            hand = event.value["answer"]["hand"]
+        elif event.phase == "proposal" and view.phase == "decide" and proposal is None:
+            proposal = {"proposer": view.rules.players[event.seat], **event.value}
+        elif event.phase == "hands":
+            hands = event.value
+            break
+    return Known(
+        _read(hands[own] if hand is None else hand),
+        {player: _read(held) for player, held in hands.items()},
+        _read(events[0].value),
+        proposal,
+    )
+
+
+def _read(hand: Mapping[str, int | str]) -> dict[str, Any]:
+    """A hand from how `written` writes it, which may hold more than a player can name."""
+    return {item: amount if isinstance(amount, int) else Fraction(amount) for item, amount in hand.items()}

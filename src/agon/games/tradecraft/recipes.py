@@ -1,0 +1,395 @@
+"""Rulesets of TradeCraft as values: items, tags, recipes and fuel, compiled so that a craft is checked in microseconds."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from agon.games.tradecraft.amounts import Amount as Amount
+from agon.games.tradecraft.amounts import Hand as Hand
+from agon.games.tradecraft.amounts import amount_of as amount_of
+from agon.games.tradecraft.amounts import covers as covers
+from agon.games.tradecraft.amounts import floored as floored
+from agon.games.tradecraft.amounts import hand_of as hand_of
+from agon.games.tradecraft.amounts import minus as minus
+from agon.games.tradecraft.amounts import plus as plus
+from agon.games.tradecraft.amounts import short as short
+from agon.games.tradecraft.amounts import whole as whole
+from agon.games.tradecraft.amounts import written as written
+
+SHOWN = 6
+"""Ways to make an item that a refusal names."""
+
+Fault = Literal["no such recipe", "wrong amounts", "not in the hand"]
+
+
+class Recipe(NamedTuple):
+    """What one operation turns into what."""
+
+    id: str
+    """Its name in the ruleset: the item it makes, with a number where several recipes make it."""
+    station: str
+    """Where it is done (shaped, smelting, ...); stations are free."""
+    needs: tuple[tuple[str, int], ...]
+    """Ingredients and how many of each: items, or #tags of which any members do, mixed."""
+    makes: str
+    number: int
+    """How many one operation makes."""
+    fuelled: bool = False
+    """Whether an operation burns fuel: one smelt."""
+
+
+class Craft(NamedTuple):
+    """An allowed craft: what is used up and what is made."""
+
+    recipe: Recipe
+    times: int
+    inputs: Hand
+    outputs: Hand
+
+
+class Refusal(NamedTuple):
+    """Why a craft is not allowed."""
+
+    fault: Fault
+    text: str
+    """One line for the player."""
+
+
+class Shape(NamedTuple):
+    """What a recipe takes, prepared for checking: its ingredients are numbered by the bits of a number."""
+
+    plain: Mapping[str, int] | None
+    """How many of each item one operation takes, where it takes items only and burns nothing."""
+    kinds: Mapping[str, int]
+    """Item -> the ingredients that it may be, as bits."""
+    limits: tuple[tuple[int, int], ...]
+    """Sets of ingredients, as bits, and how many pieces they take together: of items that can be nothing else, no more
+    than these can be used (Hall's condition). Where no item may be two ingredients, single ingredients are enough."""
+    total: int
+    """How many pieces one operation takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ruleset:
+    """Items and how they are made (paper TradeCraft, section 3). Two rulesets of one digest are the same."""
+
+    name: str
+    items: tuple[str, ...]
+    recipes: tuple[Recipe, ...]
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fuel: Mapping[str, Fraction] = field(default_factory=dict)
+    """Item -> smelts that one of it is worth."""
+    basic: tuple[str, ...] = ()
+    """Items that everything is made from; none named: those that no recipe makes."""
+    digest: str = ""
+    """Hash of the file it was read from."""
+    _making: Mapping[str, tuple[Recipe, ...]] = field(init=False, repr=False)
+    _using: Mapping[str, tuple[Recipe, ...]] = field(init=False, repr=False)
+    _ids: Mapping[str, Recipe] = field(init=False, repr=False)
+    _places: Mapping[str, int] = field(init=False, repr=False)
+    _shapes: dict[str, Shape] = field(init=False, repr=False)
+    """Made when a recipe is first asked for."""
+    _known: dict[str, str] = field(init=False, repr=False)
+    """How items are made, in words; made when it is first asked for."""
+    _heat: Mapping[str, int] = field(init=False, repr=False)
+    """Worth of fuels, in parts of a smelt so small that all are whole numbers: `_scale` parts are one."""
+    _scale: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        making: dict[str, list[Recipe]] = {}
+        using: dict[str, list[Recipe]] = {}
+        for recipe in self.recipes:
+            making.setdefault(recipe.makes, []).append(recipe)
+            for need, _ in recipe.needs:
+                for item in self.members(need):
+                    known = using.setdefault(item, [])
+                    if not known or known[-1] is not recipe:
+                        known.append(recipe)
+        scale = math.lcm(*(worth.denominator for worth in self.fuel.values()))
+        for name, value in {
+            "tags": MappingProxyType(dict(self.tags)),
+            "fuel": MappingProxyType(dict(self.fuel)),
+            "_making": {item: tuple(found) for item, found in making.items()},
+            "_using": {item: tuple(found) for item, found in using.items()},
+            "_ids": {recipe.id: recipe for recipe in self.recipes},
+            "_places": {recipe.id: place for place, recipe in enumerate(self.recipes)},
+            "_heat": {item: int(worth * scale) for item, worth in self.fuel.items()},
+            "_scale": scale,
+            "_shapes": {},
+            "_known": {},
+        }.items():
+            object.__setattr__(self, name, value)
+        if len(self._ids) < len(self.recipes):
+            raise ValueError(f"ruleset {self.name}: two recipes have the same id")
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Ruleset)
+            and (self.name, self.digest) == (other.name, other.digest)
+            and (bool(self.digest) or self is other)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.digest))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = self.name, self.items, self.recipes, dict(self.tags), dict(self.fuel), self.basic, self.digest
+        return Ruleset, fields
+
+    def members(self, need: str) -> tuple[str, ...]:
+        """The items that an ingredient of a recipe may be; none for a tag that is not there."""
+        return self.tags.get(need[1:], ()) if need.startswith("#") else (need,)
+
+    def made_by(self, item: str) -> tuple[Recipe, ...]:
+        """Recipes that make an item."""
+        return self._making.get(item, ())
+
+    def used_in(self, item: str) -> tuple[Recipe, ...]:
+        """Recipes that take an item, by itself or by a tag; fuel does not count."""
+        return self._using.get(item, ())
+
+    def recipe(self, id: str) -> Recipe | None:
+        """The recipe with this id."""
+        return self._ids.get(id)
+
+    def raw(self) -> frozenset[str]:
+        """What everything is made from."""
+        return frozenset(self.basic or [item for item in self.items if item not in self._making])
+
+    def reachable(self, items: Collection[str]) -> frozenset[str]:
+        """All that can be made from unlimited amounts of some items, themselves included."""
+        known, new = set(items), list(items)
+        fires = any(item in self.fuel for item in known)
+        waiting = [] if fires else [recipe for recipe in self.recipes if recipe.fuelled]
+        while new:
+            item = new.pop()
+            tried: Collection[Recipe] = self.used_in(item)
+            if not fires and item in self.fuel:
+                fires, tried = True, [*tried, *waiting]
+            for recipe in tried:
+                if recipe.makes in known or (recipe.fuelled and not fires):
+                    continue
+                if all(not known.isdisjoint(self.members(need)) for need, _ in recipe.needs):
+                    known.add(recipe.makes)
+                    new.append(recipe.makes)
+        return frozenset(known)
+
+    def possible(self, hand: Hand) -> list[Recipe]:
+        """Recipes of which the hand covers one operation, in the ruleset's order."""
+        asked = {recipe.id: recipe for item, amount in hand.items() if amount >= 1 for recipe in self.used_in(item)}
+        found = [recipe for recipe in asked.values() if self._covers(hand, recipe)]
+        return sorted(found, key=lambda recipe: self._places[recipe.id])
+
+    def matched(self, inputs: Hand, outputs: Hand) -> Craft | Refusal:
+        """The craft that uses up exactly `inputs` and makes exactly `outputs`, by one recipe, some number of times."""
+        if len(outputs) != 1:
+            return Refusal("no such recipe", f"a craft makes one kind of item, not {len(outputs)}")
+        ((item, amount),) = outputs.items()
+        for recipe in self._making.get(item, ()):
+            times, rest = divmod(amount, recipe.number)
+            if not rest and times >= 1 and self._exactly(recipe, int(times), inputs):
+                return Craft(recipe, int(times), inputs, outputs)
+        return self._explained(item, amount, inputs)
+
+    def filled(self, recipe: Recipe, times: int, hand: Hand) -> Craft | Refusal:
+        """A recipe done `times` with what the hand holds, where that leaves no choice of ingredients or fuel."""
+        inputs: dict[str, Amount] = {}
+        for need, count in recipe.needs:
+            held = {item: int(hand[item]) for item in self.members(need) if hand.get(item, 0) >= 1}
+            if sum(held.values()) < count * times:
+                return self._lacking(recipe, times)
+            if len(held) > 1 and sum(held.values()) > count * times:
+                return Refusal("wrong amounts", f"{need} may be {' or '.join(held)}: say which by `inputs`")
+            for item, pieces in held.items():
+                inputs[item] = inputs.get(item, 0) + min(pieces, count * times)
+        if not covers(hand, inputs):
+            return self._lacking(recipe, times)
+        if recipe.fuelled:
+            fuels = {item: left for item, left in minus(hand, inputs).items() if item in self.fuel}
+            if sum(left * self.fuel[item] for item, left in fuels.items()) < times:
+                return self._lacking(recipe, times)
+            if len(fuels) > 1:
+                return Refusal(
+                    "wrong amounts", f"{recipe.id} may burn {' or '.join(fuels)}: say which and how much by `inputs`"
+                )
+            ((burnt, _),) = fuels.items()
+            inputs[burnt] = whole(inputs.get(burnt, 0) + times / self.fuel[burnt])
+        return Craft(recipe, times, inputs, {recipe.makes: recipe.number * times})
+
+    def spelled(self, recipe: Recipe, times: int = 1) -> str:
+        """What some operations take, in words: '1 stick + 1 any of coals (charcoal, coal) + fuel for 1 smelt'."""
+        parts = [
+            f"{count * times} any of {need[1:]} ({', '.join(self.members(need))})"
+            if need.startswith("#")
+            else f"{count * times} {need}"
+            for need, count in recipe.needs
+        ]
+        fuel = [f"fuel for {times} smelt{'s' if times > 1 else ''}"] if recipe.fuelled else []
+        return " + ".join([*parts, *fuel])
+
+    def _shape(self, recipe: Recipe) -> Shape:
+        made = self._shapes.get(recipe.id)
+        if made is None:
+            made = self._shapes[recipe.id] = shape(recipe, [self.members(need) for need, _ in recipe.needs])
+        return made
+
+    def _exactly(self, recipe: Recipe, times: int, inputs: Hand) -> bool:
+        """Whether `inputs` are just what some operations use up."""
+        plain, kinds, limits, total = self._shapes.get(recipe.id) or self._shape(recipe)
+        if plain is not None:
+            return len(inputs) == len(plain) and all(inputs.get(item) == n * times for item, n in plain.items())
+        if recipe.fuelled:
+            return self._burns(recipe, times, inputs)
+        taken: dict[int, int] = {}
+        for item, amount in inputs.items():
+            bits = kinds.get(item, 0)
+            if not bits or amount.denominator != 1:
+                return False
+            taken[bits] = taken.get(bits, 0) + int(amount)
+        return sum(taken.values()) == total * times and _fits(taken, limits, times)
+
+    def _burns(self, recipe: Recipe, times: int, inputs: Hand) -> bool:
+        """The same where some of the inputs burn. Items that may be either are counted by what else they could be, and worth."""
+        _, kinds, limits, total = self._shape(recipe)
+        taken: dict[int, int] = {}
+        either: dict[tuple[int, int], int] = {}
+        heat: Amount = -self._scale * times
+        for item, amount in inputs.items():
+            bits, worth = kinds.get(item, 0), self._heat.get(item)
+            if worth is not None:
+                heat += whole(amount * worth)
+                if bits:
+                    either[bits, worth] = either.get((bits, worth), 0) + int(amount)
+            elif bits and amount.denominator == 1:
+                taken[bits] = taken.get(bits, 0) + int(amount)
+            else:
+                return False
+        left = total * times - sum(taken.values())
+        if not either:
+            return not left and not heat and _fits(taken, limits, times)
+        groups = [(worth, most) for (_, worth), most in either.items()]
+        return heat.denominator == 1 and any(
+            _fits(_added(taken, either, pieces), limits, times) for pieces in _split(groups, left, int(heat))
+        )
+
+    def _covers(self, hand: Hand, recipe: Recipe) -> bool:
+        """Whether one operation can be done: pieces worth least as fuel are taken first, and the rest must burn enough."""
+        plain, kinds, limits, total = self._shape(recipe)
+        if plain is not None:
+            return covers(hand, plain)
+        fuel = self.fuel if recipe.fuelled else {}
+        taken: dict[int, int] = {}
+        burnt = Fraction(0)
+        for item in sorted(kinds.keys() & hand.keys(), key=lambda item: (fuel.get(item, 0), item)):
+            bits = kinds[item]
+            room = min(
+                limit - sum(pieces for other, pieces in taken.items() if not other & ~among)
+                for among, limit in limits
+                if not bits & ~among
+            )
+            pieces = min(room, int(hand[item]))
+            taken[bits] = taken.get(bits, 0) + pieces
+            burnt -= pieces * fuel.get(item, 0)
+        if sum(taken.values()) < total:
+            return False
+        return not recipe.fuelled or burnt + sum(hand[item] * fuel[item] for item in hand if item in fuel) >= 1
+
+    def _kinds_fit(self, recipe: Recipe, inputs: Hand) -> bool:
+        """Whether the inputs are of the right kinds, whatever their amounts."""
+        kinds, bits = self._shape(recipe).kinds, 0
+        for item in inputs:
+            if item in kinds:
+                bits |= kinds[item]
+            elif not recipe.fuelled or item not in self.fuel:
+                return False
+        return bits + 1 == 1 << len(recipe.needs)
+
+    def _explained(self, item: str, amount: Amount, inputs: Hand) -> Refusal:
+        """Why nothing makes `amount` of an item of the inputs."""
+        ways = self._making.get(item, ())
+        close = [recipe for recipe in ways if self._kinds_fit(recipe, inputs)]
+        fitting = [recipe for recipe in close if not amount % recipe.number]
+        if fitting:
+            takes = self.spelled(fitting[0], int(amount / fitting[0].number))
+            return Refusal("wrong amounts", f"{amount} {item} takes exactly {takes}")
+        if close:
+            takes = self.spelled(close[0])
+            return Refusal(
+                "wrong amounts",
+                f"one operation makes {close[0].number} {item} out of {takes}: it cannot make {amount}",
+            )
+        if ways:
+            if item not in self._known:
+                more = f" or in {len(ways) - SHOWN} other ways" if len(ways) > SHOWN else ""
+                self._known[item] = " or of ".join(self.spelled(recipe) for recipe in ways[:SHOWN]) + more
+            return Refusal("no such recipe", f"{item} is made of {self._known[item]}, not of these inputs")
+        there = item in self._using or item in self.items
+        return Refusal("no such recipe", f"nothing makes {item}" if there else f"there is no item {short(item)}")
+
+    def _lacking(self, recipe: Recipe, times: int) -> Refusal:
+        return Refusal(
+            "not in the hand", f"{recipe.id} takes {self.spelled(recipe, times)}; the hand does not hold that"
+        )
+
+
+def shape(recipe: Recipe, members: Sequence[Collection[str]]) -> Shape:
+    """A recipe, whose ingredients may be these items, prepared for checking."""
+    kinds: dict[str, int] = {}
+    for place, items in enumerate(members):
+        for item in items:
+            kinds[item] = kinds.get(item, 0) | 1 << place
+    counts = [count for _, count in recipe.needs]
+    apart = all(bits & (bits - 1) == 0 for bits in kinds.values())
+    sets = [1 << place for place in range(len(counts))] if apart else range(1, 1 << len(counts))
+    limits = tuple((among, sum(n for place, n in enumerate(counts) if among >> place & 1)) for among in sets)
+    plain = None
+    if not recipe.fuelled and all(not need.startswith("#") for need, _ in recipe.needs):
+        plain = {item: sum(n for need, n in recipe.needs if need == item) for item in kinds}
+    return Shape(plain, kinds, limits, sum(counts))
+
+
+def _fits(taken: Mapping[int, int], limits: Sequence[tuple[int, int]], times: int) -> bool:
+    """Whether pieces, counted by the ingredients that they may be, leave no set of ingredients with too many."""
+    if len(taken) == 1:
+        ((bits, pieces),) = taken.items()
+        return all(pieces <= limit * times for among, limit in limits if not bits & ~among)
+    return all(
+        sum(pieces for bits, pieces in taken.items() if not bits & ~among) <= limit * times for among, limit in limits
+    )
+
+
+def _added(taken: Mapping[int, int], either: Iterable[tuple[int, int]], pieces: Iterable[int]) -> dict[int, int]:
+    made = dict(taken)
+    for (bits, _), more in zip(either, pieces, strict=True):
+        made[bits] = made.get(bits, 0) + more
+    return made
+
+
+def _split(groups: Sequence[tuple[int, int]], pieces: int, worth: int) -> Iterator[tuple[int, ...]]:
+    """How many to take of each group (worth so much each, at most so many) to have `pieces` that are worth `worth`."""
+    (each, most), rest = groups[0], groups[1:]
+    if not rest:
+        if 0 <= pieces <= most and pieces * each == worth:
+            yield (pieces,)
+        return
+    low = min(rest)[0]
+    step = math.gcd(*(other - low for other, _ in rest)) or 1
+    least = max(0, pieces - sum(other for _, other in rest))
+    for taken in range(least, min(most, pieces) + 1):
+        others, left = pieces - taken, worth - taken * each
+        if not (left - others * low) % step and _least(rest, others) <= left <= -_least(
+            [(-e, m) for e, m in rest], others
+        ):
+            yield from ((taken, *other) for other in _split(rest, others, left))
+
+
+def _least(groups: Sequence[tuple[int, int]], pieces: int) -> int:
+    """What so many pieces are worth at least."""
+    total = 0
+    for each, most in sorted(groups):
+        taken = min(most, pieces)
+        total, pieces = total + each * taken, pieces - taken
+    return total

@@ -1,0 +1,164 @@
+"""Ratings of matches (game `rating`, or people's annotations), as scores: means by player, winners against losers, and reliability.
+
+A score is a row of COLUMNS. Theory of mind has three rows per turn and player, one for each order (`aspect`), with the value 1 or 0.
+"""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from agon import AgonError
+from agon.metrics.interval import draws, percentiles, pooled, summary
+
+COLUMNS = ["match", "rater", "repetition", "view", "dimension", "aspect", "turn", "seat", "value"]
+"""The match rated and by whom, the how manieth time (from 0), what the rater saw, what was judged, the turn and seat of the
+match rated, and the score (0 to 1)."""
+
+UNIT = ["match", "dimension", "aspect", "turn", "seat"]
+"""What raters may agree on."""
+
+
+def scores(turns: pd.DataFrame) -> pd.DataFrame:
+    """The scores in turns of the game of rating. Answers that could not be read are absent, and so is what stood in for them."""
+    read = turns[(turns.game == "rating") & turns.action.notna() & (turns.fallback == "")]
+    rows = []
+    for row in read.itertuples():
+        legal, noted = json.loads(row.legal)["ratings"], json.loads(row.detail)
+        rater = row.agent if pd.isna(row.model) else f"{row.agent}@{row.model}"
+        known = (noted["rated"], rater, row.repetition, noted["view"], row.phase)
+        orders = legal["value"] if isinstance(legal["value"], list) else [""]
+        for turn, player, value, _ in json.loads(row.action):
+            values = value if isinstance(value, list) else [value]
+            seat = legal["players"].index(player)
+            rows += [(*known, order, turn, seat, float(each)) for order, each in zip(orders, values, strict=True)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def averages(
+    table: pd.DataFrame,
+    by: Sequence[str] = ("rater", "dimension", "aspect"),
+    pooling: str = "turns",
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Mean scores: the `by` keys, value, n, low, high; intervals draw whole matches. For an order of theory of mind it is the
+    share of turns that show it.
+
+    `pooling` turns, as published: all turns of all matches alike, so that long matches count for more; n counts turns. games:
+    the mean over matches of the mean over turns; n counts matches.
+    """
+    if pooling == "turns":
+        return pooled(table.assign(hits=table.value, n=1), by, level=level)
+    if pooling != "games":
+        raise AgonError(f"pooling is {pooling!r}; it must be turns or games")
+    keys = list(by)
+    means = table.groupby([*keys, "match"], observed=True, dropna=False).value.mean().reset_index()
+    return summary(means, ["value"], keys, level)[[*keys, "value", "n", "low", "high"]]
+
+
+def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), level: float = 0.95) -> pd.DataFrame:
+    """Winners against losers: the `by` keys, winners, losers (mean scores over turns), n_winners, n_losers, difference, delta, low, high.
+
+    `table`: scores with a column `won`. delta, as published: winners over losers, less 1; low and high are its, and draw whole
+    matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
+    """
+    rows = []
+    known = table[table.won.notna()]
+    for key, part in known.groupby(list(by), observed=True, sort=True, dropna=False):
+        sums = [
+            part[part.won.astype(bool) == won].groupby("match", observed=True).value.agg(["sum", "size"])
+            for won in (True, False)
+        ]
+        matches = sorted(set(sums[0].index) | set(sums[1].index))
+        hits, n = (
+            np.column_stack([each[name].reindex(matches).fillna(0).to_numpy(dtype=float) for each in sums])
+            for name in ("sum", "size")
+        )
+        if not (n.sum(axis=0) > 0).all():
+            continue
+        winners, losers = hits.sum(axis=0) / n.sum(axis=0)
+        low, high = _delta_interval(hits, n, level)
+        delta = winners / losers - 1 if losers else np.nan
+        counts = n.sum(axis=0).astype(int)
+        rows.append((*_tuple(key), winners, losers, *counts, winners - losers, delta, low, high))
+    names = ["winners", "losers", "n_winners", "n_losers", "difference", "delta", "low", "high"]
+    return pd.DataFrame(rows, columns=[*by, *names])
+
+
+def _delta_interval(hits: NDArray[np.float64], n: NDArray[np.float64], level: float) -> tuple[float, float]:
+    if len(n) < 2:
+        return np.nan, np.nan
+    weights = draws(len(n))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (weights @ hits) / (weights @ n)
+        deltas = means[:, 0] / means[:, 1] - 1
+    deltas = np.where(np.isfinite(deltas), deltas, np.nan)
+    return (np.nan, np.nan) if np.isnan(deltas).all() else percentiles(deltas, level)
+
+
+def _tuple(key: object) -> tuple[object, ...]:
+    return key if isinstance(key, tuple) else (key,)
+
+
+def reliability(
+    table: pd.DataFrame, between: str = "rater", by: Sequence[str] = ("dimension",), level: float = 0.95
+) -> pd.DataFrame:
+    """How well judgements of the same thing agree: the `by` keys, metric, value, n (units judged at least twice), low, high.
+
+    `between`: whose judgements are compared: rater (inter-rater, of one repetition), or repetition (test-retest; name rater in
+    `by`). Metrics: alpha, Krippendorff's: interval for scores, which for
+    booleans is the nominal one; it is absent where all judgements are the same. mae: mean absolute difference of two judgements.
+    agreement: share of pairs of judgements that are equal. Orders of theory of mind are units of their own, taken together unless
+    `by` names aspect. Intervals draw whole matches. Raises AgonError for a unit that somebody judged twice.
+    """
+    rows = []
+    unit = list(dict.fromkeys([*UNIT, *(key for key in by if key != between)]))
+    if table.duplicated([*unit, between]).any():
+        first = table[table.duplicated([*unit, between])].iloc[0]
+        raise AgonError(
+            f"match {first['match']}, {first.dimension}, turn {first.turn}: judged twice by the same {between}; "
+            f"choose one, or name what tells them apart in `by`"
+        )
+    counts = _counted(table, unit)
+    groups = counts.groupby(list(by), observed=True, sort=True, dropna=False) if by else [((), counts)]
+    for key, part in groups:
+        sums = part.groupby("match", observed=True)[list(COUNTS)].sum().to_numpy(dtype=float)
+        values = _measures(sums.sum(axis=0)[None, :])[0]
+        drawn = _measures(draws(len(sums)) @ sums) if len(sums) > 1 else None
+        for place, metric in enumerate(("alpha", "mae", "agreement")):
+            if not np.isnan(values[place]):
+                wide = drawn is not None and not np.isnan(drawn[:, place]).all()
+                low, high = percentiles(drawn[:, place], level) if drawn is not None and wide else (np.nan, np.nan)
+                rows.append((*_tuple(key), metric, values[place], len(part), low, high))
+    return pd.DataFrame(rows, columns=[*by, "metric", "value", "n", "low", "high"])
+
+
+COUNTS = ("judgements", "sum", "squares", "spread", "pairs", "apart", "equal")
+"""Of a unit: judgements, their sum and sum of squares; squared differences of its ordered pairs per other judgement; pairs, their
+absolute differences, and how many are equal."""
+
+
+def _counted(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
+    """COUNTS of every unit that was judged at least twice."""
+    rows = []
+    for key, values in table.groupby(list(unit), observed=True, sort=True, dropna=False).value:
+        x = values.to_numpy(dtype=float)
+        m = len(x)
+        if m < 2:
+            continue
+        apart = np.abs(x[:, None] - x[None, :])
+        spread = (apart**2).sum() / (m - 1)
+        equal = ((apart < 1e-9).sum() - m) / 2
+        rows.append((*_tuple(key), m, x.sum(), (x**2).sum(), spread, m * (m - 1) / 2, apart.sum() / 2, equal))
+    return pd.DataFrame(rows, columns=[*unit, *COUNTS])
+
+
+def _measures(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """alpha, mae and agreement (columns) of sums of COUNTS (rows)."""
+    n, total, squares, spread, pairs, apart, equal = sums.T
+    chance = 2 * (n * squares - total**2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        alpha = np.where(chance > 1e-9 * n, 1 - (n - 1) * spread / chance, np.nan)
+        return np.column_stack([alpha, apart / pairs, equal / pairs])

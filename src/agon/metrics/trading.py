@@ -1,0 +1,205 @@
+"""TradeCraft, counted: wins, invalid calls by kind, turns, rejections, trades and gifts of each player, and what sitting first is worth.
+
+Turns are those of the game or those of recorded games (agon.ingest.tradecraft): phases propose, decide and craft, `action` the call
+of a tool, `detail` what the table made of it. Every call is of one kind (KINDS) at most, and a default is nobody's call.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from agon.metrics.interval import pooled
+
+KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
+"""What can be wrong with a call: refused by the rules; only asked for, and refused; not for this phase; not to be understood by
+the table (no such tool or item, no decision, a bad message); not to be read at all."""
+
+TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
+
+USED = ("match", "round", "turn", "phase", "seat", "legal", "action", "attempts", "fallback", "detail", "payoff")
+
+
+def trading(
+    turns: pd.DataFrame, by: Sequence[str] = ("agent",), level: float = 0.95, cluster: str = "match"
+) -> pd.DataFrame:
+    """Long form: the `by` keys (columns of turns), metric, value, n, low, high; intervals draw whole matches.
+
+    `cluster`: another column that a whole match shares, such as its problem, is drawn instead.
+
+    Of a seat's games: win; trades (accepted, and something changed hands), gifts_given, gifts_received (trades in which one side
+    gives nothing), per game. Of games (n counts a game once): turns; all_win, some_win, none_win.
+    Per turn of its games: each of KINDS, and each with its fault (`refused_craft: wrong amounts`); invalid, their sum without
+    failed checks; invalid_with_checks, with them; empty_proposal, valid but of nothing; default: WHY, what was done for it.
+    Of proposals received: rejected (of its decisions alone), undecided (defaults, of all received), not_accepted (both, of all).
+    Of its own proposals: turned_down (defaults included).
+    """
+    calls = _calls(turns, [*by, cluster])
+    games = _games(calls, by)
+    seats = calls.drop_duplicates(["match", "seat"])[_keys([*by, cluster])]
+    parts = [*_results(games, by), *_faults(calls, games), *_decisions(calls, games)]
+    tallied = pd.concat([part for part in parts if len(part)])
+    found = pooled(tallied.merge(seats, on=["match", "seat"]), [*by, "metric"], cluster, level)
+    return found.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
+
+
+def first_seat(
+    turns: pd.DataFrame, by: Sequence[str] = (), level: float = 0.95, cluster: str = "match"
+) -> pd.DataFrame:
+    """What proposing first is worth: by, metric first_seat_advantage, value, n (games), low, high.
+
+    The share of games that the first seat wins less the other seats' mean share. `by`, `cluster`: columns that a whole match shares.
+    """
+    keys = list(dict.fromkeys([*by, cluster]))
+    games = _games(_calls(turns, keys), keys)
+    won = games.assign(first=games.won.where(games.seat == 0), others=games.won.where(games.seat != 0))
+    each = won.groupby(list(dict.fromkeys(["match", *keys])), dropna=False)[["first", "others"]].mean().reset_index()
+    tallied = each.assign(metric="first_seat_advantage", hits=each["first"] - each.others, n=1)
+    return pooled(tallied, [*by, "metric"], cluster, level)
+
+
+def players(turns: pd.DataFrame) -> pd.DataFrame:
+    """Who sat where and won: match, seat, agent, model, won; a row per match and seat."""
+    rows = _plain(turns, ("match", "seat", "agent", "model", "payoff"))
+    sums = rows.groupby(["match", "seat"]).payoff.sum()
+    own = rows.drop_duplicates(["match", "seat"]).sort_values(["match", "seat"], kind="stable")
+    won = sums[pd.MultiIndex.from_frame(own[["match", "seat"]])].to_numpy() > 0
+    return own[["match", "seat", "agent", "model"]].assign(won=won).reset_index(drop=True)
+
+
+def _keys(by: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(["match", "seat", *by]))
+
+
+def _plain(turns: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns without labels' own order."""
+    table = turns[list(dict.fromkeys(columns))]
+    labels = [name for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)]
+    return table.astype(dict.fromkeys(labels, "str"))
+
+
+def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The turns with what is in them: tool, call (the object), ok, fault, default, took (how a decision took effect), kind."""
+    rows = _plain(turns, [*USED, *by]).sort_values(["match", "turn", "seat"], kind="stable").reset_index(drop=True)
+    calls = [_object(text) for text in rows.action]
+    details = [_object(text) for text in rows.detail]
+    rows["call"] = pd.Series(calls, dtype=object)
+    rows["tool"] = [str(call.get("tool", "")) for call in calls]
+    rows["ok"] = [bool(detail.get("ok")) for detail in details]
+    rows["fault"] = [str(detail.get("fault", "")) for detail in details]
+    idle = rows.action.isna() & rows.attempts.eq(0).fillna(False)  # a player that stopped by itself, and was not asked
+    default = pd.Series([str(detail.get("default", "")) for detail in details], index=rows.index)
+    rows["default"] = default.mask(idle, rows.fallback)
+    words = [str(call.get("decision", "")).strip().lower() for call in calls]
+    rows["word"] = words
+    rows["took"] = [detail.get("effect", word) for detail, word in zip(details, words, strict=True)]
+    asked = (rows.legal.notna() | rows.action.notna()) & ~idle
+    instead = rows.fallback.ne("") & rows.fallback.ne(
+        rows.default
+    )  # a random call in the place of one that could not be read
+    unread = asked & (rows.action.isna() | instead)
+    refused = asked & ~unread & ~rows.ok
+    kind = (
+        rows.tool.map(TRIED).where(~rows.fault.isin(["wrong phase", "no such tool"]), "malformed").fillna("malformed")
+    )
+    kind = kind.mask(rows.fault.eq("wrong phase"), "wrong_phase")
+    rows["kind"] = kind.where(refused, "").mask(unread, "unreadable")
+    rows["own"] = asked & ~unread
+    return rows
+
+
+def _object(text: Any) -> dict[str, Any]:
+    value = json.loads(text) if isinstance(text, str) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _games(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """A row per match and seat: won, turns (of the game), wins (seats that won), seats, and the `by` keys."""
+    games = calls.groupby(["match", "seat"], as_index=False).agg(paid=("payoff", "sum"))
+    games["won"] = games.paid > 0
+    sizes = games.groupby("match").won.agg(wins="sum", seats="size")
+    games = games.merge(sizes, left_on="match", right_index=True)
+    games = games.merge(calls.groupby("match")["round"].max().rename("turns"), left_on="match", right_index=True)
+    return games.merge(calls.drop_duplicates(["match", "seat"])[_keys(by)], on=["match", "seat"])
+
+
+def _tally(rows: pd.DataFrame, metric: Any, hits: Any, n: Any = 1) -> pd.DataFrame:
+    """What `pooled` asks for, seat by seat."""
+    made = pd.DataFrame({"match": rows["match"], "seat": rows.seat, "metric": metric, "hits": hits, "n": n})
+    return made.astype({"hits": float, "n": int})
+
+
+def _results(games: pd.DataFrame, by: Sequence[str]) -> Iterator[pd.DataFrame]:
+    yield _tally(games, "win", games.won)
+    once = games.drop_duplicates(list(dict.fromkeys(["match", *by])))
+    yield _tally(once, "turns", once.turns)
+    yield _tally(once, "all_win", once.wins == once.seats)
+    yield _tally(once, "some_win", (once.wins > 0) & (once.wins < once.seats))
+    yield _tally(once, "none_win", once.wins == 0)
+
+
+def _faults(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Counts per turn of the seat's games; a fault, and a default, that nobody has anywhere is not a metric."""
+    wrong = calls[calls.kind != ""]
+    named = {kind: wrong[wrong.kind == kind] for kind in KINDS}
+    named |= {"invalid": wrong[wrong.kind != "failed_check"], "invalid_with_checks": wrong}
+    known = wrong[wrong.fault.ne("") & wrong.kind.ne("wrong_phase")]
+    named |= {f"{kind}: {fault}": own for (kind, fault), own in known.groupby(["kind", "fault"], sort=True)}
+    sent = calls[calls.own & calls.ok & calls.tool.eq("submit_proposal") & calls.default.eq("")]
+    empty = [not call.get("offer") and not call.get("request") for call in sent.call]
+    named["empty_proposal"] = sent[np.array(empty, dtype=bool)]
+    for why, own in calls[calls.default != ""].groupby("default", sort=True):
+        named[f"default: {why}"] = own
+    for metric, own in named.items():
+        counts = own.groupby(["match", "seat"]).size().rename("count")
+        both = games.merge(counts, left_on=["match", "seat"], right_index=True, how="left")
+        yield _tally(both, metric, both["count"].fillna(0), both.turns)
+
+
+def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """What became of proposals: of those received, of those made, and of both what changed hands."""
+    ends = calls[calls.phase.eq("decide") & ((calls.tool.eq("decide") & calls.ok) | calls.default.ne(""))]
+    decided = ends[ends.own & ends.default.eq("")]
+    yield _tally(decided, "rejected", decided.word.eq("reject"))
+    idle = ~ends.index.isin(decided.index)
+    yield _tally(ends, "undecided", idle)
+    accepted = ends.took.eq("accept") & ends.default.eq("")
+    yield _tally(ends, "not_accepted", ~accepted)
+    made = _made(calls)
+    terms = ends.assign(accepted=accepted).merge(made, on=["match", "round"], suffixes=("", "_of"))
+    own = terms[terms.own_of]
+    yield _tally(own.assign(seat=own.proposer), "turned_down", ~own.accepted)
+    yield from _trades(terms[terms.accepted], games)
+
+
+def _made(calls: pd.DataFrame) -> pd.DataFrame:
+    """The proposal that each turn came to: match, round, proposer, own (its own call), gives, asks (how many items).
+
+    None where a default was made.
+    """
+    sent = calls[calls.phase.eq("propose") & calls.ok & calls.tool.eq("submit_proposal") & calls.default.eq("")]
+    table = sent[["match", "round"]].assign(
+        proposer=sent.seat,
+        own=sent.own,
+        gives=[len(call.get("offer") or ()) for call in sent.call],
+        asks=[len(call.get("request") or ()) for call in sent.call],
+    )
+    return table.drop_duplicates(["match", "round"], keep="last")
+
+
+def _trades(terms: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Accepted proposals per game, as either side of them."""
+    sides = [(terms.proposer, terms.gives, terms.asks), (terms.seat, terms.asks, terms.gives)]
+    parts = [pd.DataFrame({"match": terms["match"], "seat": s, "gives": g, "gets": t}) for s, g, t in sides]
+    own = pd.concat(parts)
+    own = own.assign(
+        trades=(own.gives + own.gets > 0),
+        gifts_given=own.gives.gt(0) & own.gets.eq(0),
+        gifts_received=own.gets.gt(0) & own.gives.eq(0),
+    )
+    counts = own.groupby(["match", "seat"])[["trades", "gifts_given", "gifts_received"]].sum()
+    both = games.merge(counts, left_on=["match", "seat"], right_index=True, how="left")
+    for metric in counts:
+        yield _tally(both, metric, both[metric].fillna(0).astype(float))

@@ -1,0 +1,106 @@
+"""Rulesets and problems of TradeCraft: files in data/rulesets and data/problems, checked when they are read."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Annotated, Any
+
+import msgspec
+
+from agon import ROOT, AgonError
+from agon.games.tradecraft import Recipe, Ruleset
+
+FOLDER = "data/rulesets"
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class RecipeFile(msgspec.Struct, forbid_unknown_fields=True, array_like=True):
+    """A recipe in a file, as a list: id, station, ingredients (a list of [how many, item or #tag]), what it makes, how many."""
+
+    id: str
+    station: str
+    needs: Annotated[list[tuple[Count, str]], msgspec.Meta(min_length=1, max_length=9)]
+    makes: str
+    number: Count = 1
+
+
+class RulesetFile(msgspec.Struct, forbid_unknown_fields=True):
+    """A file of data/rulesets. Every item that a recipe, tag or fuel names must be in `items`."""
+
+    ruleset: str
+    source: str
+    """Where its facts come from."""
+    items: Annotated[list[str], msgspec.Meta(min_length=1)]
+    recipes: list[RecipeFile]
+    tags: dict[str, list[str]] = {}
+    fuelled: list[str] = []
+    """Stations whose operations burn fuel, one smelt each."""
+    fuel: dict[str, tuple[Count, Count]] = {}
+    """Item -> smelts that one is worth, as [numerator, denominator]."""
+    basic: list[str] = []
+    """What everything is made from; none: items that no recipe makes."""
+
+
+@functools.cache
+def ruleset(name: str, folder: str = FOLDER) -> Ruleset:
+    """The ruleset of a file. Raises AgonError in one line for one that is not there, or does not fit."""
+    path = ROOT / folder / f"{name}.json"
+    if not path.is_file():
+        known = sorted(each.stem for each in path.parent.glob("*.json"))
+        raise AgonError(
+            f"there is no ruleset {name} in {folder}: there are {', '.join(known) or 'none (`dvc pull` fetches them)'}"
+        )
+    text = path.read_bytes()
+    try:
+        return built(msgspec.json.decode(text, type=RulesetFile), blake2b(text, digest_size=8).hexdigest())
+    except (msgspec.DecodeError, ValueError) as error:  # a ValidationError is one
+        raise AgonError(f"{folder}/{name}.json: {error}") from None
+
+
+def built(file: RulesetFile, digest: str = "") -> Ruleset:
+    """The ruleset that a file's contents describe. Raises ValueError for names that are not among its items."""
+    known = set(file.items)
+    if len(known) < len(file.items):
+        raise ValueError(f"{next(item for item in file.items if file.items.count(item) > 1)} is twice among the items")
+    if odd := [item for item in file.items if not item or item.startswith("#")]:
+        raise ValueError(f"an item is called {odd[0]!r}: names of items do not begin with #, which means a tag")
+    for tag, members in file.tags.items():
+        if len(set(members)) < len(members):
+            raise ValueError(f"tag {tag} names an item twice")
+        _refuse_unknown(members, known, f"tag {tag}")
+    _refuse_unknown(file.fuel, known, "fuel")
+    _refuse_unknown(file.basic, known, "basic")
+    words = known.union(f"#{tag}" for tag in file.tags)
+    for recipe in file.recipes:
+        if recipe.makes not in known:
+            raise ValueError(f"recipe {recipe.id} names {recipe.makes}, which is not among the items")
+        for _, need in recipe.needs:
+            if need not in words:
+                where = "tags" if need.startswith("#") else "items"
+                raise ValueError(f"recipe {recipe.id} names {need}, which is not among the {where}")
+    return Ruleset(
+        file.ruleset,
+        tuple(file.items),
+        tuple(
+            Recipe(
+                each.id,
+                each.station,
+                tuple((need, count) for count, need in each.needs),
+                each.makes,
+                each.number,
+                each.station in file.fuelled,
+            )
+            for each in file.recipes
+        ),
+        {tag: tuple(members) for tag, members in file.tags.items()},
+        {item: Fraction(*worth) for item, worth in file.fuel.items()},
+        tuple(file.basic),
+        digest,
+    )
+
+
+def _refuse_unknown(names: Sequence[str] | Mapping[str, Any], known: set[str], where: str) -> None:
+    if missing := [name for name in names if name not in known]:
+        raise ValueError(f"{where} names {missing[0]}, which is not among the items")

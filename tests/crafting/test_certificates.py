@@ -1,0 +1,110 @@
+"""What is true of the ten public problems of TradeCraft, computed, and certificates of small ones by hand."""
+
+import pytest
+
+from agon import ROOT
+from agon.crafting.certificates import Certificate, Problem, certify, surplus
+from agon.crafting.planner import executed, plan
+from agon.games.tradecraft.recipes import covers
+from agon.problems import problem
+from agon.rulesets import ruleset
+
+PUBLIC = ROOT / "data/problems/minecraft_public"
+SHORTEST = {
+    "00": [2, 2],
+    "01": [3, 2],
+    "02": [3, 2],
+    "03": [3, 2],
+    "04": [3, 2],
+    "05": [11, 3],
+    "06": [2, 2],
+    "07": [1, 7],
+    "08": [3, None],
+    "09": [9, 5],
+}
+UNITS = {
+    "00": [1, 2],
+    "01": [2, 1],
+    "02": [2, 1],
+    "03": [1, 1],
+    "04": [1, 1],
+    "05": [5, 9],
+    "06": [1, 1],
+    "07": [0, 1],
+    "08": [0, None],
+    "09": [3, 2],
+}
+WRONG = {
+    "07": ["seat 0 can craft its target observer alone"],
+    "08": [
+        "seat 0 can craft its target shield alone",
+        "nobody can craft arrow, the target of seat 1: arrow cannot be made from any amount of these items",
+    ],
+}
+TRADES = {"00": (2, True), "05": (1, True), "08": (None, False), "09": (1, True)}
+"""How many trades, and whether with crafts before the last; the others: one, and none."""
+MINECRAFT = ruleset("minecraft")
+
+public = pytest.mark.parametrize("name", SHORTEST)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The public problems, certified now."""
+    return {name: certify(MINECRAFT, problem(PUBLIC / f"{name}.json")) for name in SHORTEST}
+
+
+@public
+def test_a_public_problem_is_what_its_file_says(found, name):
+    assert found[name] == problem(PUBLIC / f"{name}.json").certificate
+    assert found[name].wrong == WRONG.get(name, [])
+
+
+@public
+def test_chains_units_and_trades_of_the_public_problems(found, name):
+    goals, together = found[name].goals, found[name].together
+    assert [goal.operations for goal in goals] == SHORTEST[name]
+    assert [goal.units for goal in goals] == UNITS[name]
+    assert all(goal.proved for goal in goals)
+    trades, between = TRADES.get(name, (1, False))
+    assert (together.trades and len(together.trades), together.crafts_between) == (trades, between)
+
+
+@public
+def test_every_target_of_the_public_problems_has_a_plan_or_a_proof(found, name):
+    known = problem(PUBLIC / f"{name}.json")
+    for goal, target in zip(found[name].goals, known.targets, strict=True):
+        pool = {item: sum(hand.get(item, 0) for hand in known.hands) for hand in known.hands for item in hand}
+        if goal.craftable == "craftable":
+            shared = plan(MINECRAFT, pool, target)
+            assert covers(executed(MINECRAFT, pool, shared.steps), target)
+            assert [craft.recipe for craft in goal.plan] == [step.recipe for step in shared.steps]
+        else:
+            assert not MINECRAFT.reachable(pool) & target.keys()
+
+
+def certified(hands, targets):
+    return certify(MINECRAFT, Problem("minecraft", hands, targets))
+
+
+def test_a_target_held_from_the_start_is_wrong():
+    known = certified([{"torch": 1, "apple": 1}, {"oak_planks": 2}], [{"torch": 1}, {"lever": 1}])
+    assert known.wrong[0] == "seat 0 holds its target torch from the start"
+    assert "nobody can craft lever, the target of seat 1" in known.wrong[1]
+
+
+def test_targets_that_exclude_each_other_are_wrong():
+    known = certified([{"stick": 1}, {"coal": 1, "cobblestone": 1, "apple": 2}], [{"torch": 4}, {"lever": 1}])
+    assert known.wrong == ["not all targets can be reached in one game: not craftable"]
+    assert [goal.craftable for goal in known.goals] == ["craftable"] * 2
+
+
+def test_a_problem_without_distraction_is_wrong():
+    known = certified([{"stick": 1, "cobblestone": 1}, {"coal": 1, "stick": 1}], [{"torch": 4}, {"lever": 1}])
+    assert isinstance(known, Certificate) and "nothing distracts" in known.wrong[-1]
+
+
+def test_surplus_is_what_no_shortest_chain_uses_even_where_chains_are_as_short():
+    hand = {"oak_planks": 1, "birch_planks": 2, "coal": 1, "apple": 1, "stick": 1}
+    assert surplus(MINECRAFT, hand, [{"torch": 1}]) == ["apple", "birch_planks", "oak_planks"]
+    assert surplus(MINECRAFT, hand, [{"stick": 2}]) == ["apple", "coal", "stick"]

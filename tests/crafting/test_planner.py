@@ -1,0 +1,246 @@
+"""Plans are executed; what cannot be crafted is compared with trying everything."""
+
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from agon.crafting.parts import part, within
+from agon.crafting.planner import Impossible, Plan, executed, plan
+from agon.crafting.proofs import holds, prices
+from agon.crafting.trading import Exchange, Needs, exchange, needs, performed, union
+from agon.games.tradecraft.recipes import Recipe, Ruleset, covers, plus
+from agon.rulesets import ruleset
+
+ITEMS = "abcdef"
+DEPTH = 5
+MOST = 3
+"""Units: more are not tried, but for all that a seat has."""
+
+
+@st.composite
+def rulesets(draw):
+    """Small rulesets: cycles, tags, fuel, and recipes that give more than they take."""
+    tags = {"t": tuple(draw(st.sets(st.sampled_from(ITEMS), min_size=1, max_size=3)))}
+    need = st.tuples(st.sampled_from([*ITEMS, "#t"]), st.integers(1, 3))
+    recipe = st.tuples(
+        st.lists(need, min_size=1, max_size=2, unique_by=lambda need: need[0]),
+        st.sampled_from(ITEMS),
+        st.integers(1, 3),
+        st.booleans(),
+    )
+    recipes = draw(st.lists(recipe, min_size=1, max_size=6))
+    fuel = draw(
+        st.dictionaries(
+            st.sampled_from(ITEMS), st.sampled_from([Fraction(1, 2), Fraction(2, 3), Fraction(3)]), max_size=3
+        )
+    )
+    made = [Recipe(str(i), "", tuple(needs), makes, n, hot) for i, (needs, makes, n, hot) in enumerate(recipes)]
+    return Ruleset("small", tuple(ITEMS), tuple(made), tags, fuel)
+
+
+def fewest(rules, hand, target):
+    """Operations to the target, by trying everything up to DEPTH; None if there is none so short."""
+    now, seen = {(tuple(sorted(hand.items())), Fraction(0))}, set()
+    for depth in range(DEPTH + 1):
+        now = with_lit(rules, now) - seen
+        seen |= now
+        if any(covers(dict(stock), target) for stock, _ in now):
+            return depth
+        now = {after for state in now for after in nexts(rules, *state)}
+    return None
+
+
+def with_lit(rules, states):
+    """All states after lighting any fuel, as long as less than a smelt burns."""
+    found, new = set(states), list(states)
+    while new:
+        stock, smelts = new.pop()
+        for item, _ in stock if smelts < 1 else ():
+            if item in rules.fuel:
+                state = taken(stock, [item]), smelts + rules.fuel[item]
+                if state not in found:
+                    found.add(state)
+                    new.append(state)
+    return found
+
+
+def taken(stock, items):
+    """A stock without some items; None if they are not there."""
+    left = dict(stock)
+    for item in items:
+        left[item] = left.get(item, 0) - 1
+        if left[item] < 0:
+            return None
+    return tuple(sorted((item, n) for item, n in left.items() if n))
+
+
+def nexts(rules, stock, smelts):
+    for recipe in rules.recipes:
+        stocks = {stock} if smelts >= recipe.fuelled else set()
+        for need, count in recipe.needs:
+            mixes = list(combinations_with_replacement(rules.members(need), count))
+            stocks = {left for each in stocks for mix in mixes if (left := taken(each, mix)) is not None}
+        for left in stocks:
+            made = dict(left)
+            made[recipe.makes] = made.get(recipe.makes, 0) + recipe.number
+            yield tuple(sorted(made.items())), smelts - recipe.fuelled
+
+
+def rules_of(*recipes, **fuel):
+    """A ruleset from lines such as "a 2 b > 3 c", with ! for fire."""
+    made = []
+    for number, line in enumerate(recipes):
+        takes, gives = (side.split() for side in line.rstrip("!").split(">"))
+        needs = tuple((takes[i + 1], int(takes[i])) for i in range(0, len(takes), 2))
+        made.append(Recipe(str(number), "", needs, gives[1], int(gives[0]), line.endswith("!")))
+    return Ruleset("small", tuple(ITEMS), tuple(made), {}, {item: Fraction(worth) for item, worth in fuel.items()})
+
+
+hands = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 4), min_size=1, max_size=3)
+targets = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 2), min_size=1, max_size=2)
+
+
+@given(rulesets(), hands, targets)
+@settings(max_examples=150, deadline=None)
+@example(rules_of("1 a > 2 b", "1 b > 1 a", "3 c > 1 a"), {"c": 3}, {"b": 3})  # from nothing, once there is one
+@example(rules_of("1 a > 2 b", "1 b > 1 a", "3 c > 1 a"), {"c": 2}, {"b": 1})
+@example(rules_of("1 a > 1 b!", "3 b > 1 c", b="0", c="4"), {"a": 3, "c": 1}, {"c": 1})
+def test_plans_are_the_shortest_and_proofs_are_right(rules, hand, target):
+    found, tried = plan(rules, hand, target), fewest(rules, hand, target)
+    if isinstance(found, Plan):
+        assert covers(executed(rules, hand, found.steps), target)
+        assert found.shortest
+        assert tried == (found.operations if found.operations <= DEPTH else None)
+    else:
+        assert isinstance(found, Impossible) and tried is None
+
+
+@given(rulesets(), hands, targets)
+@settings(max_examples=80, deadline=None)
+def test_what_cannot_be_in_a_shortest_plan_is_left_out_rightly(rules, hand, target):
+    found = plan(rules, hand, target)
+    if isinstance(found, Plan):
+        kept = within(part(rules, hand, target), hand, target, found.operations)
+        assert {step.recipe for step in found.steps} <= {way.recipe.id for way in kept.ways}
+
+
+def test_fire_that_only_its_own_product_could_feed_does_not_start():
+    rules = rules_of("1 a > 1 b!", "3 b > 1 c", c="4", d="1/2")
+    found = plan(rules, {"a": 30, "d": 2}, {"c": 1})
+    assert (found.verdict, found.why) == ("not craftable", "order")
+    assert plan(rules, {"a": 30, "d": 6}, {"c": 1}).operations == 4
+
+
+def test_what_makes_something_from_nothing_needs_a_first_piece():
+    rules = rules_of("1 a > 2 b", "1 b > 1 a", "5 c > 1 a")
+    assert (found := plan(rules, {"c": 4}, {"b": 9})).verdict == "not craftable" and found.why == "order"
+    assert plan(rules, {"c": 5}, {"b": 4}).operations == 6
+
+
+def test_fuel_is_burned_in_exact_fractions_and_mixed():
+    rules = ruleset("minecraft")
+    found = plan(rules, {"iron_ore": 3, "oak_planks": 1, "bamboo": 6}, {"iron_ingot": 3})
+    burned = {item: amount for item, amount in found.steps[0].inputs.items() if item != "iron_ore"}
+    assert sum(amount * rules.fuel[item] for item, amount in burned.items()) == 3
+    assert plan(rules, {"iron_ore": 3, "oak_planks": 1, "bamboo": 5}, {"iron_ingot": 3}).verdict == "not craftable"
+
+
+def test_a_hand_of_fractions_can_still_burn_them():
+    hand = {"iron_ore": 1, "oak_planks": Fraction(1, 3), "stick": Fraction(1)}
+    assert plan(ruleset("minecraft"), hand, {"iron_ingot": 1}).operations == 1
+    assert plan(ruleset("minecraft"), hand, {"iron_ingot": 2}).verdict == "not craftable"
+
+
+@pytest.mark.parametrize("hand", [{}, {"no such item": 3}])
+def test_a_hand_of_nothing_useful_makes_nothing(hand):
+    assert plan(ruleset("minecraft"), hand, {"torch": 1}).why == "unreachable"
+    assert plan(ruleset("minecraft"), hand, {"no such item": 4}).verdict == "not craftable"
+    assert plan(ruleset("minecraft"), hand, {}).operations == 0
+
+
+def test_the_order_of_recipes_in_the_file_does_not_matter():
+    rules = ruleset("minecraft")
+    turned = Ruleset("turned", rules.items[::-1], rules.recipes[::-1], rules.tags, rules.fuel)
+    hand = {
+        "oak_planks": 4,
+        "cherry_planks": 4,
+        "birch_log": 1,
+        "iron_ore": 4,
+        "raw_iron": 4,
+        "coal": 1,
+        "cobblestone": 5,
+    }
+    for target in ("piston", "stone_pickaxe", "iron_pickaxe", "hopper", "chain", "chest"):
+        one, other = plan(rules, hand, {target: 1}), plan(turned, hand, {target: 1})
+        assert one.verdict == other.verdict
+        if isinstance(one, Plan):
+            assert one.uses == other.uses and done(one) == done(other)
+
+
+def done(found):
+    return sorted((*step.outputs.items(), step.times) for step in found.steps)
+
+
+@given(rulesets(), hands, targets)
+@settings(max_examples=60, deadline=None)
+def test_prices_prove_what_they_say(rules, hand, target):
+    named = prices(rules, hand, target)
+    if named is not None:
+        assert holds(part(rules, hand, target, enough=True), hand, target, named)
+        assert fewest(rules, hand, target) is None and isinstance(plan(rules, hand, target), Impossible)
+
+
+@given(rulesets(), st.tuples(hands, hands, hands), targets)
+@settings(max_examples=40, deadline=None)
+def test_no_fewer_trades_and_units_do(rules, held, target):
+    found = needs(rules, held, 0, target)
+    craftable = {gifts for gifts in all_gifts(held) if isinstance(plan(rules, after(held, gifts), target), Plan)}
+    assert (found.verdict == "craftable") == bool(craftable)
+    if isinstance(found, Needs):
+        assert found.trades == min(len({giver for giver, _, _ in gifts}) for gifts in craftable)
+        same = [gifts for gifts in craftable if len({giver for giver, _, _ in gifts}) == found.trades]
+        for units, tried in ((found.units, same), (found.units_at_least, craftable)):
+            least = min(sum(count for _, _, count in gifts) for gifts in tried)
+            assert units == least or MOST < units <= least
+        given_hand = union([held[0], *found.gives.values()])
+        assert covers(executed(rules, given_hand, found.plan.steps), target)
+
+
+def all_gifts(held):
+    """All that the others could give, up to some units; and all they have."""
+    pieces = [(giver, item) for giver in (1, 2) for item, count in held[giver].items() for _ in range(count)]
+    chosen = {tuple(sorted(some)) for n in range(MOST + 1) for some in combinations(pieces, n)}
+    chosen |= {tuple(sorted(piece for piece in pieces if piece[0] in group)) for group in ((1,), (2,), (1, 2))}
+    return {tuple((*piece, some.count(piece)) for piece in sorted(set(some))) for some in chosen}
+
+
+def after(held, gifts):
+    return union([held[0], *({item: count} for _, item, count in gifts)])
+
+
+@given(rulesets(), st.tuples(hands, hands), targets, targets)
+@settings(max_examples=60, deadline=None)
+def test_an_exchange_ends_with_every_target_in_hand(rules, held, first, second):
+    found = exchange(rules, held, (first, second))
+    if isinstance(found, Exchange):
+        hands_after = performed(rules, held, found)
+        assert all(covers(hand, target) for hand, target in zip(hands_after, (first, second), strict=True))
+    if found.verdict == "not craftable":
+        assert not isinstance(plan(rules, union(held), plus(first, second)), Plan)
+    direct = isinstance(found, Exchange) and not any(any(crafts) for crafts in found.crafts[:-1])
+    assert direct == any(
+        isinstance(plan(rules, one, first), Plan) and isinstance(plan(rules, other, second), Plan)
+        for one, other in divisions(union(held))
+    )
+
+
+def divisions(pool):
+    """All ways to divide a hand in two."""
+    for counts in product(*(range(count + 1) for count in pool.values())):
+        yield (
+            {item: count for item, count in zip(pool, counts, strict=True) if count},
+            {item: pool[item] - count for item, count in zip(pool, counts, strict=True) if pool[item] > count},
+        )

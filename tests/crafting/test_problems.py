@@ -1,0 +1,104 @@
+"""Problems: what files may say, what is generated, and that all that are shipped are what their certificates say."""
+
+import json
+import os
+
+import pytest
+
+from agon import ROOT, AgonError
+from agon.problems import BANDS, SHIPPED, Wish, certified, generated, main, problem, text
+from agon.rulesets import ruleset
+
+FILES = sorted((ROOT / "data/problems").glob("*/*.json"))
+SAMPLE = FILES if os.environ.get("AGON_FULL") else FILES[::12]
+GOOD = {
+    "ruleset": "minecraft",
+    "hands": [{"coal": 1}, {"stick": 1, "apple": 1}],
+    "targets": [{"torch": 3}, {"torch": 2}],
+}
+
+
+def name(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+def test_as_many_problems_as_promised_are_shipped():
+    counts = {
+        folder: len([path for path in FILES if path.parent.name == folder]) for folder in (*SHIPPED, "minecraft_public")
+    }
+    assert counts == {"minecraft": 40, "minecraft3": 20, "alchemy": 20, "invented": 20, "minecraft_public": 10}
+
+
+@pytest.mark.parametrize("path", SAMPLE, ids=name)
+def test_a_certificate_is_found_again(path):
+    assert text(certified(problem(path))) == path.read_bytes()
+
+
+@pytest.mark.parametrize("folder", SHIPPED)
+def test_what_is_shipped_is_as_difficult_as_wished(folder):
+    for number, wish in enumerate(SHIPPED[folder].wishes, 1):
+        found = problem(ROOT / f"data/problems/{folder}/{number:02}.json")
+        assert len(found.hands) == wish.players and not found.certificate.wrong and found.certificate.distraction
+        assert all(wish.operations[0] <= goal.operations <= wish.operations[1] for goal in found.certificate.goals)
+        assert all(goal.alone.startswith("not craftable") and goal.proved for goal in found.certificate.goals)
+        assert len(found.certificate.together.trades) == wish.trades and not found.certificate.together.crafts_between
+
+
+def test_no_target_is_shipped_twice_in_a_set():
+    for folder in SHIPPED:
+        targets = [
+            item for path in FILES if path.parent.name == folder for each in problem(path).targets for item in each
+        ]
+        assert len(targets) == len(set(targets))
+
+
+@pytest.mark.parametrize("folder", ["minecraft", "invented"])
+def test_the_generator_makes_what_is_shipped(folder):
+    made = next(generated(ruleset(SHIPPED[folder].ruleset), SHIPPED[folder].wishes, SHIPPED[folder].seed))
+    assert text(made) == (ROOT / f"data/problems/{folder}/01.json").read_bytes()
+
+
+@pytest.mark.parametrize("wish", [Wish(2, BANDS[1], 1), Wish(3, BANDS[0], 2), Wish(3, BANDS[0], 3)])
+def test_problems_are_as_difficult_as_wished(wish):
+    (found,) = generated(ruleset("minecraft_rewired"), [wish], 7)
+    assert len(found.certificate.together.trades) == wish.trades
+    assert all(wish.operations[0] <= goal.operations <= wish.operations[1] for goal in found.certificate.goals)
+
+
+@pytest.mark.parametrize("wish", [Wish(2, (4, 6), 2), Wish(3, (4, 6), 1), Wish(1, (4, 6), 1), Wish(2, (4000, 5000), 1)])
+def test_a_wish_that_cannot_be_had_is_refused(wish):
+    with pytest.raises(AgonError, match=r"trades$|has no target left"):
+        list(generated(ruleset("invented"), [wish], 1))
+
+
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        ({"hands": [{"coal": 1}]}, "Expected `array` of length >= 2"),
+        ({"targets": [{"torch": 1}]}, "2 hands, but 1 targets"),
+        ({"targets": [{"torch": 1}, {}]}, "length >= 1"),
+        ({"hands": [{"coal": 0}, {"stick": 1}]}, ">= 1"),
+        ({"hands": [{"coal": 1.5}, {"stick": 1}]}, "Expected `int`"),
+        ({"hands": [{"cole": 1}, {"stick": 1}]}, "cole is no item of minecraft"),
+        ({"ruleset": "chess"}, "there is no ruleset chess"),
+        ({"goal": 1}, "unknown field"),
+    ],
+)
+def test_a_bad_file_is_refused_in_a_line(tmp_path, change, complaint):
+    (tmp_path / "x.json").write_text(json.dumps(GOOD | change))
+    with pytest.raises(AgonError, match=complaint) as error:
+        problem(tmp_path / "x.json")
+    assert "\n" not in str(error.value)
+
+
+def test_the_command_certifies_and_generates(tmp_path, capsys):
+    (tmp_path / "mine.json").write_text(json.dumps(GOOD))
+    assert main(["certify", str(tmp_path / "mine.json")]) == 0
+    assert main(["generate", str(tmp_path / "new"), "invented", "count=2", "operations=2-3"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["01.json: good", "02.json: good"]
+    assert problem(tmp_path / "mine.json").certificate.wrong == [
+        "not all targets can be reached in one game: not craftable"
+    ]
+    for wrong in (["generate"], ["generate", "x", "invented", "size=3"], ["generate", "x", "invented", "count=many"]):
+        with pytest.raises(AgonError):
+            main(wrong)

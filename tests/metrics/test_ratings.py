@@ -1,0 +1,141 @@
+"""Scores from ratings: means, winners against losers, and reliability against published and hand-computed numbers."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from agon import AgonError
+from agon.agents.magic import anything
+from agon.games.rating import Rating
+from agon.metrics.ratings import COLUMNS, averages, outcomes, reliability, scores
+from agon.plan import Match, Seat
+from agon.play import play_now, table
+
+A = [None, None, None, None, None, 3, 4, 1, 2, 1, 1, 3, 3, None, 3]
+B = [1, None, 2, 1, 3, 3, 4, 3, None, None, None, None, None, None, None]
+C = [None, None, 2, 1, 3, 4, 4, None, 2, 1, 1, 3, 3, None, 4]
+"""Three coders and fifteen units, from Wikipedia's article on the coefficient and the example of the library krippendorff."""
+
+ONE = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+OTHER = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+"""Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), A: two observers, ten units, yes or no."""
+
+
+def judged(*raters, matches=None, **columns):
+    """Scores by raters "0", "1", ...; a unit is a turn, None is no judgement."""
+    rows = [
+        ((matches or ["m"] * 99)[turn], str(rater), 0, "blind", "persuasion", "", turn, 0, value)
+        for rater, values in enumerate(raters)
+        for turn, value in enumerate(values)
+        if value is not None
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).assign(**columns)
+
+
+def measured(table, **settings):
+    return reliability(table, by=(), **settings).set_index("metric").value
+
+
+def test_alpha_is_that_of_the_published_examples():
+    assert measured(judged(A, B, C)).alpha == pytest.approx(0.811, abs=0.0005)
+    assert measured(judged(ONE, OTHER)).alpha == pytest.approx(0.095, abs=0.0005)
+
+
+def test_alpha_is_that_of_the_library():
+    krippendorff = pytest.importorskip("krippendorff")
+    dice = np.random.default_rng(5)
+    for kind, level in ((2, "nominal"), (2, "interval"), (6, "interval")):
+        values = np.where(dice.random((4, 30)) < 0.3, np.nan, dice.integers(0, kind, (4, 30)))
+        coded = [[None if np.isnan(each) else each for each in row] for row in values.tolist()]
+        assert measured(judged(*coded)).alpha == pytest.approx(krippendorff.alpha(values, level_of_measurement=level))
+
+
+def test_differences_and_agreement_are_over_pairs():
+    found = measured(judged([0.5, 0.2], [0.7, 0.2], [0.5, None]))  # pairs: 0.2, 0, 0.2 and 0
+    assert found.mae == pytest.approx(0.1) and found.agreement == 0.5
+
+
+def test_raters_who_always_say_the_same_have_no_alpha():
+    found = measured(judged([1, 1], [1, 1]))
+    assert "alpha" not in found and found.agreement == 1
+
+
+def test_a_unit_judged_once_does_not_count():
+    assert reliability(judged([1, 0], [None, 0])).n.tolist() == [1, 1]
+    assert reliability(judged([1, 0])).empty
+
+
+def test_test_and_retest_are_compared_by_rater():
+    again = pd.concat([judged([0.5], [0.1]), judged([0.5], [0.4]).assign(repetition=1)])
+    found = reliability(again, "repetition", ["rater"]).set_index(["rater", "metric"]).value
+    assert found["0", "agreement"] == 1 and found["1", "mae"] == pytest.approx(0.3)
+
+
+def test_a_thing_judged_twice_by_the_same_is_refused():
+    with pytest.raises(AgonError, match="match m, persuasion, turn 0: judged twice by the same rater"):
+        reliability(pd.concat([judged([1], [1])] * 2))
+
+
+def test_orders_of_theory_of_mind_are_units_of_their_own():
+    orders = pd.concat([judged([1], [0], dimension="theory_of_mind", aspect=each) for each in ("first", "second")])
+    assert reliability(orders).n.tolist() == [2, 2, 2] and len(reliability(orders, by=["dimension", "aspect"])) == 6
+
+
+def test_intervals_draw_whole_matches():
+    same, apart = judged([0, 1], [0, 1], matches=["m", "m"]), judged([0, 1], [1, 0], matches=["n", "n"])
+    both = reliability(pd.concat([same, apart])).set_index("metric")
+    assert tuple(both.loc["agreement", ["value", "low", "high"]]) == (0.5, 0, 1)
+    assert reliability(same).low.isna().all()
+
+
+# --- means
+
+
+POOLED = judged([1.0, 0.0, 0.0, 0.0], matches=["m", "n", "n", "n"], seat=[0, 0, 0, 1], won=[True, False, False, True])
+
+
+def test_turns_are_pooled_as_published_or_matches_are_averaged():
+    assert averages(POOLED, ["rater"])[["value", "n"]].values.tolist() == [[0.25, 4]]
+    assert averages(POOLED, ["rater"], "games")[["value", "n"]].values.tolist() == [[0.5, 2]]
+    with pytest.raises(AgonError, match="turns or games"):
+        averages(POOLED, ["rater"], "rounds")
+
+
+def test_winners_are_compared_with_losers():
+    [row] = outcomes(POOLED.assign(value=[1, 0.5, 0.25, 0.5])).itertuples()
+    assert (row.winners, row.losers, row.n_winners, row.n_losers) == (0.75, 0.375, 2, 2)
+    assert row.difference == 0.375 and row.delta == 1.0
+    assert outcomes(POOLED[POOLED.won]).empty
+
+
+# --- from turns
+
+
+LOG = json.dumps({"match": "m9", "game": "x", "players": ["Ann", "Bob"], "turns": [[{"player": "Ann", "did": 1}]] * 2})
+
+
+def rating_turns(script, agent="script"):
+    match = Match("test", "a1", 1, Rating("rating", "01", LOG), (Seat(agent, script),), 0, "c")
+    return table([(match, play_now(match))])
+
+
+def test_scores_say_what_was_judged_of_whom():
+    found = scores(rating_turns(anything))
+    assert list(found) == COLUMNS and len(found) == 8 * 4 + 3 * 4
+    assert set(found["match"]) == {"m9"} and set(found.rater) == {"script"} and set(found.view) == {"blind"}
+    assert sorted(set(found.seat)) == [0, 1] and sorted(set(found.turn)) == [1, 2]
+    assert set(found.aspect[found.dimension == "theory_of_mind"]) == {"first", "second", "third"}
+
+
+def test_what_stands_in_for_an_unreadable_answer_is_no_score():
+    turns = rating_turns(lambda view, dice: None if view.round == 1 else anything(view, dice))
+    assert "goal_alignment" not in set(scores(turns).dimension)
+    instead = turns.assign(fallback=pd.Categorical(["random_legal: no"] * len(turns)))
+    assert scores(instead).empty
+
+
+def test_a_rater_with_a_model_is_called_by_both():
+    turns = rating_turns(anything).assign(model=pd.Categorical(["gpt"] * 9))
+    assert set(scores(turns).rater) == {"script@gpt"}
