@@ -207,11 +207,14 @@ def test_every_agent_of_conf_can_be_built(path):
 
 def test_a_game_that_changes_another_one_needs_a_variant_of_its_own(conf):
     (conf / "game" / "mine.yaml").write_text("defaults: [pd, _self_]\nrounds: 3\n")
-    assert "two games in conf/game are called pd, variant default: give one another" in refusal(experiment(games=["mine"]), conf=conf)
+    assert "two games in conf/game are called pd, variant default: give one another" in refusal(
+        experiment(games=["mine"]), conf=conf
+    )
 
 
 @pytest.mark.parametrize(
-    ("game", "agent"), [("chameleon", "tit_for_tat"), ("cost_sharing", "tft"), ("prisoner3", "grim"), ("rps", "magic_fair")]
+    ("game", "agent"),
+    [("chameleon", "tit_for_tat"), ("cost_sharing", "tft"), ("prisoner3", "grim"), ("rps", "magic_fair")],
 )
 def test_a_script_that_cannot_play_a_game_is_refused_before_anything_is_played(game, agent):
     assert refusal(experiment(games=[game], agents=[agent])).startswith(f"agent {agent} cannot play {game}: ")

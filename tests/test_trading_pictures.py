@@ -75,7 +75,7 @@ def test_offers_are_told_with_messages_and_outcomes():
     first, second = trading_tables.offers(turns).to_dict("records")
     assert (first["gives"], first["wants"], first["outcome"]) == ("2 stick", "1 cobblestone", "accepted")
     assert (first["says"], first["reply"]) == ("<script>x</script>", "<b>ok</b>")
-    assert second["outcome"] == "no proposal: unreadable" and second["proposer"] == "Player 2"
+    assert second["outcome"] == "no proposal: no action" and second["proposer"] == "Player 2"
     assert trading_tables.hands(turns)["Player 1"].iloc[-1] == "1 coal, 1 cobblestone, 2 oak_log, 3 raw_iron, 3 stick"
     shown = viewer.shown(trading_tables.offers(turns)).data
     assert "<script" not in shown and "&lt;script&gt;" in shown
@@ -83,7 +83,7 @@ def test_offers_are_told_with_messages_and_outcomes():
 
 def test_refusals_are_told_with_their_reasons():
     found = trading_tables.refusals(played(tradecraft(), clumsy))
-    assert {"no such tool", "nothing done: unreadable"} <= set(found.why)
+    assert {"no such tool", "nothing done: no action"} <= set(found.why)
     assert found[found.why == "no such tool"].said.str.startswith("there is no such tool: this is the time for").all()
     assert trading_tables.refusals(played(tradecraft(turns=1), anything)).empty
 

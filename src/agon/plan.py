@@ -6,7 +6,6 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
@@ -236,7 +235,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     for each in asked.meetings:
         each.games = settled(each.games, conf)
     games = {name: thing("game", name, conf) for each in asked.meetings for name in each.games}
-    _distinct([*games.values(), *_others(conf)])
+    _distinct([*games.values(), *(parent for name in games for parent in _parents(name, conf))])
     found: dict[str, Match] = {}
     tried: set[tuple[str, str]] = set()
     for each in asked.meetings:
@@ -255,15 +254,13 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     return list(found.values())
 
 
-@functools.cache
-def _others(conf: Path) -> list[MatrixGame]:
-    """The games of conf/game that have no settings, without those that cannot be built."""
-    found = []
-    for name in _names(conf, "game"):
-        with suppress(AgonError):
-            if "settings" not in _file("game", name, conf):
-                found.append(thing("game", name, conf))
-    return found
+def _parents(name: str, conf: Path) -> Iterator[MatrixGame]:
+    """The games that a file of conf/game builds upon, without those that have settings."""
+    file: Any = OmegaConf.load(conf / "game" / f"{name.partition('/')[0]}.yaml")
+    for each in file.get("defaults", []):
+        parent = str(each).partition("@")[0]
+        if parent in _names(conf, "game") and "settings" not in _file("game", parent, conf):
+            yield thing("game", parent, conf)
 
 
 def _try_out(seat: Seat, game: Any) -> None:

@@ -33,7 +33,11 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
     "legal": (LABEL, True, "JSON: what the seat could answer; absent when it was paid without being asked"),
     "action": (LABEL, True, "JSON: what it did; absent when no answer could be read"),
     "reply": (TEXT, True, "the raw answer; absent when it was not recorded"),
-    "valid": (np.bool_, False, "the turn counted: every seat asked at once gave a readable legal action (in TradeCraft: this one did)"),
+    "valid": (
+        np.bool_,
+        False,
+        "the turn counted: every seat asked at once gave a readable legal action (in TradeCraft: this one did)",
+    ),
     "attempts": (COUNT, True, "times asked, re-asks included; absent when not recorded"),
     "fallback": (LABEL, False, "what was done for want of a readable action; empty when nothing was"),
     "detail": (TEXT, True, "JSON: what only this game knows"),

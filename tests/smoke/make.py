@@ -3,6 +3,8 @@
 Run by hand after `make repro`, when the turns' columns change: python tests/smoke/make.py
 """
 
+import json
+
 import pandas as pd
 
 from agon import ROOT
@@ -83,4 +85,28 @@ for name in ("figure_4.csv", "text.csv"):
     (target / name).write_bytes((tradecraft / name).read_bytes())
 played = read("transcripts/tradecraft.parquet")
 write(played[played.match.isin(games.game)].reset_index(drop=True), target / "turns.parquet")
+own = ROOT / "tests/smoke/tradecraft_own"
+few = [f"{name}-{number}" for name in ("alchemy", "invented", "minecraft", "minecraft3") for number in ("01", "03")]
+traded = read("transcripts/tradecraft_scripted.parquet")
+chosen = traded.variant.astype("str").str.removesuffix("-rotated").isin(few)
+write(traded[chosen].reset_index(drop=True), own / "scripted.parquet")
+for name in few:
+    file = ROOT / f"data/problems/{name.replace('-', '/')}.json"
+    goals = json.loads(file.read_text())["certificate"]["goals"]
+    proofs = [{key: goal[key] for key in ("operations", "units", "trades")} for goal in goals]
+    (own / "problems" / file.parent.name).mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"certificate": {"goals": proofs}}) + "\n"
+    (own / "problems" / file.parent.name / file.name).write_text(text)
+roles = read("transcripts/tradecraft_standin.parquet")
+roles = roles[roles.match.isin(roles.match.unique()[:4])].reset_index(drop=True)
+write(roles.assign(reply=roles.reply.mask(roles.reply.notna())), own / "standin.parquet")
+with (ROOT / "data/recordings/tradecraft_standin/exchanges.jsonl").open(encoding="utf-8") as lines:
+    rows = [row for row in map(json.loads, lines) if row.get("exchange") in set(roles.exchange)]
+kept = [json.dumps({key: row[key] for key in ("exchange", "tokens_in", "tokens_cached") if key in row}) for row in rows]
+(own / "exchanges.jsonl").write_text("\n".join(kept) + "\n")
+rated = read("transcripts/rating_standin.parquet")
+names = rated.variant.astype("str")
+rated = rated[names.isin(sorted(names.unique())[1:4])].reset_index(drop=True)
+rated = rated.assign(reply=rated.reply.mask(rated.reply.notna()), exchange=rated.exchange.mask(rated.exchange.notna()))
+write(rated, own / "ratings.parquet")
 trading()
