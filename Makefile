@@ -1,5 +1,6 @@
 # make repro: everything from nothing. make test: the same set-up, then every check. Needs git, make, Python 3.11 or newer.
 PYTHON ?= python3
+PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
@@ -31,8 +32,10 @@ bench: .venv/.ok
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "agon needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile -r requirements.lock
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(PIP) --target .venv/installer uv >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet --no-deps --system-certs \
+		--python .venv/bin/python -r requirements.lock 2>/dev/null \
+		|| { echo "uv cannot install here; pip does, in a minute"; $(PIP) -r requirements.lock; }
+	@$(PIP) --editable .
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
 

@@ -47,6 +47,12 @@ def test_a_sheet_goes_on_where_it_was_left(tmp_path):
     assert len(sheet(tmp_path, dimensions=["adaptability"]).left()) == 8
 
 
+def test_what_is_judged_in_another_view_is_asked_for_again(tmp_path):
+    own = sheet(tmp_path)
+    own.rate(own.pages[0], answers())
+    assert len(own.left()) == 7 and len(Sheet(logs(LOGS, full=True), "ann", tmp_path, TWO).left()) == 8
+
+
 def test_an_answer_given_again_replaces_the_first(tmp_path):
     own = sheet(tmp_path)
     for score in (0.1, 0.9):

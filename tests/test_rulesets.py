@@ -334,6 +334,30 @@ def test_a_ruleset_that_cannot_be_rewired_is_refused():
 # --- the command
 
 
+def test_the_check_names_stations_that_are_not_there_and_another_name(tmp_path, capsys):
+    file = {"ruleset": "other", "source": "us", "items": ["log", "plank"], "fuelled": ["ovne"]}
+    (tmp_path / "mine.json").write_text(json.dumps(file | {"recipes": [["plank", "oven", [[1, "log"]], "plank", 4]]}))
+    assert main(["check", str(tmp_path / "mine.json")]) == 3
+    assert capsys.readouterr().out.splitlines() == [
+        "mine: other name: the file says that it is other, and is called mine.json",
+        "mine: unknown station: ovne is among the fuelled, and no recipe is done there",
+    ]
+
+
+def test_a_ruleset_without_recipes_is_checked(tmp_path, capsys):
+    (tmp_path / "mine.json").write_text('{"ruleset": "mine", "source": "us", "items": ["log"], "recipes": []}')
+    assert main(["check", str(tmp_path / "mine.json")]) == 3
+    assert capsys.readouterr().out == "mine: dangling item: log is in no recipe\n"
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", ".hidden", "a b"])
+def test_a_ruleset_is_written_into_its_folder_and_nowhere_else(tmp_path, capsys, name):
+    (tmp_path / "in").mkdir()
+    assert main(["invent", name, "items=40", "recipes=50", "raw=6", "depth=4", f"folder={tmp_path / 'in'}"]) == 2
+    assert "is no name for a ruleset" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*")] == ["in"]
+
+
 def test_the_command_writes_checks_and_refuses(tmp_path, capsys):
     mine, here = tmp_path / "mine.json", f"folder={tmp_path}"
     assert main(["invent", "mine", "items=40", "recipes=50", "raw=6", "depth=4", "seed=5", here]) == 0

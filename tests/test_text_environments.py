@@ -278,3 +278,9 @@ def test_a_function_from_text_to_text_is_a_player():
     at = Table()
     assert script(at.view(0), None) is None
     assert script(at.does(None).does(None).view(0), None) == Call(tool="craft_done")
+
+
+def test_an_answer_without_a_match_is_refused_in_a_line():
+    env = text_env(tradecraft())
+    with pytest.raises(IllegalAction, match="call reset"):
+        env.step("{}")

@@ -62,12 +62,12 @@ class Sheet:
         """The pages that are not answered in full, in order."""
         own = annotations(self.kept)
         own = own[(own.rater == self.rater) & (own.repetition == self.repetition)]
-        known = set(zip(own["match"], own.dimension, own.turn, own.seat, strict=True))
+        known = set(zip(own["match"], own["view"], own.dimension, own.turn, own.seat, strict=True))
         return [
             page
             for page in self.pages
             if any(
-                (page.game.match, dimension, page.turn, seat) not in known
+                (page.game.match, page.game.view, dimension, page.turn, seat) not in known
                 for dimension in self.dimensions
                 for seat in range(len(log_of(page.game).players))
             )

@@ -19,6 +19,7 @@ from agon import ROOT, AgonError
 from agon.crafting.certificates import Problem, certify
 from agon.crafting.planner import Plan, plan
 from agon.crafting.trading import MOST_TRADES, Exchange, exchange, union
+from agon.games.tradecraft.amounts import LARGEST
 from agon.games.tradecraft.recipes import Ruleset
 from agon.rulesets import ruleset
 
@@ -71,11 +72,16 @@ def problem(path: Path) -> Problem:
         found = msgspec.json.decode(path.read_bytes(), type=Problem)
     except FileNotFoundError:
         raise AgonError(f"there is no problem {shown}") from None
+    except OSError as error:
+        raise AgonError(f"{shown} cannot be read: {error.strerror}") from None
     except msgspec.DecodeError as error:  # a ValidationError is one
         raise AgonError(f"{shown}: {error}") from None
     known = set(ruleset(found.ruleset).items)
     if unknown := sorted({item for hand in [*found.hands, *found.targets] for item in hand} - known):
         raise AgonError(f"{shown}: {unknown[0]} is no item of {found.ruleset}")
+    for hand in [*found.hands, *found.targets]:
+        if large := [item for item, amount in hand.items() if amount > LARGEST]:
+            raise AgonError(f"{shown}: {hand[large[0]]} {large[0]} are too many: no amount is above {LARGEST}")
     return found
 
 
@@ -216,6 +222,8 @@ def main(words: Sequence[str]) -> int:
                 file.write_bytes(text(found := certified(problem(file))))
                 _say(file, found)
         case ["shipped", *names]:
+            if unknown := [name for name in names if name not in SHIPPED]:
+                raise AgonError(f"there is no set {unknown[0]}: there are {', '.join(SHIPPED)}")
             for name in names or SHIPPED:
                 _write(FOLDER / name, SHIPPED[name].ruleset, SHIPPED[name].wishes, SHIPPED[name].seed)
         case _:
@@ -233,9 +241,12 @@ def _wished(options: Sequence[str]) -> tuple[Wish, int, int]:
     try:
         low, _, high = given["operations"].partition("-")
         wish = Wish(int(given["players"]), (int(low), int(high or low)), int(given["trades"]))
-        return wish, int(given["count"]), int(given["seed"])
+        count, seed = int(given["count"]), int(given["seed"])
     except ValueError:
         raise AgonError(f"options are whole numbers, operations two of them (4-6): {' '.join(options)}") from None
+    if not 1 <= wish.operations[0] <= wish.operations[1] or count < 1:
+        raise AgonError(f"count and operations are at least 1, from least to most: {' '.join(options)}")
+    return wish, count, seed
 
 
 def _write(folder: Path, name: str, wishes: Sequence[Wish], seed: int) -> None:
@@ -255,5 +266,5 @@ def _say(file: Path, found: Problem) -> None:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except AgonError as error:
+    except (AgonError, OSError) as error:
         sys.exit(str(error))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from agon import ROOT, AgonError
 from agon.games.rating import misfit
+from agon.games.tradecraft.calls import ARGUMENTS
 from agon.games.tradecraft.recipes import written
 from agon.records import read, shown
 from agon.replay import replayed
@@ -86,6 +87,9 @@ def _entries(row: dict[str, Any], detail: dict[str, Any], players: Sequence[str]
         thoughts = [row["reply"]]  # players that do not tell thoughts from calls
     if isinstance(call, dict) and call.get("tool") == "rethink":
         thoughts, call = [*thoughts, str(call.get("text"))], None
+    if isinstance(call, dict):
+        call, aside = _parted(call)
+        thoughts += [json.dumps(aside)] if aside else []
     if thoughts:
         yield who | {"thought": "\n".join(thoughts)}
     done: dict[str, Any] = {} if call is None else {"call": call}
@@ -96,6 +100,12 @@ def _entries(row: dict[str, Any], detail: dict[str, Any], players: Sequence[str]
         done["hands"] = dict(zip(players, detail["hands"], strict=True))
     if done:
         yield who | done
+
+
+def _parted(call: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A call as the table reads it, and what else the player has written into it, which is told to nobody."""
+    names = ("tool", *ARGUMENTS.get(str(call.get("tool")), ()))
+    return {name: call[name] for name in call if name in names}, {n: call[n] for n in call if n not in names}
 
 
 def _known(detail: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -128,7 +128,9 @@ class TextMatch(AECEnv):  # type: ignore[misc]
         """There is nothing to close."""
 
     def step(self, action: object) -> None:
-        """The answer of the agent whose turn it is."""
+        """The answer of the agent whose turn it is. Raises IllegalAction when no match is on."""
+        if not self.agents:
+            raise IllegalAction("the match is over, or has not begun: call reset")
         if self.terminations[self.agent_selection]:
             self._was_dead_step(action)
             return

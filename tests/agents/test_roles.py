@@ -302,6 +302,42 @@ def test_prompts_stay_bounded_however_long_the_game():
     assert text.count("(without what was said)") == 20 and len(re.findall(r"- Turn 5\d: ", text)) == 9
 
 
+def curious(request):
+    """Asks for the whole history as often as it may."""
+    role = request.view.legal.role
+    last = sum(message.role == "assistant" for message in request.messages) == STEPS[role] - 1
+    return chatty(request) if last and role != "crafter" else written({"tool": "history"})
+
+
+def test_a_history_that_is_asked_for_is_as_short_as_the_one_that_is_told():
+    _, models = run(curious, changes={"turns": 45, "targets": FAR})
+    largest = defaultdict(int)
+    for request in models[0].asked:
+        largest[request.view.round] = max(largest[request.view.round], size(request))
+    assert max(largest.values()) < 120_000
+    assert max(largest[turn] for turn in (44, 45)) <= max(largest[turn] for turn in (35, 36)) + 500
+
+
+@pytest.mark.parametrize(("decision", "terms"), [("accept", ": gives nothing for nothing"), ("reject", "")])
+def test_a_third_player_can_ask_for_the_history_of_two_others(decision, terms):
+    decide = {"tool": "decide", "decision": decision, "message": "REPLY"}
+    say = by_role(**QUICK | {"decision_maker": decide, "crafter": curious})
+    _, models = run(say, seats=3, changes={"turns": 1, "targets": [{"ash": 99}] * 3})
+    told = "".join(prompts(models[2]))
+    assert f"- Turn 1: Player 1 to Player 2{terms}; {decision}.\n" in told
+    assert "REPLY" not in told and "Hello" not in told
+
+
+def test_a_craft_with_a_recipe_of_null_is_told_by_what_it_made():
+    craft = {"tool": "craft_apply", "recipe": None, "inputs": {"oak_planks": 2}, "outputs": {"stick": 4}}
+
+    def crafter(request):
+        return craft if len(request.messages) == 2 and "oak_planks" in request.view.legal.hand else DONE
+
+    _, models = run(by_role(**QUICK | {"crafter": crafter}), changes={"turns": 2})
+    assert any("you crafted 4 stick" in text for text in prompts(models[0]))
+
+
 def test_a_history_quotes_no_more_than_it_should():
     _, models = run(chatty, changes={"turns": 3}, recent=1, condensed=1, quoted=10)
     text = models[0].asked[-1].messages[1].text
@@ -550,9 +586,12 @@ def test_a_users_templates_come_before_ours(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"attempts": 0}, "attempts is 0; it must be at least 1"),
-        ({"recent": 0}, "recent is 0; it must be at least 1"),
-        ({"steps": {"planner": 0}}, "steps of planner is 0; it must be at least 1"),
+        ({"attempts": 0}, "attempts is 0; it must be a whole number of at least 1"),
+        ({"attempts": 2.5}, "attempts is 2.5; it must be a whole number"),
+        ({"recent": 0}, "recent is 0; it must be a whole number of at least 1"),
+        ({"steps": {"planner": 0}}, "steps of planner is 0; it must be a whole number of at least 1"),
+        ({"steps": {"crafter": 2.5}}, "steps of crafter is 2.5; it must be a whole number"),
+        ({"steps": 5}, "steps is 5; it must give a number for each role"),
         ({"steps": {"router": 1}}, "there is no router; "),
         ({"plan_before": ["lunch"]}, "there is no lunch; "),
     ],

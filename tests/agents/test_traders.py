@@ -1,6 +1,7 @@
 """Scripted traders: what they propose, take and craft, by persona; nothing that they call is refused, in any ruleset."""
 
 from functools import partial
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from agon.agents.magic import anything
 from agon.agents.traders import trader
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
+from agon.plan import thing
 
 PERSONAS = ["unprimed", "cooperative", "competitive"]
 PLAIN = Ruleset(
@@ -111,8 +113,6 @@ def test_what_can_be_crafted_is_crafted_and_wins():
 
 @given(st.sampled_from(PERSONAS), st.integers(0, 5), st.integers(0, 5), st.integers(0, 3))
 def test_nothing_it_calls_is_refused_whatever_the_other_does(persona, wood, stone, seed):
-    from random import Random
-
     dice = Random(seed)
     asked = game(
         {"sand": 1, **({"wood": wood} if wood else {})}, {"wool": 1, **({"stone": stone} if stone else {})}, turns=4
@@ -124,3 +124,9 @@ def test_nothing_it_calls_is_refused_whatever_the_other_does(persona, wood, ston
 def test_an_unknown_persona_is_refused():
     with pytest.raises(ValueError, match="persona is 'kind'; it must be unprimed, cooperative, competitive"):
         calls(game(), *scripts("kind", "unprimed"))
+
+
+def test_another_game_is_refused_in_one_line():
+    pd = thing("game", "pd")
+    with pytest.raises(ValueError, match="traders play TradeCraft, no other game"):
+        trader(pd.observe(pd.start(Random(0)), 0), Random(0))

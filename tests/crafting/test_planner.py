@@ -127,6 +127,20 @@ def test_what_cannot_be_in_a_shortest_plan_is_left_out_rightly(rules, hand, targ
         assert {step.recipe for step in found.steps} <= {way.recipe.id for way in kept.ways}
 
 
+def test_nothing_is_proved_of_more_crafts_than_can_be_counted():
+    rules = Ruleset(
+        "large",
+        ("x", "y", "z", "w"),
+        (
+            Recipe("y", "hand", (("x", 1),), "y", 1000),
+            Recipe("z", "hand", (("y", 1),), "z", 1),
+            Recipe("w", "hand", (("z", 1000),), "w", 1),
+        ),
+    )
+    verdicts = [plan(rules, {"x": held}, {"w": 200}).verdict for held in (199, 10_000)]
+    assert verdicts == ["not craftable", "not decided"] and plan(rules, {"x": 10}, {"w": 10}).verdict == "craftable"
+
+
 def test_fire_that_only_its_own_product_could_feed_does_not_start():
     rules = rules_of("1 a > 1 b!", "3 b > 1 c", c="4", d="1/2")
     found = plan(rules, {"a": 30, "d": 2}, {"c": 1})

@@ -78,6 +78,7 @@ def test_a_wish_that_cannot_be_had_is_refused(wish):
         ({"targets": [{"torch": 1}]}, "2 hands, but 1 targets"),
         ({"targets": [{"torch": 1}, {}]}, "length >= 1"),
         ({"hands": [{"coal": 0}, {"stick": 1}]}, ">= 1"),
+        ({"hands": [{"coal": 10_001}, {"stick": 1}]}, "10001 coal are too many: no amount is above 10000"),
         ({"hands": [{"coal": 1.5}, {"stick": 1}]}, "Expected `int`"),
         ({"hands": [{"cole": 1}, {"stick": 1}]}, "cole is no item of minecraft"),
         ({"ruleset": "chess"}, "there is no ruleset chess"),
@@ -99,6 +100,15 @@ def test_the_command_certifies_and_generates(tmp_path, capsys):
     assert problem(tmp_path / "mine.json").certificate.wrong == [
         "not all targets can be reached in one game: not craftable"
     ]
-    for wrong in (["generate"], ["generate", "x", "invented", "size=3"], ["generate", "x", "invented", "count=many"]):
+    for wrong in (
+        ["generate"],
+        ["generate", "x", "invented", "size=3"],
+        ["generate", "x", "invented", "count=many"],
+        ["generate", "x", "invented", "count=0"],
+        ["generate", "x", "invented", "operations=6-4"],
+        ["generate", "x", "invented", "operations=0"],
+        ["shipped", "x"],
+        ["certify", str(tmp_path)],
+    ):
         with pytest.raises(AgonError):
             main(wrong)

@@ -210,6 +210,12 @@ def test_thoughts_of_the_records_are_thoughts_of_the_log():
     assert "want" not in str(view(log_of(turns))) and "want" in str(view(log_of(turns), full=True))
 
 
+@pytest.mark.parametrize("call", [{"tool": "craft_done", "thought": "SECRET"}, {"tool": "think", "text": "SECRET"}])
+def test_what_players_write_into_a_call_for_themselves_is_a_thought_too(call):
+    turns = played().assign(action=json.dumps(call))
+    assert "SECRET" not in str(view(log_of(turns))) and "SECRET" in str(view(log_of(turns), full=True))
+
+
 def test_the_command_makes_logs_that_can_be_rated(tmp_path):
     write(played(), tmp_path / "turns.parquet")
     said = []

@@ -483,7 +483,8 @@ def test_others_learn_of_a_rejection_that_it_was_one_and_no_more():
 def test_the_history_of_others_has_no_terms_of_what_was_rejected():
     at = Table(seats=3).proposes("Player 2", {"stick": 2}, {"cobblestone": 1}, "psst").decides("reject", "no")
     asked = at.only(2, {"tool": "history"}).answer(2)["answer"]
-    assert asked == [{"turn": 1, "proposer": "Player 1", "partner": "Player 2", "outcome": "reject"}]
+    unheard = {"message": None, "reply": None}
+    assert asked == [{"turn": 1, "proposer": "Player 1", "partner": "Player 2", "outcome": "reject"} | unheard]
     own = at.only(0, {"tool": "history"}).answer(0)["answer"][0]
     assert (own["offer"], own["message"], own["reply"]) == ({"stick": 2}, "psst", "no")
 

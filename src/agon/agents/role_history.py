@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 from agon.games import Observation
 
+SAID = ("message", "reply")
+"""What players say, in an entry of the game's own history."""
+
 
 class Past(NamedTuple):
     """What a seat knows of a turn: its proposal, and what the seat itself has crafted."""
@@ -52,9 +55,22 @@ def past_turns(view: Observation, quoted: int) -> list[Past]:
 
 
 def _made(call: Mapping[str, Any]) -> str:
-    if "recipe" in call:
+    if call.get("recipe") is not None:  # null where inputs and outputs are given
         return f"{call['recipe']} ({call['times']} times)"
     return ", ".join(f"{amount} {item}" for item, amount in call["outputs"].items())
+
+
+def shortened(answer: Mapping[str, Any], recent: int, condensed: int, quoted: int) -> Mapping[str, Any]:
+    """The game's answer to a call; that of the tool history as short as the history that roles are told."""
+    if not answer["ok"] or answer["call"]["tool"] != "history":
+        return answer
+    entries = answer["answer"][-(recent + condensed) :]
+    old = len(entries) - recent
+    kept = [
+        entry | {name: _cut(entry[name] or "", quoted) if place >= old else "" for name in SAID if name in entry}
+        for place, entry in enumerate(entries)
+    ]
+    return {**answer, "answer": kept}
 
 
 def _cut(text: str, length: int) -> str:

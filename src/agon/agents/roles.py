@@ -15,7 +15,7 @@ from agon.agents.base import Place, Reply
 from agon.agents.llm import Draft, ask
 from agon.agents.prompts import Template
 from agon.agents.reading import Reading, read, spoken
-from agon.agents.role_history import Past, past_turns
+from agon.agents.role_history import Past, past_turns, shortened
 from agon.agents.tool_calls import call_in, thought_in
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
@@ -132,6 +132,9 @@ class Roles:
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
+        for name, given in (("steps", steps), ("expected", expected)):
+            if not isinstance(given, Mapping):
+                raise ValueError(f"{name} is {given!r}; it must give a number for each role")
         for name, least, number in (
             ("attempts", 1, attempts),
             ("recent", 1, recent),
@@ -139,8 +142,8 @@ class Roles:
             ("quoted", 0, quoted),
             *((f"steps of {role}", 1, number) for role, number in steps.items()),
         ):
-            if number < least:
-                raise ValueError(f"{name} is {number}; it must be at least {least}")
+            if type(number) is not int or number < least:
+                raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
         if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
             raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
         self.place, self.model, self.persona, self.folder = place, place.model, persona, folder
@@ -243,8 +246,11 @@ class Roles:
             recent,
             condensed,
             dropped=(condensed or recent)[0].turn - 1 if turns else 0,
-            answer=self._answer(view) if self.messages else None,
+            answer=self._short(self._answer(view)) if self.messages else None,
         )
+
+    def _short(self, answer: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return None if answer is None else shortened(answer, self.recent, self.condensed, self.quoted)
 
     def _answer(self, view: Observation) -> Mapping[str, Any] | None:
         """What the game has answered to the last call."""

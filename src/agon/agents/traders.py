@@ -11,6 +11,7 @@ from agon.crafting.planner import Plan, plan
 from agon.crafting.trading import Needs, needs
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
+from agon.games.tradecraft.game import Facts
 from agon.games.tradecraft.recipes import minus, plus, written
 
 Persona = Literal["unprimed", "cooperative", "competitive"]
@@ -27,6 +28,8 @@ def trader(view: Observation, dice: Dice, *, persona: Persona = "unprimed") -> C
     """
     if persona not in get_args(Persona):
         raise ValueError(f"persona is {persona!r}; it must be {', '.join(get_args(Persona))}")
+    if not isinstance(view.rules, Facts):
+        raise ValueError("traders play TradeCraft, no other game")
     table = known(view)
     if view.phase == "propose":
         return _proposal(view, table, persona)

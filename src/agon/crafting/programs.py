@@ -94,21 +94,31 @@ class Program:
         columns = [variable for terms, _, _ in self._rows for variable in terms]
         factors = [factor for terms, _, _ in self._rows for factor in terms.values()]
         matrix = csr_array((factors, columns, starts), shape=(len(self._rows), len(self._costs)))
+        limits = LinearConstraint(matrix, [low for _, low, _ in self._rows], [high for _, _, high in self._rows])
         found = milp(
             np.array(self._costs if costs is None else [UNIT * costs.get(i, 0.0) for i in range(len(self._costs))]),
             integrality=np.array(self._whole),
             bounds=Bounds(0, np.array(self._highs)),
-            constraints=LinearConstraint(
-                matrix, [low for _, low, _ in self._rows], [high for _, _, high in self._rows]
-            ),
+            constraints=limits,
             options={"mip_rel_gap": 0.0, "node_limit": nodes} | ({} if seconds is None else {"time_limit": seconds}),
         )
         if found.status == 2:
-            return Solved("impossible", None, np.inf)
+            large = self._cut_off(limits)
+            return Solved("undecided", None, 0.0) if large else Solved("impossible", None, np.inf)
         bound = max(0.0, found.mip_dual_bound or 0.0)
         if found.x is None:
             return Solved("undecided", None, bound)
         return Solved("solved" if found.status == 0 else "undecided", found.x.tolist(), bound)
+
+    def _cut_off(self, limits: LinearConstraint) -> bool:
+        """Whether it is LARGE alone that stands in the way, in parts of pieces: then nothing is proved."""
+        fits = []
+        for high in (np.inf, LARGE):
+            bounds = Bounds(0, [high if each == LARGE else each for each in self._highs])
+            fits.append(milp(np.zeros(len(self._costs)), bounds=bounds, constraints=limits).status != 2)
+            if not fits[0]:
+                return False
+        return not fits[1]
 
 
 def least(bound: float) -> int:

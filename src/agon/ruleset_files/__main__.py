@@ -1,7 +1,8 @@
 """Makes and checks files of data/rulesets: python -m agon.ruleset_files COMMAND."""
 
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,8 +13,8 @@ from agon.rulesets import FOLDER, RulesetFile, built
 
 HELP = """python -m agon.ruleset_files COMMAND
 
-  check NAME|FILE ...                      names every dangling or unreachable item, impossible or duplicate recipe, and
-                                           cycle that makes matter from nothing; exit code 3 if there is any
+  check NAME|FILE ...                      names every dangling or unreachable item, impossible or duplicate recipe,
+                                           station that is not there, and cycle that makes matter from nothing; exit code 3 if there is any
   invent NAME [seed=1 items=1000 recipes=1200 raw=150 depth=12 branching=3 tags=0 fuels=0]
                                            writes an invented ruleset to data/rulesets/NAME.json
   permute|unheard|rewire|joint OF NAME [seed=1]
@@ -96,18 +97,29 @@ def transformed(file: RulesetFile, how: str, seed: int) -> RulesetFile:
 
 
 def write(folder: Path, name: str, file: RulesetFile) -> None:
-    """A file that says its name."""
+    """A file that says its name. Raises ValueError for a name that is not one of a file in the folder."""
+    if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+        raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(text_of(msgspec.structs.replace(file, ruleset=name)), encoding="utf-8")
 
 
 def _checked(path: Path) -> int:
+    file = read(path)
     try:
-        found = faults(built(read(path)))
+        found = [*_unused(file, path), *faults(built(file))]
     except ValueError as error:
         raise AgonError(f"{path}: {error}") from None
     sys.stdout.write("".join(f"{path.stem}: {line}\n" for line in found or ["nothing is wrong"]))
     return 3 if found else 0
+
+
+def _unused(file: RulesetFile, path: Path) -> Iterator[str]:
+    """What a file says for nothing."""
+    if file.ruleset != path.stem:
+        yield f"other name: the file says that it is {file.ruleset}, and is called {path.name}"
+    for station in sorted(set(file.fuelled) - {recipe.station for recipe in file.recipes}):
+        yield f"unknown station: {station} is among the fuelled, and no recipe is done there"
 
 
 if __name__ == "__main__":

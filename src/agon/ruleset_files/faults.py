@@ -69,6 +69,8 @@ class Creation(NamedTuple):
 
 def creations(ruleset: Ruleset) -> list[Creation]:
     """Cycles that create matter; without the last recipe of each, none is left (or there are more than CYCLES)."""
+    if not ruleset.recipes:
+        return []
     balance, left = Balance(ruleset), set(range(len(ruleset.recipes)))
     found: list[Creation] = []
     while len(found) < CYCLES and (growth := balance.growth(left)):

@@ -16,6 +16,14 @@ TOOLS = {
     "craft": (*ASKING, "craft_check", "craft_apply", "craft_done"),
 }
 """Phase -> the tools that may be called in it."""
+ARGUMENTS = {
+    "item_info": ("name",),
+    "rethink": ("text",),
+    "submit_proposal": ("partner", "offer", "request", "message"),
+    "decide": ("decision", "message"),
+    **dict.fromkeys(("craft_check", "craft_apply"), ("recipe", "times", "inputs", "outputs")),
+}
+"""Tool -> its arguments; all else in a call is passed over."""
 LARGEST = 200_000
 """A call of more bytes, written as JSON, is no call."""
 _encoded = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode

@@ -467,8 +467,12 @@ def described(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
 
 
 def history(past: Sequence[Event]) -> list[dict[str, Any]]:
-    """What a seat knows of proposals, oldest first: turn, who to whom, the terms where it knows them, and how it ended."""
+    """What a seat knows of proposals, oldest first: turn, who to whom, the terms where it knows them, and how it ended.
+
+    What others said to each other is null.
+    """
     found: list[dict[str, Any]] = []
+    unheard = {"message": None, "reply": None}
     turn: dict[str, Any] = {}
     for event in past:
         if event.phase == "turn":
@@ -478,9 +482,9 @@ def history(past: Sequence[Event]) -> list[dict[str, Any]]:
         elif event.phase == "decision":
             found[-1] = found[-1] | {"outcome": event.value["decision"], "reply": event.value["message"]}
         elif event.phase == "rejected":
-            found.append(turn | event.value | {"outcome": "reject"})
+            found.append(turn | event.value | {"outcome": "reject"} | unheard)
         elif event.phase == "trade" and (not found or found[-1].get("turn") != turn["turn"]):
-            found.append(turn | event.value | {"outcome": "accept"})
+            found.append(turn | event.value | {"outcome": "accept"} | unheard)
     return found
 
 
