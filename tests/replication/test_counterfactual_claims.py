@@ -1,10 +1,9 @@
-from dataclasses import functools
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
 import pandas as pd
 import pytest
-import replace
 
 from agon import ROOT
 from agon.ingest import ingest
@@ -318,7 +317,7 @@ def test_what_no_record_holds_cannot_be_checked(alike):
     assert unknown.why.str.startswith("Missing: ").all()
 
 
-@functools.cache
+@cache
 def without(column, value):
     """All claims, where the records lack some."""
     rows = records()
