@@ -8,8 +8,10 @@ import sys
 import threading
 import time
 
+import pandas as pd
 import pytest
 from distributed import LocalCluster
+from harness import experiment
 from project import Project, moved, serving
 
 from agon import AgonError, scale
@@ -135,6 +137,12 @@ def test_the_only_call_in_flight_may_be_that_of_a_worker_that_never_comes_back(t
             assert server.requests - len(Recording(tmp_path)) <= 1
     assert halted == []
     assert exchanges(tmp_path) == exchanges(undisturbed)
+
+
+def test_workers_play_scripts_alone_as_one_process_does(tmp_path, cluster):
+    matches = plan(experiment(games=["pd", "rps"], agents=["grim", "uniform"]))
+    alone = play(matches, tmp_path / "journal")
+    pd.testing.assert_frame_equal(scale.play(matches, {}, on(cluster), lambda n: None), alone)
 
 
 def test_limits_hold_over_all_workers_together(tmp_path, cluster):

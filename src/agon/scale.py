@@ -246,7 +246,7 @@ async def _play(
     tick: Callable[[int], object],
 ) -> pd.DataFrame:
     async with _client(executor) as client:
-        known = await client.scatter(dict(models), broadcast=True)
+        known = await client.scatter(dict(models), broadcast=True) if models else {}
         chunks = [matches[start : start + CHUNK] for start in range(0, len(matches), CHUNK)]
         tasks = [client.submit(_part, chunk, known, pure=False) for chunk in chunks]
         async for task in as_completed(tasks):

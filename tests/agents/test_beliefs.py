@@ -910,7 +910,8 @@ class Instant:
     [
         ({"form": "song"}, "form is 'song'; it must be text or matrix"),
         ({"semantics": "paper"}, "semantics is 'paper'; it must be strict or published"),
-        ({"attempts": 0}, "attempts is 0; it must be at least 1"),
+        ({"attempts": 0}, "attempts is 0; it must be a whole number of at least 1"),
+        ({"attempts": 2.5}, "attempts is 2.5; it must be a whole number of at least 1"),
         ({"atempts": 3}, "atempts"),
     ],
 )

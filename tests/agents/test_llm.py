@@ -243,7 +243,7 @@ def test_who_answers_first_changes_nothing(on_invalid):
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ({"attempts": 0}, "attempts is 0; it must be at least 1"),
+        ({"attempts": 0}, "attempts is 0; it must be a whole number of at least 1"),
         ({"on_invalid": "forfiet"}, "on_invalid is 'forfiet'; it must be forfeit or random_legal"),
         ({"style": "rhyme"}, "there is no prompt styles/rhyme.md"),
         ({"atempts": 3}, "atempts"),

@@ -5,6 +5,7 @@ import json
 import pytest
 from tradecraft_games import tradecraft
 
+from agon import AgonError
 from agon.agents.magic import anything
 from agon.metrics.trading import KINDS, first_seat, players, trading
 from agon.plan import Match, Seat
@@ -198,3 +199,11 @@ def test_played_matches_are_counted_without_invalid_calls():
         told["one", "gifts_given"] == told["other", "gifts_received"]
         and told["one", "trades"] == told["other", "trades"]
     )
+
+
+@pytest.mark.parametrize("count", [trading, first_seat])
+def test_turns_of_no_tradecraft_are_refused_in_a_line(count):
+    known = turns(ONE)
+    for other in (known.head(0), known.assign(phase="play")):
+        with pytest.raises(AgonError, match="there are no turns of TradeCraft"):
+            count(other)

@@ -88,8 +88,8 @@ class Beliefs:
             raise ValueError(f"form is {form!r}; it must be text or matrix")
         if semantics not in get_args(Semantics):
             raise ValueError(f"semantics is {semantics!r}; it must be strict or published")
-        if attempts < 1:
-            raise ValueError(f"attempts is {attempts}; it must be at least 1")
+        if not isinstance(attempts, int) or attempts < 1:
+            raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
         self.place, self.agent = place, agent(place)
         self.llm = self.agent if isinstance(self.agent, LLM) else self.agent.agent
         self.form, self.semantics, self.attempts = form, semantics, attempts

@@ -47,7 +47,7 @@ class LLM:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
         if not isinstance(attempts, int) or attempts < 1:
-            raise ValueError(f"attempts is {attempts}; it must be at least 1")
+            raise ValueError(f"attempts is {attempts}; it must be a whole number of at least 1")
         if on_invalid not in ("forfeit", "random_legal"):
             raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
         self.place, self.model = place, place.model

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from agon import AgonError
 from agon.metrics.interval import pooled
 
 KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
@@ -18,6 +19,8 @@ KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "ma
 the table (no such tool or item, no decision, a bad message); not to be read at all."""
 
 TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
+
+PHASES = ("propose", "decide", "craft")
 
 USED = ("match", "round", "turn", "phase", "seat", "legal", "action", "attempts", "fallback", "detail", "payoff")
 
@@ -82,6 +85,8 @@ def _plain(turns: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The turns with what is in them: tool, call (the object), ok, fault, default, took (how a decision took effect), kind."""
+    if not turns.phase.isin(PHASES).any():
+        raise AgonError(f"there are no turns of TradeCraft: its phases are {', '.join(PHASES)}")
     rows = _plain(turns, [*USED, *by]).sort_values(["match", "turn", "seat"], kind="stable").reset_index(drop=True)
     calls = [_object(text) for text in rows.action]
     details = [_object(text) for text in rows.detail]
