@@ -40,6 +40,9 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 
+ID = re.compile(r"(?<=[\"#])[a-zA-Z][0-9a-f]{10}\b")
+"""What matplotlib calls a clip or a marker in an SVG."""
+
 styled = mpl.rc_context(STYLE)
 """Decorator of every function that draws: matplotlib reads its settings when it makes a text or a line, not when it saves."""
 
@@ -63,7 +66,7 @@ def save(made: Figure, path: Path) -> Image:
     # each canvas draws once; Figure.savefig would draw everything once more for each file
     vectors: Any = FigureCanvasSVG(made)
     vectors.print_svg(f"{path}.svg", metadata={"Date": None})
-    _number_ids(Path(f"{path}.svg"))
+    _settled(Path(f"{path}.svg"))
     made.set_dpi(STYLE["figure.dpi"])  # which the line above set to 72
     pixels: Any = FigureCanvasAgg(made)
     pixels.print_png(f"{path}.png", metadata={"Software": None})
@@ -71,16 +74,14 @@ def save(made: Figure, path: Path) -> Image:
     return Image(f"{path}.png", alt=" ".join(title.split()))  # type: ignore[no-untyped-call]
 
 
-def _number_ids(file: Path) -> None:
-    """Names the clips and markers of an SVG in their order: matplotlib hashes floats to the last bit, in which processors differ."""
+def _settled(file: Path) -> None:
+    """An SVG without what differs between processors: ids are numbered (matplotlib hashes floats to the last bit), and
+    coordinates have 3 decimals instead of 6.
+    """
     text = file.read_text(encoding="utf-8")
-    names = {
-        name: f"{name[0]}{place}"
-        for place, name in enumerate(dict.fromkeys(re.findall(r"(?<=[\"#])[a-zA-Z][0-9a-f]{10}\b", text)))
-    }
-    file.write_text(
-        re.sub(r"(?<=[\"#])[a-zA-Z][0-9a-f]{10}\b", lambda found: names[found[0]], text), encoding="utf-8", newline="\n"
-    )
+    text = re.sub(r"(?<![\w.#])-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", text)
+    names = {name: f"{name[0]}{place}" for place, name in enumerate(dict.fromkeys(ID.findall(text)))}
+    file.write_text(ID.sub(lambda found: names[found[0]], text), encoding="utf-8", newline="\n")
 
 
 @functools.cache

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon import AgonError
+from agon.metrics.interval import DECIMALS
 
 ABILITIES = {
     "judgement": "judgement",
@@ -67,7 +68,7 @@ def abilities(tallied: pd.DataFrame, level: float = 0.95, seed: int = 1) -> pd.D
             drawn = derived(pd.DataFrame(_over(weights, hits) / _over(weights, sizes), columns=hits.columns))
         made = pd.DataFrame(dict(zip(BY, who, strict=True)) | {"metric": values.index, "value": values.to_numpy()})
         counted, spread = _made_of(sizes.sum(), "sum"), _made_of(sizes.notna().sum(), "max")
-        low, high = np.nanquantile(drawn[values.index].to_numpy(), tails, axis=0)
+        low, high = np.nanquantile(drawn[values.index].to_numpy(), tails, axis=0).round(DECIMALS)
         wide = spread[values.index].to_numpy() > 1
         parts.append(
             made.assign(

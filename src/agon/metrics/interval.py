@@ -13,6 +13,9 @@ RESAMPLES = 2000
 LARGE = 1000
 """Above this many values the interval is the normal one, which the bootstrap then only approximates at great cost."""
 
+DECIMALS = 12
+"""Of the ends of intervals: processors sum in different orders, and differ beyond."""
+
 
 def summary(
     table: pd.DataFrame, metrics: Sequence[str], by: Sequence[str], level: float = 0.95, intervals: bool = True
@@ -65,7 +68,7 @@ def percentile_interval(block: NDArray[np.float64], level: float) -> NDArray[np.
     n = block.shape[1]
     if n > LARGE:
         half = ndtri((1 + level) / 2) * block.std(axis=1, ddof=1) / np.sqrt(n)
-        return np.column_stack([block.mean(axis=1) - half, block.mean(axis=1) + half])
+        return np.column_stack([block.mean(axis=1) - half, block.mean(axis=1) + half]).round(DECIMALS)
     rng = np.random.default_rng(n)
     chunk = max(1, 2_000_000 // n)
     means = [
@@ -73,7 +76,7 @@ def percentile_interval(block: NDArray[np.float64], level: float) -> NDArray[np.
         for done in range(0, RESAMPLES, chunk)
     ]
     tail = (1 - level) / 2
-    return np.quantile(np.concatenate(means, axis=1), [tail, 1 - tail], axis=1).T
+    return np.quantile(np.concatenate(means, axis=1), [tail, 1 - tail], axis=1).T.round(DECIMALS)
 
 
 def pooled(tallied: pd.DataFrame, by: Sequence[str], cluster: str = "match", level: float = 0.95) -> pd.DataFrame:
@@ -109,5 +112,5 @@ def draws(clusters: int) -> NDArray[np.int64]:
 
 def percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float]:
     """The middle `level` of the values that are there."""
-    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2]).round(DECIMALS)
     return float(low), float(high)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from agon.metrics.interval import DECIMALS
 from agon.replication.tradecraft_facts import DIMENSIONS, LOGGED, Facts, group_of
 
 RESAMPLES = 2000
@@ -73,7 +74,7 @@ def ratio_intervals(
         found = read([(weights @ part[:, 0]) / (weights @ part[:, 1]) for part in parts])
     if not len(known := found[np.isfinite(found)]):
         return np.nan, np.nan
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]).round(DECIMALS)
     return float(low), float(high)
 
 
