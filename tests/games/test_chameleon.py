@@ -214,7 +214,7 @@ def test_scripted_clues_and_who_is_under_test_are_not_known_beforehand(changes):
 
 def test_clues_are_heard_by_all_and_an_unreadable_one_as_none():
     run = Run(chameleon(interviews=False), saying(clue=["tail", None, "paws"]))
-    heard = [[event.value for event in past if event.phase == "clue"] for past in run.last.seen]
+    heard = [[event.value for event in past if event.phase == "clue"] for past in run.last.seen[:-1]]
     assert heard == [["tail", None, "paws"]] * 3
 
 

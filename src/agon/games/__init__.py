@@ -1,4 +1,4 @@
-"""Engines: frozen states and five verbs. They know no agent, model, prompt, file or plot."""
+"""Engines: frozen states and six verbs. They know no agent, model, prompt, file or plot."""
 
 from agon.games.base import Choice, Dice, Game, IllegalAction, Observation
 from agon.games.matrix import MatrixGame, joint, relabel, repay

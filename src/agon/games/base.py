@@ -25,12 +25,20 @@ class Event(NamedTuple):
     """The action, or what the table says; None for an action that could not be read."""
 
 
+PUBLIC = -1
+"""In the place of a seat: who only watches, and sees what everybody may see."""
+
 Seen = tuple[tuple[Event, ...], ...]
-"""What each seat knows: seen[seat] is a tuple of events, oldest first."""
+"""What each seat knows: seen[seat] is a tuple of events, oldest first. The last one, seen[PUBLIC], is what is public."""
+
+
+def nothing_seen(seats: int) -> Seen:
+    """What `seats` seats and the public know before anything is told."""
+    return ((),) * (seats + 1)
 
 
 def told(seen: Seen, event: Event, seats: Collection[int] | None = None) -> Seen:
-    """`seen` after `event` has been told to `seats`, and to nobody else; None is everybody."""
+    """`seen` after `event` has been told to `seats`, and to nobody else; None is everybody, the public included."""
     if seats is None:
         return tuple([known + (event,) for known in seen])
     return tuple([known + (event,) if seat in seats else known for seat, known in enumerate(seen)])
@@ -89,6 +97,9 @@ class Game(Protocol[S]):
 
     def observe(self, state: S, seat: int) -> Observation:
         """What `seat` sees."""
+
+    def watch(self, state: S) -> Observation:
+        """What anybody may see: the seat is PUBLIC, `legal` is None, and finished rounds are in seat order."""
 
     def step(self, state: S, actions: Mapping[int, Any]) -> tuple[S, tuple[float, ...]]:
         """The next state and what the step pays each seat (points).

@@ -58,8 +58,12 @@ class Chameleon(Deduction):
         return Facts(self.name, self.seats, self.players, self.rounds, self.topic)
 
     def _opening(self, seat: int) -> tuple[Event, ...]:
-        known = (Event("topic", None, self.topic), Event("role", None, self.roles[seat]))
+        known = (*self._openly, Event("role", None, self.roles[seat]))
         return known if seat == self.spy else (*known, Event("word", None, self.word))
+
+    @property
+    def _openly(self) -> tuple[Event, ...]:
+        return (Event("topic", None, self.topic),)
 
     def _role_seen(self, seat: int) -> str:
         return "chameleon" if seat == self.spy else "non-chameleon"

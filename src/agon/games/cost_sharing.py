@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon.games.base import Dice, Event, Observation, known_seats, known_semantics, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Event, Observation, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Choice, Offer, Space
 
 Semantics = Literal["strict", "published", "published_pgm"]
@@ -142,6 +142,10 @@ class CostSharing:
         return Observation(
             seat, state.round, legal, state.past, self._facts, "propose" if legal is self._offer else "vote"
         )
+
+    def watch(self, state: State) -> Observation:
+        """All there is to know but the votes of an unfinished round."""
+        return self.observe(state, 0)._replace(seat=PUBLIC, legal=None)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """A proposal or a vote. Raises IllegalAction."""

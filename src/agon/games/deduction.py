@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple, get_args
 from unicodedata import normalize
 
-from agon.games.base import Dice, Event, Observation, Seen, known_seats, known_semantics, refuse_illegal, told
+from agon.games.base import PUBLIC, Dice, Event, Observation, Seen, known_seats, known_semantics, refuse_illegal, told
 from agon.games.spaces import Choice, Form, Space, Text
 
 NOBODY = "nobody"
@@ -128,6 +128,11 @@ class Deduction:
         """What a seat is told at the start."""
         raise NotImplementedError
 
+    @property
+    def _openly(self) -> tuple[Event, ...]:
+        """What the public is told at the start."""
+        return ()
+
     def _role_seen(self, seat: int) -> str:
         return ""
 
@@ -135,11 +140,11 @@ class Deduction:
         """After the ballot or the guess: the match goes on or pays."""
         raise NotImplementedError
 
-    # --- the five verbs
+    # --- the six verbs
 
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes words and seats."""
-        return self._scripted(State(0, tuple(self._opening(seat) for seat in range(self.seats))))
+        return self._scripted(State(0, (*(self._opening(seat) for seat in range(self.seats)), self._openly)))
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """One seat for a clue or the guess, everybody for interviews and the ballot."""
@@ -154,6 +159,11 @@ class Deduction:
         phase, round_, _ = self._now(state)
         legal = self._spaces[phase, seat]
         return Observation(seat, round_, legal, state.seen[seat], self._public, phase, self._role_seen(seat))
+
+    def watch(self, state: State) -> Observation:
+        """The clues and who was accused; neither words nor roles nor ballots."""
+        phase, round_, _ = self._now(state)
+        return Observation(PUBLIC, round_, None, state.seen[PUBLIC], self._public, phase)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """Plays one step. Raises IllegalAction."""

@@ -7,7 +7,7 @@ from math import isfinite
 from operator import add, itemgetter
 from typing import Any
 
-from agon.games.base import Choice, Dice, IllegalAction, Observation
+from agon.games.base import PUBLIC, Choice, Dice, IllegalAction, Observation
 
 Profile = tuple[str | None, ...]
 
@@ -124,6 +124,10 @@ class MatrixGame:
         """All finished rounds from the seat's side; never the round being played."""
         past = state[seat]
         return _observation(Observation, (seat, len(past) + 1, self._choice, past, self, "move", ""))
+
+    def watch(self, state: State) -> Observation:
+        """All finished rounds, in seat order, which is as the first seat sees them."""
+        return self.observe(state, 0)._replace(seat=PUBLIC, legal=None)
 
     def step(self, state: State, actions: Mapping[int, str | None]) -> tuple[State, tuple[float, ...]]:
         """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""

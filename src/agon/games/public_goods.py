@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon.games.base import Dice, Observation, known_seats, known_semantics, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Observation, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Number
 
 Semantics = Literal["strict", "published", "published_pgm"]
@@ -71,6 +71,10 @@ class PublicGoods:
         """Finished rounds: own contribution first, then the others' in seat order. Of the rules all but who is under test."""
         past = tuple((given[seat], *given[:seat], *given[seat + 1 :]) for given in state.given)
         return Observation(seat, len(past) + 1, self._legal, past, self._public, "contribute")
+
+    def watch(self, state: State) -> Observation:
+        """Finished rounds, in seat order."""
+        return self.observe(state, 0)._replace(seat=PUBLIC, legal=None)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """Plays one round; the last one pays. Raises IllegalAction."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agon.games.base import Dice, Observation, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Observation, refuse_illegal
 
 SCORED = (
     *("goal_alignment", "cooperation", "adaptability", "intention_concealment"),
@@ -174,6 +174,10 @@ class Rating:
         """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
         dimension = self.dimensions[state.done]
         return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self._shown, dimension)
+
+    def watch(self, state: State) -> Observation:
+        """Nothing: a log is its rater's to judge."""
+        return Observation(PUBLIC, state.done + 1, None, (), None)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """One dimension more, whether or not it could be read; nothing is paid. Raises IllegalAction."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
-from agon.games.base import Dice, Event, Observation, Seen, refuse_illegal, told
+from agon.games.base import PUBLIC, Dice, Event, Observation, Seen, nothing_seen, refuse_illegal, told
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
 from agon.games.tradecraft.recipes import (
     Craft,
@@ -161,7 +161,7 @@ class TradeCraft:
 
     def start(self, dice: Dice) -> State:
         """No chance: a problem fixes hands, targets and seats."""
-        seen: Seen = ((),) * self.seats
+        seen = nothing_seen(self.seats)
         for seat, target in enumerate(self.targets):
             seen = told(seen, Event("target", None, Object(written(target))), (seat,))
         return self._turn(State(0, "craft", tuple(self.hands), seen))
@@ -188,6 +188,10 @@ class TradeCraft:
         return Observation(
             seat, state.turn, self.legal_actions(state, seat), state.seen[seat], self._facts, state.phase
         )
+
+    def watch(self, state: State) -> Observation:
+        """Hands, and trades with their terms; neither targets nor messages nor what was proposed."""
+        return Observation(PUBLIC, state.turn, None, state.seen[PUBLIC], self._facts, state.phase)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """One call of each seat to move. A call that is refused changes nothing but the count of calls. Raises IllegalAction."""
@@ -333,7 +337,7 @@ class TradeCraft:
         notes = state.notes + (((seat, "default", default),) if default else ())
         state = state._replace(phase="craft", trade=None, calls=(0,) * self.seats)
         if word == "reject":
-            others = [other for other in range(self.seats) if other not in (trade.proposer, seat)]
+            others = [other for other in range(self.seats + 1) if other not in (trade.proposer, seat)]
             return state._replace(seen=told(seen, Event("rejected", None, players), others), notes=notes)
         hands = list(state.hands)
         hands[trade.proposer] = plus(minus(hands[trade.proposer], trade.offer), trade.request)
