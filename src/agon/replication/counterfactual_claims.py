@@ -1,6 +1,5 @@
 """The counterfactual paper's statements in prose, each decided from the recorded matches: results/replication/claims.csv."""
 
-import inspect
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,27 +15,17 @@ from agon.replication import (
     counterfactual_claims_rps,
 )
 from agon.replication.counterfactual import MODELS, PAPER, agreement, statistics, true_variants
-from agon.replication.counterfactual_evidence import Evidence, Missing, Result, captioned
-
-COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
+from agon.replication.counterfactual_evidence import Evidence, Result, captioned
+from agon.replication.statements import COLUMNS, decisions, row
 
 STATEMENTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """Name of the deciding function -> section, claim (in our words), published, why; printed, the published pairs of mean and
 deviation that it is given; and, for a statement on a table whose caption may name another variant than its numbers come from, table and
 the variant meant."""
 
-DECISIONS: dict[str, Callable[..., Result]] = {
-    name: decide
-    for module in (
-        counterfactual_claims_games,
-        counterfactual_claims_pd,
-        counterfactual_claims_rps,
-        counterfactual_claims_cost,
-    )
-    for name, decide in inspect.getmembers(module, inspect.isfunction)
-    if decide.__module__ == module.__name__ and not name.startswith("_")
-}
-"""What decides a statement, under its name: every public function of these modules."""
+DECISIONS: dict[str, Callable[..., Result]] = decisions(
+    counterfactual_claims_games, counterfactual_claims_pd, counterfactual_claims_rps, counterfactual_claims_cost
+)
 
 
 def claims(
@@ -72,12 +61,7 @@ def evidence_of(
 def decided(evidence: Evidence, name: str) -> dict[str, str]:
     """One statement's row of `claims`."""
     entry = STATEMENTS[name]
-    said = {"paper": PAPER, **{key: entry[key] for key in ("section", "claim", "published")}}
-    try:
-        held, numbers = _read(evidence, DECISIONS[name], entry)
-    except Missing as gap:
-        return {**said, "recomputed": "", "verdict": "cannot be checked", "why": f"Missing: {gap}."}
-    return {**said, "recomputed": numbers, "verdict": "holds" if held else "fails", "why": _reason(evidence, entry)}
+    return row(PAPER, entry, lambda: _read(evidence, DECISIONS[name], entry), lambda: _reason(evidence, entry))
 
 
 def _read(evidence: Evidence, decide: Callable[..., Result], entry: Mapping[str, Any]) -> Result:

@@ -19,7 +19,6 @@ from agon.replication.counterfactual_evidence import (
     THINKING,
     VARIANTS,
     Evidence,
-    Missing,
     Result,
     every,
     intervals,
@@ -29,6 +28,7 @@ from agon.replication.counterfactual_evidence import (
     recaptioned,
     span,
 )
+from agon.replication.statements import Missing
 
 ROUNDS = {"pd": 16, "rps": 24}
 NAMES = {"pd": "PD", "rps": "RPS"}

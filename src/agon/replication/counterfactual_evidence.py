@@ -8,6 +8,7 @@ import pandas as pd
 
 from agon.metrics import summary
 from agon.replication.counterfactual import MODELS as SHORT
+from agon.replication.statements import Missing
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
@@ -34,10 +35,6 @@ Result = tuple[bool, str]
 
 Pairs = Mapping[str, Sequence[float]]
 """Name -> mean and standard deviation, as printed."""
-
-
-class Missing(Exception):
-    """The records given cannot decide a claim; the text says what is missing."""
 
 
 @dataclass(frozen=True)

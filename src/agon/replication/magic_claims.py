@@ -1,29 +1,22 @@
 """The MAgIC paper's statements, each decided from its own printed numbers: results/replication/magic_claims.csv."""
 
-import inspect
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
 from agon.replication import magic_claims_abilities, magic_claims_gains, magic_claims_games, magic_claims_rules
-from agon.replication.counterfactual_evidence import Missing
 from agon.replication.magic_evidence import Evidence, Result
 from agon.replication.magic_facts import PAPER, Facts
-
-COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
+from agon.replication.statements import COLUMNS, decisions, filled, row
 
 STATEMENTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """Name of the deciding function -> section, claim (in our words), published, why. {names} stand for numbers of the paper's text."""
 
-DECISIONS: dict[str, Callable[[Evidence], Result]] = {
-    name: decide
-    for module in (magic_claims_abilities, magic_claims_gains, magic_claims_games, magic_claims_rules)
-    for name, decide in inspect.getmembers(module, inspect.isfunction)
-    if decide.__module__ == module.__name__ and not name.startswith("_")
-}
-"""What decides a statement, under its name: every public function of these modules."""
+DECISIONS: dict[str, Callable[[Evidence], Result]] = decisions(
+    magic_claims_abilities, magic_claims_gains, magic_claims_games, magic_claims_rules
+)
 
 
 def claims(facts: Facts) -> pd.DataFrame:
@@ -34,14 +27,5 @@ def claims(facts: Facts) -> pd.DataFrame:
 
 def decided(evidence: Evidence, name: str) -> dict[str, str]:
     """One statement's row of `claims`."""
-    numbers = evidence.facts.text.set_index("key").value.to_dict()
-    entry = {key: text.format_map(numbers) for key, text in STATEMENTS[name].items()}
-    said = {"paper": PAPER, **{key: entry[key] for key in ("section", "claim", "published")}}
-    try:
-        held, found = DECISIONS[name](evidence)
-    except Missing as gap:
-        return {**said, "recomputed": "", "verdict": "cannot be checked", "why": f"Missing: {gap}."}
-    return {**said, "recomputed": found, "verdict": VERDICTS[held], "why": entry["why"]}
-
-
-VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "cannot be checked"}
+    entry = filled(STATEMENTS[name], evidence.facts.text)
+    return row(PAPER, entry, lambda: DECISIONS[name](evidence), lambda: entry["why"])

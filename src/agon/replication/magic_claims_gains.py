@@ -3,12 +3,13 @@
 
 import pandas as pd
 
-from agon.replication.counterfactual_evidence import Missing, listed, part
+from agon.replication.counterfactual_evidence import listed, part
 from agon.replication.magic import STRONGEST, pairs, pooled_gain, slips
 from agon.replication.magic_counts import SPIED, VOTES
 from agon.replication.magic_evidence import LEVEL, Evidence, Result, averaged, ranked, rising, significant
 from agon.replication.magic_facts import ABILITIES, DETAILED, PGM
 from agon.replication.magic_pairs import TESTS, improved
+from agon.replication.statements import Missing
 
 PRONOUNCED = ["PaLM 2", "Claude 2", "Llama-2-70B"]
 """The models for which the paper calls the gain pronounced."""

@@ -3,11 +3,12 @@
 
 import pandas as pd
 
-from agon.replication.counterfactual_evidence import Missing, listed, part
+from agon.replication.counterfactual_evidence import listed, part
 from agon.replication.magic import dilemma_scores
 from agon.replication.magic_evidence import Evidence, Result, against, ranked, rising
 from agon.replication.magic_facts import PGM
 from agon.replication.magic_roles import defections, pools
+from agon.replication.statements import Missing
 
 GPT35, GPT4 = "GPT-3.5-turbo", "GPT-4"
 

@@ -10,8 +10,8 @@ from scipy.stats import kendalltau
 
 from agon.replication import magic, magic_counts, magic_pairs, magic_roles
 from agon.replication.counterfactual import rounds_to
-from agon.replication.counterfactual_evidence import Missing
 from agon.replication.magic_facts import AVERAGE, PGM, Facts, decimals
+from agon.replication.statements import Missing
 
 Result = tuple[bool | None, str]
 """Whether the numbers support the claim (None: they do not decide it), and the numbers."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from agon.replication.counterfactual_evidence import Missing
+from agon.replication.statements import Missing
 
 PAPER = "magic"
 

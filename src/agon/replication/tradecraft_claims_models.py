@@ -3,7 +3,7 @@
 
 import pandas as pd
 
-from agon.replication.counterfactual_evidence import Missing
+from agon.replication.statements import Missing
 from agon.replication.tradecraft_evidence import Evidence, Result, chance, extreme, spoken
 from agon.replication.tradecraft_facts import DIMENSIONS, MODELS
 

@@ -5,7 +5,8 @@ import pandas as pd
 from scipy.stats import kruskal
 
 from agon.replication import tradecraft
-from agon.replication.counterfactual_evidence import Missing, listed, part
+from agon.replication.counterfactual_evidence import listed, part
+from agon.replication.statements import Missing
 from agon.replication.tradecraft_counts import BARS, first_seat, invalid_definitions
 from agon.replication.tradecraft_evidence import Evidence, Result, chance
 from agon.replication.tradecraft_facts import DIMENSIONS, MODELS, PANELS, PERSONAS, Facts

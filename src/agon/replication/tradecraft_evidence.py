@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from agon.replication import tradecraft_counts, tradecraft_scores
-from agon.replication.counterfactual_evidence import Missing
+from agon.replication.statements import Missing
 from agon.replication.tradecraft_facts import DIMENSIONS, MODELS, PANELS, PERSONAS, Facts, group_of
 from agon.replication.tradecraft_replay import Replay, replay
 from agon.replication.tradecraft_scores import ratio_intervals
