@@ -6,12 +6,13 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from hydra import compose, initialize_config_dir
@@ -29,6 +30,8 @@ from agon.models.base import told_apart
 from agon.settings import variants
 
 CONF = ROOT / "conf"
+PERSON = "human"
+"""In the place of an agent's name: a person, who sits at no table of an experiment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,16 @@ class Executor(msgspec.Struct, forbid_unknown_fields=True):
     workers: Annotated[int, msgspec.Meta(ge=1)]
 
 
+class Serve(msgspec.Struct, forbid_unknown_fields=True):
+    """Where and how people play."""
+
+    address: str
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
+    origins: list[str]
+    folder: str
+    sampling: str | None
+
+
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """conf/config.yaml as composed."""
 
@@ -128,6 +141,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     source: str
     path: str
     out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
+    serve: Serve
     experiment: dict[str, Any]
 
 
@@ -254,6 +268,57 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     return list(found.values())
 
 
+class Seating(NamedTuple):
+    """One table, for a match outside any experiment."""
+
+    game: Any
+    seats: tuple[Seat, ...]
+    """Where a person sits, a Seat without player."""
+    models: dict[str, Model]
+    config: str
+    """Hash of the game's and players' settings."""
+
+
+def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None, conf: Path = CONF) -> Seating:
+    """A game (FILE or FILE/SETTING) and who sits there: PERSON, or an agent, as agent or agent@model.
+
+    `sampling` is a file of conf/sampling for its models. Raises AgonError as `plan` does.
+    """
+    game = thing("game", game_name, conf)
+    if len(entrants) != game.seats:
+        raise AgonError(f"{game.name} has {game.seats} seats, and {len(entrants)} are given")
+    models = _models([each.partition("@")[2] for each in entrants], sampling, conf)
+    seats, content = [], list[Any]()
+    for each in entrants:
+        if each != PERSON:
+            _entrants(each, (), conf)
+        seat, own = (Seat(PERSON, None), [PERSON]) if each == PERSON else _seat(each, game, models, conf)
+        if each != PERSON:
+            _try_out(seat, game)
+        seats.append(seat)
+        content.append(own)
+    return Seating(game, tuple(seats), models, _hash({"game": settings_of("game", game_name, conf), "seats": content}))
+
+
+def able(game_name: str, conf: Path = CONF) -> dict[str, bool]:
+    """The agents of conf/agent that can play a game, and whether each asks a model."""
+    found, game = {}, thing("game", game_name, conf)
+    for name in _names(conf, "agent"):
+        with suppress(AgonError):
+            player = _player(name, conf)
+            if asks := bool(getattr(player, "asks_model", False)):
+                player.texts(game, **_keywords(player))
+            else:
+                _try_out(Seat(name, player), game)
+            found[name] = asks
+    return found
+
+
+def named(group: str, conf: Path = CONF) -> list[str]:
+    """The names of the files in a folder of conf/."""
+    return _names(conf, group)
+
+
 def _parents(name: str, conf: Path) -> Iterator[MatrixGame]:
     """The games that a file of conf/game builds upon, without those that have settings."""
     file: Any = OmegaConf.load(conf / "game" / f"{name.partition('/')[0]}.yaml")
@@ -281,7 +346,6 @@ def _try_out(seat: Seat, game: Any) -> None:
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:
     """The models that an experiment asks, by name, with its sampling parameters. Raises AgonError."""
     asked = _experiment(experiment)
-    sampling = {} if asked.sampling is None else settings_of("sampling", asked.sampling, conf)
     named = [name for each in asked.meetings for name in each.models]
     for each in asked.tournaments:
         named += [name.partition("@")[2] for name in each.agents]
@@ -289,10 +353,15 @@ def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]
         named += [name.partition("@")[2] for name in (*challenge.challengers, *challenge.defenders)]
     for pairing in asked.pairings:
         named += [name.partition("@")[2] for seat in pairing.seats for name in seat]
+    return _models(named, asked.sampling, conf)
+
+
+def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str, Model]:
+    shared = {} if sampling is None else settings_of("sampling", sampling, conf)
     found = {}
-    for name in dict.fromkeys(filter(None, named)):
+    for name in dict.fromkeys(filter(None, names)):
         model = thing("model", name, conf)
-        merged = {**sampling, **model.parameters}
+        merged = {**shared, **model.parameters}
         found[name] = replace(model, parameters={key: value for key, value in merged.items() if value is not None})
     told_apart(found)
     return found

@@ -88,11 +88,18 @@ def play_now(match: Match) -> Played:
     return played
 
 
-async def play_async(match: Match, models: Mapping[str, Answering], *, instant: bool = False) -> Played:
+async def play_async(
+    match: Match,
+    models: Mapping[str, Answering],
+    *,
+    instant: bool = False,
+    moved: Callable[[Any, tuple[float, ...]], object] = lambda state, payoffs: None,
+) -> Played:
     """A match; seats that move at once are asked at once, and may answer in any order.
 
     The result depends on the match and its players' answers alone, not on what else is being played. With `instant`,
-    for players that never wait, it runs to its end without an event loop. Raises AgonError for what players do wrong;
+    for players that never wait, it runs to its end without an event loop. `moved` is told every state, the first one
+    included, and what the step to it paid. Raises AgonError for what players do wrong;
     Halted when a model cannot be asked now.
     """
     game, immediate = match.game, [seat.immediate for seat in match.seats]
@@ -111,6 +118,7 @@ async def play_async(match: Match, models: Mapping[str, Answering], *, instant: 
             for place, seat in enumerate(match.seats)
         ]
         state = game.start(seat_dice(match.seed, TABLE))
+        moved(state, (0.0,) * game.seats)
         while seats := game.to_move(state):
             views = {seat: game.observe(state, seat) for seat in seats}
             replies = {seat: Reply(players[seat](views[seat], dice[seat])) for seat in seats if immediate[seat]}
@@ -123,6 +131,7 @@ async def play_async(match: Match, models: Mapping[str, Answering], *, instant: 
                 replies |= zip(slow, found, strict=True)
             state, payoffs = game.step(state, {seat: replies[seat].action for seat in seats})
             played.add(views, replies, payoffs, state)
+            moved(state, payoffs)
     except (AgonError, Halted):
         raise
     except Exception as error:
@@ -166,7 +175,7 @@ def play(
         raise group.exceptions[0] from None
     finally:
         writer.flush()  # also what was done before an error
-    return ordered(kept, matches)
+    return ordered(kept, [match.id for match in matches])
 
 
 def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
@@ -245,9 +254,9 @@ def _part(path: Path) -> pd.DataFrame | None:
         return None
 
 
-def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[Match]) -> pd.DataFrame:
-    """One turns table of all `parts`, in the order of `matches`; of a match that several parts hold, the first one's."""
-    place = {match.id: index for index, match in enumerate(matches)}
+def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:
+    """One turns table of all `parts`, in the order of `matches` (ids); of a match that several parts hold, the first one's."""
+    place = {match: index for index, match in enumerate(matches)}
     seen: set[str] = set()
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for part in parts:

@@ -251,7 +251,7 @@ async def _play(
         tasks = [client.submit(_part, chunk, known, pure=False) for chunk in chunks]
         async for task in as_completed(tasks):
             tick(len(chunks[tasks.index(task)]))
-        return ordered(await client.gather(tasks), matches)
+        return ordered(await client.gather(tasks), [match.id for match in matches])
 
 
 def _part(matches: Sequence[Match], models: Mapping[str, Answering]) -> pd.DataFrame:

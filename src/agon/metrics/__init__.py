@@ -2,6 +2,7 @@
 
 from agon.metrics.abilities import abilities, paired
 from agon.metrics.interval import summary
+from agon.metrics.people import head_to_head
 from agon.metrics.ratings import averages, outcomes, reliability, scores
 from agon.metrics.repeated import action_shares, per_match, shares_over_rounds
 from agon.metrics.tallies import tallies
@@ -12,6 +13,7 @@ __all__ = [
     "action_shares",
     "averages",
     "first_seat",
+    "head_to_head",
     "outcomes",
     "paired",
     "per_match",

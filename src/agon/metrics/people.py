@@ -1,0 +1,32 @@
+"""How people, or any other players, did against whom they met."""
+
+import pandas as pd
+
+from agon.metrics.interval import summary
+from agon.records import matches
+
+
+def head_to_head(turns: pd.DataFrame, agent: str = "human") -> pd.DataFrame:
+    """One row per game, variant and kind of opponent: how the seats of `agent` did at its tables.
+
+    Columns: game, variant, opponent (the model, or else the agent), matches, points and theirs (per round, means over matches; of
+    several opponents of a kind the mean), ahead (points minus theirs), low and high (its 95 % bootstrap interval; absent for a
+    single match), won (share of matches in which no seat had more). Empty where nobody of that name played.
+    """
+    seats = matches(turns)
+    seats = seats.assign(
+        points=seats.total / seats.rounds, player=seats.model.astype("str").fillna(seats.agent.astype("str"))
+    )
+    own = seats.loc[seats.agent == agent, ["match", "game", "variant", "seat", "points", "won"]]
+    others = seats[["match", "seat", "player", "points"]].rename(
+        columns={"seat": "other", "player": "opponent", "points": "theirs"}
+    )
+    met = own.merge(others, on="match")
+    met = met[met.seat != met.other].assign(ahead=lambda table: table.points - table.theirs)
+    keys = ["game", "variant", "opponent"]
+    each = met.groupby([*keys, "match"], observed=True, as_index=False)[["points", "theirs", "ahead", "won"]].mean()
+    found = summary(each, ["points", "theirs", "ahead", "won"], keys)
+    wide = found.pivot(index=keys, columns="metric", values="value").rename_axis(columns=None)
+    ahead = found[found.metric == "ahead"].set_index(keys)[["n", "low", "high"]].rename(columns={"n": "matches"})
+    columns = ["matches", "points", "theirs", "ahead", "low", "high", "won"]
+    return wide.join(ahead).reindex(columns=columns).reset_index()
