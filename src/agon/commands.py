@@ -22,7 +22,7 @@ from agon.models import Halted
 from agon.models.desk import Desk, Replayed, Unrecorded
 from agon.models.limits import Budget, Spent
 from agon.models.recording import Recording, Writer
-from agon.plan import Match, configuration, games, models_of, plan
+from agon.plan import PERSON, Match, configuration, games, models_of, plan
 from agon.records import is_turns, read, shown, write
 
 HELP = """python -m agon VERB [setting=value ...]
@@ -31,6 +31,8 @@ HELP = """python -m agon VERB [setting=value ...]
   record experiment=NAME       asks models and records every answer in data/recordings; goes on where it was stopped
   play experiment=NAME         plays from scripts and recordings into transcripts/NAME.parquet, for nothing
   ingest source=S path=P       reads recorded games of a paper into turns; out=FILE names the file
+  serve                        people play, watch and annotate in a browser; serve.port=N, serve.address=A
+  collect                      the finished matches of serve into transcripts/people.parquet
   notebook NAME                runs notebooks/NAME.ipynb into reports/
   export experiment=NAME       its transcript as one JSONL file per match, or format=inspect as Inspect's log
 
@@ -307,11 +309,36 @@ def _failed(text: str, code: int) -> int:
     return code
 
 
+def _serve(rest: Sequence[str]) -> int:
+    from agon.hall.server import serve
+
+    asked = configuration(rest)["serve"]
+    serve(ROOT / asked["folder"], asked["address"], asked["port"], asked["origins"], asked["sampling"], _say)
+    return 0
+
+
+def _collect(rest: Sequence[str]) -> int:
+    from agon.play import ordered
+
+    settings = configuration(rest)
+    played = sorted((ROOT / settings["serve"]["folder"] / "played").glob("*.parquet"))
+    if not played:
+        raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
+    out, parts = _out(settings, "people"), [read(path) for path in played]
+    turns = ordered(parts, [path.stem for path in played])
+    write(turns, out)
+    people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
+    _say(f"{shown(out)}: {len(played):,} matches, {people:,} seats of people, {len(turns):,} turns")
+    return 0
+
+
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "plan": _plan,
     "record": _record,
     "play": _play,
     "ingest": _ingest,
+    "serve": _serve,
+    "collect": _collect,
     "notebook": _notebook,
     "export": _export,
 }

@@ -1,0 +1,69 @@
+"""What all pages have in common: the page around the widgets, and telling a page that something has changed."""
+
+from collections.abc import Callable, Sequence
+
+import panel as pn
+from bokeh.document import Document
+
+from agon.hall.look import text
+
+AROUND = """
+{% extends base %}
+{% block postamble %}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<style>
+body { background: #ffffff; color: #1a1a1a; font: 16px/1.5 system-ui, sans-serif; margin: 0; }
+main, header, footer { max-width: 60rem; margin: 0 auto; padding: .5rem 1rem; box-sizing: border-box; }
+header { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; align-items: baseline; border-bottom: 2px solid #0b4f9e; }
+header strong { font-size: 1.2rem; } header a { color: #0b4f9e; padding: .4rem 0; }
+a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
+</style>
+{% endblock %}
+{% block contents %}
+<header><strong>agon</strong>{% for name, link in links %} <a href="{{ link | e }}">{{ name | e }}</a>{% endfor %}</header>
+<main>{{ embed(roots.content) }}</main>
+{% endblock %}
+"""
+
+LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("Annotate", "/annotate"))
+"""For researchers; players have none."""
+
+LOST = "The connection is lost. Reload this page to go on where you were; what you have sent is kept."
+
+
+def page(title: str, content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -> pn.Template:
+    """A whole page with one root."""
+    made = pn.Template(AROUND)
+    made.add_variable("links", list(links))
+    made.add_variable("title", f"{title} - agon")
+    made.add_panel("content", content)
+    return made
+
+
+def refusal(title: str, why: str) -> pn.Template:
+    """A page that says why there is none."""
+    return page(title, pn.pane.HTML(f'<h1>{text(title)}</h1><p role="alert">{text(why)}</p>'))
+
+
+class Live:
+    """Draws again, soon after it is told that something has changed; on a server in the page's own turn, once for many."""
+
+    def __init__(self, draw: Callable[[], None], watching: set[Callable[[], object]]) -> None:
+        self._draw, self._due = draw, False
+        self.document: Document | None = pn.state.curdoc
+        watching.add(self.changed)
+        if self.document is not None:
+            self.document.on_session_destroyed(lambda context: watching.discard(self.changed))
+
+    def changed(self) -> None:
+        """Something has changed."""
+        if self.document is None:
+            self._draw()
+        elif not self._due:
+            self._due = True
+            self.document.add_next_tick_callback(self._now)
+
+    def _now(self) -> None:
+        self._due = False
+        self._draw()

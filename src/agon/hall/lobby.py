@@ -1,0 +1,260 @@
+"""The hall, where tables are made and found, and the page of who made one: its links, its budget, its end."""
+
+import functools
+import secrets
+from typing import Any
+
+import panel as pn
+
+from agon import AgonError
+from agon.hall.frame import Live
+from agon.hall.look import WIDGETS, block, text
+from agon.hall.look import table as drawn
+from agon.hall.tables import Hall, Refused, Table
+from agon.plan import PERSON, able, named, settled, thing
+
+PERSON_SHOWN = "a person"
+ANY = "(any of them, drawn by the table)"
+"""A setting that nobody at the table knows beforehand."""
+STANDS = {
+    "waiting": "waiting for people to sit down",
+    "playing": "being played",
+    "over": "over",
+    "stopped": "stopped",
+    "closed": "given up",
+}
+
+
+@functools.cache
+def offered() -> dict[str, list[str]]:
+    """Game files of conf/game that can be played at a table -> their settings; none for a game without."""
+    found = {}
+    for name in named("game"):
+        try:
+            settings = [each.partition("/")[2] for each in settled([name])]
+            game = thing("game", f"{name}/{settings[0]}" if settings[0] else name)
+        except AgonError:  # its settings are not there
+            continue
+        if game.seats > 1:
+            found[name] = settings if settings[0] else []
+    return found
+
+
+@functools.cache
+def players(game: str) -> dict[str, bool]:
+    """The agents that can play a game, and whether each asks a model."""
+    return able(game)
+
+
+class HallPage:
+    """All tables, and the form for another one."""
+
+    def __init__(self, hall: Hall) -> None:
+        self.hall = hall
+        self._tables = block("")
+        self._form = TableForm(hall)
+        self.panel = pn.Column(
+            block("<h1>Tables</h1>"),
+            self._tables,
+            block("<h2>A new table</h2>"),
+            self._form.panel,
+            sizing_mode="stretch_width",
+        )
+        self.live = Live(self.draw, hall.watching)
+        self.draw()
+
+    def draw(self) -> None:
+        """All tables, the newest first."""
+        rows = [
+            [
+                text(str(each.game.name).replace("_", " ")),
+                text(STANDS[each.status]),
+                str(len(each.people)),
+                f'<a href="/watch?table={each.id}">watch</a> '
+                f'<a href="/host?key={self.hall.key("host", each.id)}">seats and links</a>',
+            ]
+            for each in reversed(self.hall.tables.values())
+        ]
+        head = ("Game", "How it stands", "People", "Pages")
+        self._tables.object = drawn("Tables, newest first", head, rows) if rows else "<p>There are none yet.</p>"
+
+
+class TableForm:
+    """What a new table is to be: game, setting, who sits where, time, budget."""
+
+    def __init__(self, hall: Hall) -> None:
+        self.hall = hall
+        games = {name.replace("_", " "): name for name in offered()}
+        style = {"stylesheets": [WIDGETS], "sizing_mode": "stretch_width", "max_width": 480}
+        self.game = pn.widgets.Select(name="Game", options=games, **style)
+        self.setting = pn.widgets.Select(name="Setting or problem", options=[], **style)
+        self.seats = pn.Column(sizing_mode="stretch_width")
+        self.who: list[pn.widgets.Select] = []
+        self.models: list[pn.widgets.Select] = []
+        self.seconds = pn.widgets.TextInput(
+            name="Seconds that a person may take for an answer (empty: no limit)", **style
+        )
+        self.usd = pn.widgets.TextInput(name="What its models may cost, in USD (empty: nothing that costs)", **style)
+        self.button = pn.widgets.Button(name="Make the table", button_type="primary", stylesheets=[WIDGETS])
+        self.said = block("")
+        self._style = style
+        self.game.param.watch(self._game_chosen, "value")
+        self.button.on_click(self._make)
+        self.panel = pn.Column(
+            self.game,
+            self.setting,
+            self.seats,
+            self.seconds,
+            self.usd,
+            self.button,
+            self.said,
+            sizing_mode="stretch_width",
+        )
+        self._game_chosen()
+
+    def _game_chosen(self, event: object = None) -> None:
+        settings = offered()[self.game.value]
+        self.setting.visible = bool(settings)
+        self.setting.options = [ANY, *settings] if settings else []
+        game = self._some()
+        seats = thing("game", game).seats
+        agents = players(game)
+        models = named("model")
+        self.who, self.models = [], []
+        rows = []
+        for seat in range(seats):
+            kinds = {
+                PERSON_SHOWN: PERSON,
+                **{f"{name}, asks a model" if asks else name: name for name, asks in agents.items()},
+            }
+            who = pn.widgets.Select(name=f"Seat {seat + 1}", options=kinds, **self._style)
+            model = pn.widgets.Select(name=f"Model at seat {seat + 1}", options=models, visible=False, **self._style)
+
+            def shows(event: Any, model: Any = model) -> None:
+                model.visible = agents.get(event.new, False)
+
+            who.param.watch(shows, "value")
+            self.who.append(who)
+            self.models.append(model)
+            rows += [who, model]
+        self.seats.objects = rows
+
+    def _some(self) -> str:
+        """The game with its setting, or with any."""
+        name, settings = self.game.value, offered()[self.game.value]
+        if not settings:
+            return str(name)
+        chosen = self.setting.value if self.setting.value in settings else secrets.choice(settings)
+        return f"{name}/{chosen}"
+
+    def _make(self, event: object) -> None:
+        try:
+            agents = players(self._some())
+            entrants = [
+                f"{who.value}@{model.value}" if agents.get(who.value) else who.value
+                for who, model in zip(self.who, self.models, strict=True)
+            ]
+            usd = _number("The cost", self.usd.value or "")
+            made = self.hall.open(self._some(), entrants, _number("The time", self.seconds.value or ""), {"usd": usd})
+        except AgonError as error:
+            self.said.object = f'<p role="alert">{text(error)}</p>'
+            return
+        link = f"/host?key={self.hall.key('host', made.id)}"
+        self.said.object = (
+            f'<p role="status"><strong>The table is made.</strong> <a href="{link}">Its seats and links</a></p>'
+        )
+
+
+class HostPage:
+    """The table as whoever made it sees it: a link for every person, the budget and what is spent, going on and giving up."""
+
+    def __init__(self, hall: Hall, table: Table, origin: str) -> None:
+        self.hall, self.table, self.origin = hall, table, origin
+        self._stands, self._said = block(""), block("")
+        self._usd = pn.widgets.TextInput(name="Budget in USD", value=_usd(table), stylesheets=[WIDGETS])
+        self._on = pn.widgets.Button(name="Let it go on", button_type="primary", stylesheets=[WIDGETS])
+        self._end = pn.widgets.Button(name="Give the match up", stylesheets=[WIDGETS])
+        self._sure = pn.widgets.Button(name="Yes, end it for good", visible=False, stylesheets=[WIDGETS])
+        self._on.on_click(self._goes_on)
+        self._end.on_click(self._asks)
+        self._sure.on_click(self._gives_up)
+        self._money = pn.Column(self._usd, self._on)
+        self._ending = pn.Column(self._end, self._sure)
+        self.panel = pn.Column(
+            block(f"<h1>Your table: {text(table.row.game)}</h1>{self._links()}"),
+            self._stands,
+            self._money,
+            self._ending,
+            self._said,
+            sizing_mode="stretch_width",
+        )
+        self.live = Live(self.draw, table.watching)
+        self.draw()
+
+    def _links(self) -> str:
+        rows = []
+        for seat, (player, entrant) in enumerate(zip(self.table.players, self.table.row.entrants, strict=True)):
+            link = f"{self.origin}/seat?key={self.hall.key('seat', self.table.id, seat)}"
+            own = f'<a href="{text(link)}">{text(link)}</a>' if entrant == PERSON else "answers by itself"
+            rows.append([text(player), text(PERSON_SHOWN if entrant == PERSON else entrant), own])
+        watch = f"{self.origin}/watch?table={self.table.id}"
+        return (
+            drawn("Send each person its own link: whoever has it plays that seat", ("Seat", "Who", "Link"), rows)
+            + f'<p>To watch what is public: <a href="{text(watch)}">{text(watch)}</a></p>'
+        )
+
+    def draw(self) -> None:
+        """How the table stands."""
+        table = self.table
+        people = table.store.people(table.id)
+        rows = [
+            [text(table.players[seat]), text(each.name), "away" if each.away else "here"]
+            for seat, each in people.items()
+        ]
+        spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
+        budget = (
+            ", ".join(f"{name} {most:,.4g}" for name, most in table.row.budget.items() if most is not None)
+            or "none set"
+        )
+        said = f"<p><strong>It is {text(STANDS[table.status])}.</strong> {text(table.why)}</p>"
+        said += f"<p>Steps so far: {table.steps}</p>"
+        if table.models:
+            said += f"<p>Spent on models: {text(spent)}; budget: {text(budget)}</p>"
+        if rows:
+            said += drawn("People at the table", ("Seat", "Chosen name", "Now"), rows)
+        if self._stands.object != said:
+            self._stands.object = said
+        self._money.visible = table.status == "stopped"
+        self._usd.visible = bool(table.models)
+        self._ending.visible = table.status in ("waiting", "playing", "stopped")
+
+    def _goes_on(self, event: object) -> None:
+        try:
+            if self.table.models:
+                self.table.allow({**self.table.row.budget, "usd": _number("The budget", self._usd.value or "")})
+            self.table.go_on()
+        except AgonError as error:
+            self._said.object = f'<p role="alert">{text(error)}</p>'
+
+    def _asks(self, event: object) -> None:
+        self._sure.visible = True
+        self._said.object = '<p role="alert">A match that is given up cannot be played on, and is not used.</p>'
+
+    def _gives_up(self, event: object) -> None:
+        self._said.object = ""
+        self.table.give_up()
+
+
+def _usd(table: Table) -> str:
+    most = table.row.budget.get("usd")
+    return "" if most is None else f"{most:g}"
+
+
+def _number(what: str, written: str) -> float | None:
+    """An amount as typed; None where nothing is. Raises Refused."""
+    if not written.strip():
+        return None
+    try:
+        return float(written)
+    except ValueError:
+        raise Refused(f"{what} must be a number, not {written[:40]!r}.") from None

@@ -1,0 +1,193 @@
+"""The page of one seat at a table, and that of those who watch: what is asked, what is seen, what just happened."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import panel as pn
+
+from agon.games import MatrixGame, Observation
+from agon.games.base import Event
+from agon.hall.boards import Board, board, rules_text
+from agon.hall.forms import Form, form
+from agon.hall.frame import Live
+from agon.hall.look import WIDGETS, block, text
+from agon.hall.tables import NAME, Refused, Table
+from agon.viewer import line
+
+DONE = {
+    "stopped": "The match has been stopped. Its host can let it go on; you lose nothing.",
+    "closed": "The match was given up by its host.",
+}
+
+
+class SeatPage:
+    """What a seat sees and may do; `seat` None: what anybody may see. `panel` shows it."""
+
+    def __init__(self, table: Table, seat: int | None) -> None:
+        self.table, self.seat = table, seat
+        self._title, self._status, self._clock = block(""), block(""), block("")
+        self._board: Board | None = None
+        self._form: Form | None = None
+        self._asked: tuple[int, int] | None = None
+        """The question that the form is for: the run of the match, and the question's number."""
+        self._answers, self._seen, self._rules = (pn.Column(sizing_mode="stretch_width") for _ in range(3))
+        self._door = Door(self) if seat is not None else None
+        self.panel = pn.Column(
+            self._title,
+            self._status,
+            self._clock,
+            *([self._door.coming] if self._door else []),
+            self._answers,
+            self._seen,
+            self._rules,
+            *([self._door.leaving] if self._door else []),
+            sizing_mode="stretch_width",
+        )
+        self.live = Live(self.draw, table.watching)
+        self.draw()
+        if table.row.seconds is not None and pn.state.curdoc is not None:
+            pn.state.add_periodic_callback(self._tick, 1000)
+
+    def draw(self) -> None:
+        """Shows how things stand."""
+        table = self.table
+        _show(self._title, self._named())
+        view = table.view(self.seat)
+        _show(self._status, f'<div role="status" aria-live="polite">{self._stands(view)}</div>')
+        if self._door is not None:
+            self._door.draw()
+        self._ask()
+        self._tick()
+        if view is None:
+            return
+        totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
+        if self._board is None:
+            self._board = board(view, totals, table.players)
+            self._seen.objects = [self._board.panel]
+            self._rules.objects = [block(f"<details><summary>Rules</summary>{rules_text(view)}</details>")]
+        else:
+            self._board.update(view, totals)
+
+    def _named(self) -> str:
+        table = self.table
+        who = "watching" if self.seat is None else f"you are {table.players[self.seat]}"
+        return f"<h1>{text(title(table.game))}: {text(who)}</h1>"
+
+    def _stands(self, view: Observation | None) -> str:
+        """Whose turn it is, what is asked, and what just happened."""
+        table = self.table
+        if table.status in DONE:
+            return f"<p><strong>{DONE[table.status]}</strong></p>"
+        if view is None:
+            missing = set(table.people) - set(table.store.people(table.id))
+            here = "" if self.seat in missing else f" Waiting for {_listed(table, sorted(missing))} to sit down."
+            return f"<p>The match has not begun.{text(here)}</p>"
+        said = []
+        if table.status == "over":
+            said.append("<p><strong>The match is over.</strong></p>")
+            said.append(f"<p>{text('; '.join(self._results()))}</p>")
+        elif (question := table.questions.get(-1 if self.seat is None else self.seat)) is not None:
+            said.append(f"<p><strong>Your turn, round {view.round}: {text(question.view.phase)}.</strong></p>")
+        else:
+            waited = _listed(table, table.waited_for())
+            said.append(f"<p><strong>Round {view.round}.</strong> Waiting for {text(waited or 'the table')}.</p>")
+        if view.past:
+            named = ["you" if seat == self.seat else player for seat, player in enumerate(table.players)]
+            last = line(view.past[-1], view, len(view.past) - 1, named, own="you")
+            said.append(f"<p>Last: {text(last)}</p>")
+        if away := [seat for seat, person in table.store.people(table.id).items() if person.away and seat != self.seat]:
+            said.append(f"<p>Not at the table just now: {text(_listed(table, away))}.</p>")
+        return "".join(said)
+
+    def _results(self) -> list[str]:
+        named = zip(self.table.players, self.table.totals, strict=True)
+        return [f"{player}: {total:g} points" for player, total in named]
+
+    def _ask(self) -> None:
+        """The form of the question that is open; what is typed into it stays as long as it is open."""
+        question = None if self.seat is None else self.table.questions.get(self.seat)
+        asked = None if question is None or question.answered.done() else (id(question), question.number)
+        if asked == self._asked:
+            return
+        self._asked = asked
+        if question is None or asked is None:
+            self._form, self._answers.objects = None, []
+            return
+        number = question.number
+
+        def send(actions: list[Any]) -> str | None:
+            assert self.seat is not None
+            try:
+                self.table.answer(self.seat, number, actions)
+            except Refused as refused:
+                return str(refused)
+            return None
+
+        self._form = form(question.view, send)
+        self._answers.objects = [self._form.panel]
+
+    def _tick(self) -> None:
+        question = None if self.seat is None else self.table.questions.get(self.seat)
+        left = None if question is None else question.left()
+        said = "" if left is None else f'<p role="timer" aria-live="off">Time left: {left:.0f} seconds</p>'
+        _show(self._clock, said)
+
+
+class Door:
+    """Sitting down with a name and an agreement, leaving, and coming back."""
+
+    def __init__(self, page: SeatPage) -> None:
+        self.page = page
+        self._name = pn.widgets.TextInput(name="A name for you at this table", max_length=NAME, stylesheets=[WIDGETS])
+        self._sit = pn.widgets.Button(name="I agree, and sit down", button_type="primary", stylesheets=[WIDGETS])
+        self._leave = pn.widgets.Button(name="Leave for now", stylesheets=[WIDGETS])
+        self._said = block("")
+        self._sit.on_click(self._sits)
+        self._leave.on_click(self._leaves)
+        words = f"<h2>Before you play</h2><p>{text(page.table.consent.words)}</p>"
+        self.coming = pn.Column(block(words), self._name, self._sit, self._said, sizing_mode="stretch_width")
+        self.leaving = pn.Column(self._leave, sizing_mode="stretch_width")
+        self._shown: str | None = None
+
+    def draw(self) -> None:
+        """What can be done at the door just now."""
+        table, seat = self.page.table, self.page.seat
+        assert seat is not None
+        person = table.store.people(table.id).get(seat)
+        now = "coming" if person is None else "away" if person.away else "here" if table.status == "playing" else ""
+        if now == self._shown:
+            return
+        self._shown, self._leave.name = now, "I am back" if now == "away" else "Leave for now"
+        self.coming.visible, self.leaving.visible = now == "coming", now in ("here", "away")
+
+    def _sits(self, event: object) -> None:
+        table, seat = self.page.table, self.page.seat
+        assert seat is not None
+        try:
+            table.sit(seat, self._name.value_input or self._name.value or "")
+        except Refused as refused:
+            self._said.object = f'<p role="alert">{text(refused)}</p>'
+
+    def _leaves(self, event: object) -> None:
+        table, seat = self.page.table, self.page.seat
+        assert seat is not None
+        table.leave(seat, away=self._shown != "away")
+
+
+def _hidden_totals(view: Observation) -> bool:
+    """Points so far are known where all that has been played is."""
+    return any(isinstance(each, Event) for each in view.past[:1])
+
+
+def title(game: Any) -> str:
+    """What a game is called at its table: not by a name that says how to play it, where models are not told one either."""
+    return "A repeated game" if isinstance(game, MatrixGame) else str(game.name).replace("_", " ").capitalize()
+
+
+def _listed(table: Table, seats: Sequence[int]) -> str:
+    return ", ".join(table.players[seat] for seat in seats)
+
+
+def _show(pane: Any, html: str) -> None:
+    if pane.object != html:
+        pane.object = html

@@ -1,0 +1,253 @@
+"""The server: who may open which page, and the pages."""
+
+import hmac
+import logging
+import os
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import panel as pn
+from bokeh.server.auth_provider import AuthProvider
+from panel.io.server import get_server
+from tornado.ioloop import IOLoop
+from tornado.web import HTTPError, RequestHandler
+
+from agon import AgonError
+from agon.hall.annotating import page as annotate
+from agon.hall.frame import LINKS, LOST, page, refusal
+from agon.hall.lobby import HallPage, HostPage
+from agon.hall.look import text
+from agon.hall.seat import SeatPage
+from agon.hall.tables import Hall
+from agon.hall.watching import page as transcripts
+
+PASSWORD = "AGON_PASSWORD"
+"""The environment variable with the password for everything but seats and what is public."""
+LOOPBACK = ("127.0.0.1", "localhost")
+OPEN = ("seat", "watch")
+"""Pages that need no password: a seat's key is its own, and what is watched is public."""
+DAY = 86400
+
+log = logging.getLogger("agon.hall")
+
+
+class Gate(AuthProvider):
+    """Who may open which page. Every websocket needs a token that only a page that was let in has been given."""
+
+    def __init__(self, hall: Hall, password: str) -> None:
+        self._hall, self._password = hall, password
+        super().__init__()
+
+    @property
+    def get_user(self) -> Any:
+        """Lets a request in by naming somebody; None sends them to the login page. Raises HTTPError(403) for wrong keys."""
+        return self._user
+
+    @property
+    def get_user_async(self) -> None:
+        """There is none."""
+
+    @property
+    def get_login_url(self) -> None:
+        """There is none."""
+
+    @property
+    def login_url(self) -> str:
+        """Where the password is asked for."""
+        return "/login"
+
+    @property
+    def login_handler(self) -> type[RequestHandler]:
+        """Asks for the password."""
+        return _login(self._password)
+
+    @property
+    def logout_url(self) -> None:
+        """There is none."""
+
+    @property
+    def logout_handler(self) -> None:
+        """There is none."""
+
+    def _user(self, handler: RequestHandler) -> str | None:
+        first, *rest = [part for part in handler.request.path.split("/") if part] or [""]
+        if rest[-1:] == ["ws"] or (first, rest) == ("ws", []):
+            return "page"  # its token is signed
+        for what in ("seat", "host"):
+            if first == what and self._hall.opened(what, handler.get_query_argument("key", "")) is None:
+                log.warning("refused: a %s link that is none, from %s", what, handler.request.remote_ip)
+                raise HTTPError(403, reason="This link is not valid")
+        if first in OPEN or not self._password:
+            return "page"
+        known = handler.get_secure_cookie("agon", max_age_days=30)
+        return "researcher" if known == _passed(self._password) else None
+
+
+def _passed(password: str) -> bytes:
+    return sha256(password.encode()).hexdigest()[:32].encode()
+
+
+def _login(password: str) -> type[RequestHandler]:
+    class Login(RequestHandler):
+        """Asks for the password, and keeps a signed cookie."""
+
+        def get(self) -> None:
+            self._form("")
+
+        def post(self) -> None:
+            if urlsplit(self.request.headers.get("Origin", "")).netloc not in ("", self.request.host):
+                log.warning("refused: a login from another site, from %s", self.request.remote_ip)
+                raise HTTPError(403, reason="foreign origin")
+            if not hmac.compare_digest(self.get_body_argument("password", "").encode(), password.encode()):
+                log.warning("refused: a wrong password, from %s", self.request.remote_ip)
+                self.set_status(403)
+                self._form("This is not the password.")
+                return
+            self.set_secure_cookie("agon", _passed(password), httponly=True, samesite="Strict")
+            wanted = self.get_query_argument("next", "/")
+            self.redirect(wanted if re.fullmatch(r"/(?![/\\]).*", wanted) else "/")
+
+        def _form(self, why: str) -> None:
+            alert = f'<p role="alert">{text(why)}</p>' if why else ""
+            action = f"/login?next={quote(self.get_query_argument('next', '/'))}"
+            self.write(
+                '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>agon: password</title>'
+                '<meta name="viewport" content="width=device-width, initial-scale=1">'
+                "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:30rem;margin:2rem auto;padding:0 1rem}"
+                "input,button{font-size:16px;padding:.5rem}</style></head><body><main><h1>agon</h1>"
+                f'{alert}<form method="post" action="{text(action)}"><p><label for="password">Password</label><br>'
+                '<input id="password" name="password" type="password" autocomplete="current-password" autofocus></p>'
+                '<p><button type="submit">Open</button></p></form></main></body></html>'
+            )
+
+    return Login
+
+
+class Pages:
+    """The pages of a hall, each made anew for each browser that opens it."""
+
+    def __init__(self, hall: Hall, annotations: Path) -> None:
+        self.hall, self.annotations = hall, annotations
+
+    def made(self) -> dict[str, Any]:
+        """Path -> what makes the page."""
+        return {
+            "/": self.hall_page,
+            "/host": self.host,
+            "/seat": self.seat,
+            "/watch": self.watch,
+            "/transcripts": lambda: page("Transcripts", transcripts(), LINKS),
+            "/annotate": lambda: page("Annotate", annotate(self.annotations), LINKS),
+        }
+
+    def hall_page(self) -> Any:
+        """All tables."""
+        return page("Tables", HallPage(self.hall).panel, LINKS)
+
+    def host(self) -> Any:
+        """A table for who made it."""
+        found = self.hall.opened("host", _argument("key"))
+        if found is None:
+            return refusal("No such table", "This link is not valid.")
+        host = pn.state.headers.get("Host", "")
+        return page("Your table", HostPage(self.hall, found[0], f"http://{host}").panel, LINKS)
+
+    def seat(self) -> Any:
+        """A seat for who has its key."""
+        found = self.hall.opened("seat", _argument("key"))
+        if found is None or found[1] is None:
+            return refusal("No such seat", "This link is not valid.")
+        return page("Your seat", SeatPage(*found).panel)
+
+    def watch(self) -> Any:
+        """A table for everybody."""
+        table = self.hall.find(_argument("table"))
+        if table is None:
+            return refusal("No such table", "There is no table of this name.")
+        return page("Watching", SeatPage(table, None).panel)
+
+
+def _argument(name: str) -> str:
+    return b"".join(pn.state.session_args.get(name, [])[:1]).decode("utf-8", "replace")
+
+
+class _Quiet(logging.Filter):
+    """Paths without what follows the question mark, where keys are."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = re.sub(r"\?\S*", "?...", record.getMessage()), ()
+        return True
+
+
+def serve(
+    folder: Path, address: str, port: int, origins: Sequence[str], sampling: str | None, said: Callable[[str], object]
+) -> None:
+    """Serves until it is interrupted. Raises AgonError where it must not, or cannot, start."""
+    password = os.environ.get(PASSWORD, "")
+    if address not in LOOPBACK and len(password) < 8:
+        raise AgonError(
+            f"serve.address={address} can be reached by others: set {PASSWORD} in the environment, 8 letters at least"
+        )
+    for name in ("tornado.access", "tornado.application", "bokeh.server", "agon.hall"):
+        logging.getLogger(name).addFilter(_Quiet())
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    pn.extension(disconnect_notification=LOST, notifications=True)
+
+    async def run() -> None:
+        hall = Hall(folder, sampling)
+        try:
+            await _until_stopped(hall, folder, address, port, origins, password, said)
+        finally:
+            await hall.close()
+
+    import asyncio
+
+    asyncio.run(run())
+
+
+async def _until_stopped(
+    hall: Hall,
+    folder: Path,
+    address: str,
+    port: int,
+    origins: Sequence[str],
+    password: str,
+    said: Callable[[str], object],
+) -> None:
+    import asyncio
+    import signal
+
+    try:
+        server = get_server(
+            Pages(hall, folder / "annotations").made(),
+            port=port,
+            address=address,
+            websocket_origin=[f"{name}:{port}" for name in (*LOOPBACK[:2], address)] + list(origins),
+            loop=IOLoop.current(),
+            auth_provider=Gate(hall, password),
+            cookie_secret=hmac.new(hall.secret, b"cookie", sha256).hexdigest(),
+            sign_sessions=True,
+            secret_key=hmac.new(hall.secret, f"session/{secrets.token_hex(8)}".encode(), sha256).hexdigest(),
+            session_token_expiration=DAY,
+            unused_session_lifetime=15000,
+            check_unused_sessions=5000,
+            websocket_max_message_size=2_000_000,
+        )
+    except OSError as error:
+        raise AgonError(
+            f"port {port} of {address} cannot be had ({error.strerror}): name another with serve.port=N"
+        ) from None
+    stopped = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    server.start()
+    said(
+        f"http://{'localhost' if address in LOOPBACK else address}:{port}/ - Ctrl-C ends it; every answer is kept in {folder}"
+    )
+    await stopped.wait()
+    server.stop()
