@@ -2,7 +2,7 @@
 
 import dataclasses
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from agon.games import Observation
-from agon.games.base import Event
+from agon.games.base import PUBLIC, Event
 from agon.replay import Replay
 
 UNREADABLE = "(unreadable)"
@@ -23,20 +23,23 @@ LONG = 24
 
 def shown(table: pd.DataFrame) -> HTML:
     """A table of which every cell and name is text and nothing else, whatever is in it; line breaks are kept."""
-    columns = [table[name].map(_safe) for name in table]
+    columns = [table[name].map(escaped) for name in table]
     columns = [column.map("<p>{}</p>".format) if column.str.len().max() > LONG else column for column in columns]
-    safe = pd.DataFrame({_safe(name): column for name, column in zip(table, columns, strict=True)})
+    safe = pd.DataFrame({escaped(name): column for name, column in zip(table, columns, strict=True)})
     with pd.option_context("display.max_colwidth", None):
         text = safe.to_html(escape=False, index=False, border=0, classes="tex2jax_ignore mathjax_ignore")
     return HTML(text)  # type: ignore[no-untyped-call]
 
 
-def _safe(value: Any) -> str:
+def escaped(value: Any) -> str:
+    """Any value as HTML that shows its text and is nothing else; nothing for an absent one."""
     return escape(plain("" if value is None or value is pd.NA or value != value else str(value))).replace("\n", "<br>")
 
 
 def plain(text: str) -> str:
     """`text` with characters that are not seen, or turn others about, as their code points."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         f"\\u{ord(letter):04x}" if letter not in "\n\t" and unicodedata.category(letter)[0] == "C" else letter
         for letter in text
@@ -68,15 +71,19 @@ def seating(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
 def setting(game: Any) -> pd.DataFrame:
     """What the game was made of, hidden facts included: what, value."""
     fields = [field.name for field in dataclasses.fields(game) if field.init]
-    return pd.DataFrame({"what": fields, "value": [_written(getattr(game, name)) for name in fields]})
+    return pd.DataFrame({"what": fields, "value": [written(getattr(game, name)) for name in fields]})
 
 
-def _written(value: Any) -> str:
-    """Nested tuples by line."""
+def written(value: Any) -> str:
+    """A value in words: nested tuples by line, mappings as names and values, without empty texts."""
+    if isinstance(value, Mapping):
+        nested = any(isinstance(each, Mapping | tuple | list) for each in value.values())
+        between, to = ("; ", ": ") if nested else (", ", " ")
+        return between.join(f"{name}{to}{written(each)}" for name, each in value.items() if each != "")
     if isinstance(value, tuple | list) and value and all(isinstance(each, tuple | list) for each in value):
-        return "\n".join(map(_written, value))
+        return "\n".join(map(written, value))
     if isinstance(value, tuple | list):
-        return ", ".join(map(_written, value))
+        return ", ".join(map(written, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -114,21 +121,22 @@ def sights(replay: Replay) -> pd.DataFrame:
     for turn, phase, views in [*asked, ("end", "", everybody)]:
         row = {"turn": turn, "phase": phase} | dict.fromkeys(named, "")
         for seat, view in views.items():
-            lines = [_seen(each, view, place, named) for place, each in enumerate(view.past)][known[seat] :]
+            lines = [line(each, view, place, named) for place, each in enumerate(view.past)][known[seat] :]
             row[named[seat]] = "\n".join(lines) or "(nothing new)"
             known[seat] = len(view.past)
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _seen(item: Any, view: Observation, place: int, named: Sequence[str]) -> str:
-    """An event, or what was done in a round: own action first, then the others'."""
+def line(item: Any, view: Observation, place: int, named: Sequence[str], own: str = "own") -> str:
+    """What `view.past` holds at `place`, in words: an event, or a round, in which the view's own action comes first."""
     if isinstance(item, Event):
         what = item.phase if item.seat is None else f"{named[item.seat]}, {item.phase}"
         nothing = "nobody" if item.phase == "accused" else UNREADABLE
-        return f"{what}: {nothing if item.value is None else _written(item.value)}"
-    others = [*named[: view.seat], *named[view.seat + 1 :]]
-    done = [f"{who} {UNREADABLE if each is None else each}" for who, each in zip(["own", *others], item, strict=True)]
+        return f"{what}: {nothing if item.value is None else written(item.value)}"
+    first = [] if view.seat == PUBLIC else [own]
+    others = [name for seat, name in enumerate(named) if seat != view.seat]
+    done = [f"{who} {UNREADABLE if each is None else each}" for who, each in zip([*first, *others], item, strict=True)]
     return f"round {place + 1}: {', '.join(done)}"
 
 

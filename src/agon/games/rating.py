@@ -168,11 +168,11 @@ class Rating:
     def legal_actions(self, state: State, seat: int) -> Ratings:
         """A value for every turn and player."""
         log = self._shown
-        return Ratings(len(log.turns), log.players, self.dimensions[state.done] == THEORY_OF_MIND)
+        return Ratings(len(log.turns), log.players, self._now(state) == THEORY_OF_MIND)
 
     def observe(self, state: State, seat: int) -> Observation:
         """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
-        dimension = self.dimensions[state.done]
+        dimension = self._now(state)
         return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self._shown, dimension)
 
     def watch(self, state: State) -> Observation:
@@ -183,6 +183,10 @@ class Rating:
         """One dimension more, whether or not it could be read; nothing is paid. Raises IllegalAction."""
         refuse_illegal(self, state, actions)
         return State(state.done + 1, ((0, "rated", self.match), (0, "view", self.view))), (0.0,)
+
+    def _now(self, state: State) -> str:
+        """The dimension to come, or the last one when all are judged."""
+        return self.dimensions[min(state.done, len(self.dimensions) - 1)]
 
     @property
     def view(self) -> str:

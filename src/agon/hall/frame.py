@@ -26,7 +26,7 @@ a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 {% endblock %}
 """
 
-LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("Annotate", "/annotate"))
+LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"), ("Annotate", "/annotate"))
 """For researchers; players have none."""
 
 LOST = "The connection is lost. Reload this page to go on where you were; what you have sent is kept."

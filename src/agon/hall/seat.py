@@ -1,6 +1,6 @@
 """The page of one seat at a table, and that of those who watch: what is asked, what is seen, what just happened."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import panel as pn
@@ -14,6 +14,16 @@ from agon.hall.look import WIDGETS, block, text
 from agon.hall.tables import NAME, Refused, Table
 from agon.viewer import line
 
+ALWAYS = {
+    "position": "sticky",
+    "top": "0",
+    "z-index": "5",
+    "background": "#ffffff",
+    "border-bottom": "2px solid #8a8f98",
+}
+"""What must be in sight wherever one has scrolled: whose turn it is, what is asked, what just happened, how long is left."""
+LAST = 160
+"""Letters of what was done last that are shown above; the board has all of it."""
 DONE = {
     "stopped": "The match has been stopped. Its host can let it go on; you lose nothing.",
     "closed": "The match was given up by its host.",
@@ -34,8 +44,7 @@ class SeatPage:
         self._door = Door(self) if seat is not None else None
         self.panel = pn.Column(
             self._title,
-            self._status,
-            self._clock,
+            pn.Column(self._status, self._clock, sizing_mode="stretch_width", styles=ALWAYS),
             *([self._door.coming] if self._door else []),
             self._answers,
             self._seen,
@@ -91,13 +100,24 @@ class SeatPage:
         else:
             waited = _listed(table, table.waited_for())
             said.append(f"<p><strong>Round {view.round}.</strong> Waiting for {text(waited or 'the table')}.</p>")
-        if view.past:
-            named = ["you" if seat == self.seat else player for seat, player in enumerate(table.players)]
-            last = line(view.past[-1], view, len(view.past) - 1, named, own="you")
+        if last := self._last(view):
             said.append(f"<p>Last: {text(last)}</p>")
         if away := [seat for seat, person in table.store.people(table.id).items() if person.away and seat != self.seat]:
             said.append(f"<p>Not at the table just now: {text(_listed(table, away))}.</p>")
         return "".join(said)
+
+    def _last(self, view: Observation) -> str:
+        """What was done last, by anybody; not what the table said."""
+        named = ["you" if seat == self.seat else player for seat, player in enumerate(self.table.players)]
+        for place, each in reversed(list(enumerate(view.past))):
+            if isinstance(each, Event) and each.seat is None and each.phase != "accused":
+                continue
+            if isinstance(each, Event) and isinstance(each.value, Mapping):  # the board has it in words
+                decision = each.value.get("decision")
+                return f"{named[each.seat or 0]}, {each.phase}{f': {decision}' if decision else ''}"
+            words = line(each, view, place, named, own="you")
+            return words if len(words) <= LAST else f"{words[:LAST]}..."
+        return ""
 
     def _results(self) -> list[str]:
         named = zip(self.table.players, self.table.totals, strict=True)

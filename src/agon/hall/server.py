@@ -142,6 +142,7 @@ class Pages:
             "/seat": self.seat,
             "/watch": self.watch,
             "/transcripts": lambda: page("Transcripts", transcripts(), LINKS),
+            "/public": lambda: page("As anybody saw it", transcripts(researcher=False), LINKS),
             "/annotate": lambda: page("Annotate", annotate(self.annotations), LINKS),
         }
 

@@ -1,0 +1,83 @@
+"""Boards: what a seat, or the public, knows of a match. A board sees a view and nothing else, so nothing hidden can leak."""
+
+from collections.abc import Callable, Sequence
+
+import panel as pn
+
+from agon.games import MatrixGame, Observation, chameleon, undercover
+from agon.games import cost_sharing as costs
+from agon.games.base import Event
+from agon.games.public_goods import PublicGoods
+from agon.games.rating import Shown
+from agon.games.tradecraft.game import Facts
+from agon.hall.boards_costs import cost_sharing
+from agon.hall.boards_rating import rating
+from agon.hall.boards_rounds import matrix, public_goods
+from agon.hall.boards_rules import rules_text as rules_text
+from agon.hall.boards_scene import Scene, points
+from agon.hall.boards_trading import LookUp, trading
+from agon.hall.boards_words import words
+from agon.hall.look import block, items, text
+from agon.viewer import line
+
+Parts = dict[str, str]
+"""What a board shows, from above: the name of a part -> its HTML; the same names in every view of a match."""
+
+
+class Board:
+    """One pane per part of the state; `update` touches only those that changed."""
+
+    def __init__(self, view: Observation, totals: tuple[float, ...] | None = None, names: Sequence[str] = ()) -> None:
+        self._names = tuple(names)
+        self.panes = {name: block(html) for name, html in parts(Scene(view, totals, self._names)).items()}
+        for pane in self.panes.values():
+            pane.visible = bool(pane.object)
+        asked = [LookUp(view.rules).panel] if isinstance(view.rules, Facts) else []
+        self.panel = pn.Column(*self.panes.values(), *asked, sizing_mode="stretch_width")
+
+    def update(self, view: Observation, totals: tuple[float, ...] | None = None) -> None:
+        """Shows a newer view of the same match."""
+        for name, html in parts(Scene(view, totals, self._names)).items():
+            if self.panes[name].object != html:
+                self.panes[name].param.update(object=html, visible=bool(html))
+
+
+def board(view: Observation, totals: tuple[float, ...] | None = None, names: Sequence[str] = ()) -> Board:
+    """The board of a view; `totals` are points so far, `names` what people call the players, both by seat."""
+    return Board(view, totals, names)
+
+
+def parts(scene: Scene) -> Parts:
+    """Everything that is shown of a view, and the points so far."""
+    counted = isinstance(scene.view.rules, MatrixGame)  # by its own table
+    return _kind(scene.view.rules)(scene) | ({} if counted else {"totals": points(scene)})
+
+
+def _kind(rules: object) -> Callable[[Scene], Parts]:
+    match rules:
+        case MatrixGame():
+            return matrix
+        case PublicGoods():
+            return public_goods
+        case chameleon.Facts() | undercover.Facts():
+            return words
+        case costs.Facts():
+            return cost_sharing
+        case Facts():
+            return trading
+        case Shown() | None:
+            return rating
+    return anything
+
+
+def anything(scene: Scene) -> Parts:
+    """Any game: what is known, newest first."""
+    seats = [(each.seat or 0) + 1 if isinstance(each, Event) else len(each) for each in scene.view.past]
+    named = [scene.name(seat) for seat in range(max(seats, default=0))]
+    known = [text(line(each, scene.view, place, named)) for place, each in enumerate(scene.view.past)]
+    role = f"<p>Your role: <strong>{text(scene.view.role)}</strong></p>" if scene.view.role else ""
+    happened = items(reversed(known)) or "<p>Nothing yet.</p>"
+    return {
+        "round": f"<h2>Round {scene.view.round}</h2>{role}",
+        "known": f"<h3>What is known, newest first</h3>{happened}",
+    }

@@ -1,0 +1,129 @@
+"""How pages look: text that is never markup, tables, and the style sheets. What players wrote is never trusted."""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import panel as pn
+
+from agon.viewer import escaped, plain
+
+LONG = 600
+"""Characters: longer texts are shown in a box that scrolls."""
+LINES = 12
+"""The same for lines."""
+WIDEST = 480
+"""Pixels of a field, at most."""
+WIDE = 5
+"""Columns: tables with more can be scrolled by the keyboard too, as they may not fit a phone."""
+
+CSS = """
+:host { --ink: #1a1a1a; --soft: #4a4a4a; --line: #8a8f98; --tint: #eef2f7; --accent: #0b4f9e; --good: #14652d; --bad: #a3161b;
+  color: #1a1a1a; font: 16px/1.45 system-ui, sans-serif; max-width: 100%; min-width: 0; box-sizing: border-box; }
+h1, h2, h3 { line-height: 1.25; margin: .5em 0 .3em; } h1 { font-size: 1.6em; } h2 { font-size: 1.3em; } h3 { font-size: 1.08em; }
+p, ul, ol { margin: .3em 0; } ul, ol { padding-left: 1.5em; } li { margin: .15em 0; }
+p, li, dd, td, th, caption, h1, h2, h3, summary { overflow-wrap: anywhere; }
+a { color: var(--accent); } a:hover { text-decoration-thickness: 3px; } small, .soft { color: var(--soft); font-size: .9em; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.scroll { overflow-x: auto; max-width: 100%; margin: .4em 0; background: linear-gradient(to right, #fff 30%, transparent) 0 0,
+  linear-gradient(to left, #fff 30%, transparent) 100% 0, linear-gradient(to left, #707780, transparent) 100% 0;
+  background-repeat: no-repeat; background-size: 40px 100%, 40px 100%, 12px 100%; background-attachment: local, local, scroll; }
+table { border-collapse: collapse; } caption { text-align: left; font-weight: 600; padding: .2em 0; }
+th, td { border: 1px solid var(--line); padding: .3em .55em; text-align: left; vertical-align: top; min-width: 2.2em; }
+.scroll th, .scroll td { overflow-wrap: break-word; } thead th { background: var(--tint); } th { font-weight: 600; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.long { display: block; max-height: 12em; max-width: 40em; overflow: auto; border: 1px solid var(--line); padding: .3em;
+  overflow-wrap: anywhere; }
+.card { border: 1px solid var(--line); border-left: 6px solid var(--accent); border-radius: 4px; padding: .4em .8em; margin: .4em 0; }
+.big { font-size: 1.35em; font-weight: 700; } .good { color: var(--good); } .bad { color: var(--bad); }
+.alert { border: 2px solid var(--bad); border-radius: 4px; padding: .4em .7em; }
+svg { display: block; max-width: 100%; height: auto; } svg text { font-family: system-ui, sans-serif; fill: #1a1a1a; }
+@media (max-width: 480px) { th, td { padding: .25em .3em; } .scroll thead th { font-size: .93em; } }
+details { margin: .3em 0; } summary { cursor: pointer; padding: .2em 0; font-weight: 600; }
+ul.tree { list-style: none; padding-left: 0; } ul.tree ul { list-style: none; padding-left: 1.1em; border-left: 2px solid var(--line); }
+"""
+"""For `block`s, which are out of reach of the page's own styles."""
+
+WIDGETS = """
+:host { color: #1a1a1a; font-size: 16px; }
+label { font-weight: 600; font-size: 16px; white-space: normal; overflow-wrap: anywhere; }
+.bk-input, input, textarea, select { font-size: 16px; color: #1a1a1a; border: 1px solid #6b7280; min-height: 40px; }
+input[type=checkbox] { min-height: 0; width: 20px; height: 20px; margin-right: 8px; }
+button.bk-btn { font-size: 16px; min-height: 44px; white-space: normal; overflow-wrap: anywhere; height: auto; text-align: center; }
+button.bk-btn { border: 2px solid #0b4f9e !important; }
+button.bk-btn-primary { background-color: #0b4f9e !important; color: #ffffff !important; }
+button.bk-btn-default { background-color: #ffffff !important; color: #1a1a1a !important; }
+button.bk-btn:hover { text-decoration: underline; } button.bk-btn[disabled] { opacity: .6; border-style: dashed; }
+.bk-input:focus-visible, .bk-btn:focus-visible, input:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
+"""
+"""For native widgets."""
+
+
+def text(value: Any) -> str:
+    """Any value as text and nothing else: what cannot be seen as code points, line breaks kept, long ones in a box."""
+    whole, safe = str(value), escaped(value)
+    if not whole.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in whole):
+        safe = f"<bdi>{safe}</bdi>"  # or it would turn what stands beside it
+    if len(whole) <= LONG and whole.count("\n") < LINES:
+        return safe
+    return f'<span class="long" tabindex="0" role="group" aria-label="long text">{safe}</span>'
+
+
+def line(value: Any, most: int = 80) -> str:
+    """Any value in one line that is cut off where it is long, for the label of a widget, which shows text only."""
+    words = " ".join(plain(str(value)[: 2 * most]).split())
+    return words if len(words) <= most and len(str(value)) <= 2 * most else words[: most - 1] + "…"
+
+
+def number(value: float) -> str:
+    """A number for people: 1,000,000; 0.25; at most four decimals."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """`1 round`, `2 rounds`."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def block(html: str) -> pn.pane.HTML:
+    """A pane of markup of our own, in which everything from outside went through `text`."""
+    return pn.pane.HTML(html, disable_math=True, stylesheets=[CSS], sizing_mode="stretch_width", margin=(4, 8))
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> str:
+    """A table in a box that scrolls; all of it is HTML. The first cell of a row is its heading."""
+    top = "".join(f'<th scope="col">{each}</th>' for each in head)
+    cell = '<td class="number">' if numbers else "<td>"
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"{cell}{each}</td>" for each in rest)}</tr>'
+        for first, *rest in rows
+    )
+    wide = ' tabindex="0"' if len(head) > WIDE else ""
+    return (
+        f'<div class="scroll"{wide}><table><caption>{caption}</caption>'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def items(lines: Iterable[str], tag: str = "ul") -> str:
+    """A list; all of it is HTML. Nothing for no lines."""
+    body = "".join(f"<li>{each}</li>" for each in lines)
+    return f"<{tag}>{body}</{tag}>" if body else ""
+
+
+def styled(kind: Callable[..., Any], name: str, **more: Any) -> Any:
+    """A native widget in the looks of the hall."""
+    looks = {"sizing_mode": "stretch_width", "max_width": WIDEST, "min_width": 100, "margin": (4, 8)}
+    return kind(label=name, stylesheets=[WIDGETS], **(looks | more))
+
+
+def button(name: str, pressed: Callable[[], Any], main: bool = True, **more: Any) -> Any:
+    """A button; `main` where it is what one most likely wants."""
+    made = styled(pn.widgets.Button, name, color="primary" if main else "default", **more)
+    made.on_click(lambda event: pressed())
+    return made
