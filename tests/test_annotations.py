@@ -8,7 +8,7 @@ import pytest
 
 from agon import AgonError
 from agon.agents.magic import anything
-from agon.annotations import KEPT, Sheet, annotations, judged, logs
+from agon.annotations import KEPT, LONGEST, Sheet, annotations, judged, log_of, logs, setting, shuffled
 from agon.games.rating import DIMENSIONS
 from agon.metrics.ratings import reliability, scores
 from agon.plan import Match, Seat
@@ -62,6 +62,37 @@ def test_an_answer_given_again_replaces_the_first(tmp_path):
     assert own.kept.read_text().count("0.1") == 2
 
 
+def test_the_same_answer_is_not_written_twice_and_any_other_is(tmp_path):
+    own, before = sheet(tmp_path), 0
+    for given, why in ((answers(), ""), (answers(), " because\n"), (answers(0.4), "because"), (answers(), "because")):
+        for _ in range(2):
+            own.rate(own.pages[0], given, why)
+        before, after = len(own.kept.read_bytes()), before
+        assert before > after
+    assert len(own.kept.read_text().splitlines()) == 1 + 4 * 8
+
+
+def test_what_was_answered_can_be_looked_up(tmp_path):
+    own = sheet(tmp_path)
+    assert own.given(own.pages[0]) == ({}, "")
+    own.rate(own.pages[0], answers(0.25, (False, True, False)), "because")
+    assert own.given(own.pages[0]) == (answers(0.25, (False, True, False)), "because")
+    assert own.given(own.pages[1]) == sheet(tmp_path, "bob").given(own.pages[0]) == ({}, "")
+
+
+def test_everybody_goes_through_the_logs_in_an_order_of_their_own(tmp_path):
+    games = logs(LOGS)
+    orders = {tuple(game.match for game in shuffled(games, f"rater{number}")) for number in range(9)}
+    assert len(orders) == 2 and shuffled(games, "ann") == shuffled(games[::-1], "ann")
+
+
+def test_a_reason_that_is_too_long_is_refused_and_nothing_is_kept(tmp_path):
+    own = sheet(tmp_path)
+    with pytest.raises(AgonError, match="the reason has 2001 characters; at most 2000"):
+        own.rate(own.pages[0], answers(), "x" * (LONGEST + 1))
+    assert not own.kept.exists()
+
+
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 def test_a_line_that_was_cut_off_is_asked_for_again_and_costs_no_other(tmp_path, cut):
     own = sheet(tmp_path)
@@ -82,6 +113,11 @@ def test_an_answer_that_cannot_be_kept_says_so_and_can_be_given_again(tmp_path, 
         with pytest.raises(AgonError, match="the answer is not kept: No space left"):
             own.rate(own.pages[1], answers())
     assert own.pages[0] not in sheet(tmp_path).left()
+    synced = []
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", synced.append)
+        own.rate(own.pages[1], answers())
+    assert synced and len(annotations(own.kept)) == 16
 
 
 def full_disk(_):
@@ -124,6 +160,12 @@ def test_a_page_shows_what_came_before_and_nothing_of_what_comes(tmp_path):
 def test_people_are_told_what_models_are_told():
     text = judged(DIMENSIONS)
     assert text.count("\n- **") == 8 and text.count("<br>0: ") == 8
+    told = setting(logs(LOGS)[0])
+    assert (
+        told.startswith("TradeCraft: ")
+        and told.endswith("several may win.")
+        and log_of(logs(LOGS)[0]).players[0] not in told
+    )
 
 
 def test_people_and_assessors_are_compared(tmp_path):

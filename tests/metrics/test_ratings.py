@@ -9,7 +9,7 @@ import pytest
 from agon import AgonError
 from agon.agents.magic import anything
 from agon.games.rating import Rating
-from agon.metrics.ratings import COLUMNS, averages, outcomes, reliability, scores
+from agon.metrics.ratings import COLUMNS, averages, compared, distance, outcomes, reliability, scores
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 
@@ -88,6 +88,73 @@ def test_intervals_draw_whole_matches():
     both = reliability(pd.concat([same, apart])).set_index("metric")
     assert tuple(both.loc["agreement", ["value", "low", "high"]]) == (0.5, 0, 1)
     assert reliability(same).low.isna().all()
+
+
+# --- people and an assessor
+
+
+ASSESSED = pd.concat(
+    [
+        judged([0.5, 0.2], [0.7, 0.2], [0.5, None], matches=["m", "n"]),
+        judged([1, 0], [0, 0], [1, None], matches=["m", "n"], dimension="theory_of_mind", aspect="first"),
+        judged([0, 0], [0, 1], [1, None], matches=["m", "n"], dimension="theory_of_mind", aspect="second"),
+    ]
+)
+"""Rater 0 is the assessor: 1 differs by 0.2 and 0, and in the first and the last of four booleans; 2 by 0, and in one of two."""
+
+
+def test_raters_are_compared_with_the_assessor_in_pairs():
+    found = distance(ASSESSED, "0").set_index(["dimension", "metric"])
+    assert found.value["persuasion", "mae"] == pytest.approx(0.2 / 3) and found.n["persuasion", "mae"] == 3
+    assert found.value["persuasion", "agreement"] == pytest.approx(2 / 3)
+    assert found.value["theory_of_mind", "agreement"] == 0.5 and found.n["theory_of_mind", "agreement"] == 6
+    own = distance(ASSESSED, "0", ["rater", "dimension"]).set_index(["rater", "dimension", "metric"]).value
+    assert own["1", "persuasion", "mae"] == pytest.approx(0.1) and own["2", "persuasion", "mae"] == 0
+
+
+def test_of_one_rater_the_assessor_is_just_another():
+    two = ASSESSED[ASSESSED.rater != "2"]
+    both = reliability(two).merge(distance(two, "0"), on=["dimension", "metric"])
+    assert len(both) == 4 and np.allclose(both.filter(regex="_x$"), both.filter(regex="_y$"))
+
+
+def test_the_interval_of_the_distance_draws_whole_matches():
+    found = distance(judged([0, 0], [0, 1], matches=["m", "n"]), "0").set_index("metric")
+    assert tuple(found.loc["mae", ["value", "low", "high"]]) == (0.5, 0, 1)
+
+
+def test_a_turn_that_the_assessor_judged_twice_is_refused():
+    with pytest.raises(AgonError, match="judged twice by the same rater"):
+        distance(pd.concat([judged([1], [1])] * 2), "0")
+
+
+def test_all_comparisons_stand_in_one_table():
+    found = compared(ASSESSED, "0")
+    assert not found.duplicated(["between", "dimension", "aspect", "metric"]).any()
+    known = found.set_index(["between", "dimension", "aspect", "metric"]).value
+    assert known["assessor", "theory_of_mind", "", "agreement"] == 0.5
+    assert known["assessor", "theory_of_mind", "second", "agreement"] == pytest.approx(1 / 3)
+    assert known["raters", "persuasion", "", "mae"] == pytest.approx(0.2)  # 1 and 2 of one turn
+    assert "mae" not in found[found.dimension == "theory_of_mind"].metric.tolist()
+    assert set(found[found.between == "assessor"].metric) == {"agreement", "mae"}
+
+
+@pytest.mark.parametrize(
+    ("table", "between", "metric", "why"),
+    [
+        (judged([1, 0]), "assessor", "mae", "no rater has judged it"),
+        (judged([None], [1]), "assessor", "mae", "the assessor has not judged it"),
+        (judged([1, None], [None, 1]), "assessor", "mae", "no turn is judged by the assessor and a rater"),
+        (judged([1], [1]), "raters", "alpha", "there is one rater only"),
+        (judged([None] * 2, [1, None], [None, 1]), "raters", "alpha", "no turn is judged by two raters"),
+        (judged([0, 0], [1, 1], [1, 1]), "raters", "alpha", "all judgements are the same"),
+        (judged([0, 0], [1, 0], [1, 1]), "raters", "alpha", "no interval: all turns are of one match"),
+        (judged([0, 0], [1, 0], [1, 1], matches=["m", "n"]), "raters", "agreement", ""),
+    ],
+)
+def test_what_cannot_be_computed_says_why(table, between, metric, why):
+    [row] = compared(table, "0").query("between == @between and metric == @metric").itertuples()
+    assert row.absent == why and np.isnan(row.value) == (why != "" and "interval" not in why)
 
 
 # --- means

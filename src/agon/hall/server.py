@@ -143,7 +143,7 @@ class Pages:
             "/watch": self.watch,
             "/transcripts": lambda: page("Transcripts", transcripts(), LINKS),
             "/public": lambda: page("As anybody saw it", transcripts(researcher=False), LINKS),
-            "/annotate": lambda: page("Annotate", annotate(self.annotations), LINKS),
+            "/annotate": lambda: page("Annotate", annotate(self.annotations)),
         }
 
     def hall_page(self) -> Any:

@@ -5,6 +5,7 @@ A score is a row of COLUMNS. Theory of mind has three rows per turn and player, 
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,9 @@ match rated, and the score (0 to 1)."""
 
 UNIT = ["match", "dimension", "aspect", "turn", "seat"]
 """What raters may agree on."""
+MEASURED = ["metric", "value", "n", "low", "high"]
+SAME = 1e-9
+"""Scores that are nearer to each other are equal."""
 
 
 def scores(turns: pd.DataFrame) -> pd.DataFrame:
@@ -115,12 +119,7 @@ def reliability(
     """
     rows = []
     unit = list(dict.fromkeys([*UNIT, *(key for key in by if key != between)]))
-    if table.duplicated([*unit, between]).any():
-        first = table[table.duplicated([*unit, between])].iloc[0]
-        raise AgonError(
-            f"match {first['match']}, {first.dimension}, turn {first.turn}: judged twice by the same {between}; "
-            f"choose one, or name what tells them apart in `by`"
-        )
+    _once(table, unit, between)
     counts = _counted(table, unit)
     groups = counts.groupby(list(by), observed=True, sort=True, dropna=False) if by else [((), counts)]
     for key, part in groups:
@@ -132,7 +131,86 @@ def reliability(
                 wide = drawn is not None and not np.isnan(drawn[:, place]).all()
                 low, high = percentiles(drawn[:, place], level) if drawn is not None and wide else (np.nan, np.nan)
                 rows.append((*_tuple(key), metric, values[place], len(part), low, high))
-    return pd.DataFrame(rows, columns=[*by, "metric", "value", "n", "low", "high"])
+    return pd.DataFrame(rows, columns=[*by, *MEASURED])
+
+
+def distance(
+    table: pd.DataFrame, reference: str, by: Sequence[str] = ("dimension",), level: float = 0.95
+) -> pd.DataFrame:
+    """How far judgements are from those that the rater `reference` made of the same things: the `by` keys, metric, value, n, low, high.
+
+    Every other rater's judgement makes a pair with the reference's; n counts pairs. agreement: share that are equal. mae: mean
+    absolute difference. Intervals draw whole matches. Raises AgonError for a unit that somebody judged twice.
+    """
+    _once(table, UNIT, "rater")
+    known = table.loc[table.rater == reference, [*UNIT, "value"]]
+    both = table[table.rater != reference].merge(known, on=UNIT, suffixes=("", "_reference"))
+    apart = (both.value - both.value_reference).abs()
+    found = [
+        pooled(both.assign(hits=hits, n=1), by, level=level).assign(metric=metric)
+        for metric, hits in (("agreement", apart < SAME), ("mae", apart))
+    ]
+    return pd.concat(found, ignore_index=True)[[*by, *MEASURED]]
+
+
+def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.DataFrame:
+    """Raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
+
+    Columns: between (assessor, raters), dimension, aspect (an order, or empty: all together), metric, value, n, low, high, absent
+    (why there is no value, or no interval). Booleans have no mae, which is what agreement leaves; alpha is for raters only.
+    """
+    raters = table[table.rater != assessor]
+    found = [
+        part.assign(between=between).reindex(columns=["between", "dimension", "aspect", *MEASURED], fill_value="")
+        for by in (["dimension"], ["dimension", "aspect"])
+        for between, part in (
+            ("assessor", distance(table, assessor, by, level)),
+            ("raters", reliability(raters, by=by, level=level)),
+        )
+    ]
+    key = ["between", "dimension", "aspect", "metric"]
+    known = pd.concat(found, ignore_index=True).drop_duplicates(key).set_index(key)
+    wanted = [
+        (between, dimension, aspect, metric)
+        for between, metrics in (("assessor", ("agreement", "mae")), ("raters", ("agreement", "mae", "alpha")))
+        for dimension, part in table.groupby("dimension", sort=True)
+        for aspect in dict.fromkeys(["", *part.aspect])
+        for metric in metrics
+        if metric != "mae" or not part.aspect.any()
+    ]
+    full = known.reindex(pd.MultiIndex.from_tuples(wanted, names=key)).reset_index()
+    full = full.astype(dict.fromkeys(("value", "n", "low", "high"), float)).fillna({"n": 0}).astype({"n": int})
+    full["absent"] = [_absent(row, table, raters) for row in full.itertuples()]
+    return full
+
+
+def _absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
+    """Why a row of `compared` has no value, or no interval; empty where it has both."""
+    if not np.isnan(row.value):
+        return "no interval: all turns are of one match" if np.isnan(row.low) else ""
+    own = raters[
+        (raters.dimension == row.dimension) & raters.aspect.isin([row.aspect] if row.aspect else raters.aspect)
+    ]
+    if own.empty:
+        return "no rater has judged it"
+    if row.between == "assessor":
+        judged = (table.dimension == row.dimension).sum() > (raters.dimension == row.dimension).sum()
+        return "no turn is judged by the assessor and a rater" if judged else "the assessor has not judged it"
+    if own.rater.nunique() < 2:
+        return "there is one rater only"
+    twice = own.duplicated(UNIT).any()
+    return "all judgements are the same" if twice else "no turn is judged by two raters"
+
+
+def _once(table: pd.DataFrame, unit: Sequence[str], between: str) -> None:
+    """Raises AgonError for a unit that somebody judged twice."""
+    twice = table[table.duplicated([*unit, between])]
+    if len(twice):
+        first = twice.iloc[0]
+        raise AgonError(
+            f"match {first['match']}, {first.dimension}, turn {first.turn}: judged twice by the same {between}; "
+            f"choose one, or name what tells them apart in `by`"
+        )
 
 
 COUNTS = ("judgements", "sum", "squares", "spread", "pairs", "apart", "equal")
@@ -150,7 +228,7 @@ def _counted(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
             continue
         apart = np.abs(x[:, None] - x[None, :])
         spread = (apart**2).sum() / (m - 1)
-        equal = ((apart < 1e-9).sum() - m) / 2
+        equal = ((apart < SAME).sum() - m) / 2
         rows.append((*_tuple(key), m, x.sum(), (x**2).sum(), spread, m * (m - 1) / 2, apart.sum() / 2, equal))
     return pd.DataFrame(rows, columns=[*unit, *COUNTS])
 
