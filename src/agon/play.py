@@ -20,7 +20,7 @@ from agon.agents import Place, Reply, seat_dice, together
 from agon.games import Observation
 from agon.models import Answering, Halted
 from agon.plan import Match
-from agon.records import COLUMNS, COUNT, LABEL, read, typed, write
+from agon.records import COLUMNS, LABEL, read, typed, write
 
 TABLE = -1
 """Whose dice the game itself throws."""
@@ -62,19 +62,20 @@ def play_now(match: Match) -> Played:
     game, scripts = match.game, [seat.player for seat in match.seats]
     to_move, observe, step, everyone = game.to_move, game.observe, game.step, game.seats
     dice = [seat_dice(match.seed, seat) for seat in range(everyone)]
-    played = Played()
-    see, answer, pay, count = played.views.append, played.answers.append, played.payoffs, played.rows.append
+    all_seats, played = tuple(range(everyone)), Played()
+    see, answers, pay, count = played.views.append, played.answers, played.payoffs, played.rows.append
     try:
+        players = list(zip(all_seats, scripts, dice, strict=True))
         state = game.start(seat_dice(match.seed, TABLE))
         notes = hasattr(state, "notes")
         while seats := to_move(state):
             actions = {}
-            if len(seats) == everyone and not notes:  # nearly always; the same as Played.add, row by row
-                for seat in seats:
+            if seats == all_seats and not notes:  # nearly always; the same as Played.add, row by row
+                for seat, script, own_dice in players:
                     view = observe(state, seat)
-                    actions[seat] = action = scripts[seat](view, dice[seat])
+                    actions[seat] = script(view, own_dice)
                     see(view)
-                    answer(action)
+                answers += actions.values()
                 state, payoffs = step(state, actions)
                 pay += payoffs
                 count(everyone)
@@ -276,8 +277,8 @@ def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFra
 def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
     """The turns of played matches: match by match, turn by turn, seat by seat."""
     answers = list(chain.from_iterable(played.answers for _, played in done))
-    rows = list(chain.from_iterable(played.rows for _, played in done))
-    views = list(chain.from_iterable(played.views for _, played in done))
+    rows = np.array(list(chain.from_iterable(played.rows for _, played in done)), dtype=np.int64)
+    views = chain.from_iterable(played.views for _, played in done)
     seat, round_, legal, _, _, phase, role = zip(*views, strict=True)
     steps_of = [len(played.rows) for _, played in done]
     step_of_row = np.repeat(np.arange(len(rows)), rows)
@@ -289,7 +290,7 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
         "phase": _labelled(phase),
         "role": _labelled(role),
         "legal": _labelled(legal, lambda space: json.dumps(space.as_json())),
-        "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(views)),
+        "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
         **_what(answers),
     }
     match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
@@ -307,7 +308,7 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
                 details[first[m] + row] = details.get(first[m] + row, {}) | own
     if details:
         texts = {row: json.dumps(own) for row, own in details.items()}
-        columns["detail"] = [texts.get(row) for row in range(len(views))]
+        columns["detail"] = [texts.get(row) for row in range(len(answers))]
     return typed(columns | _who_played([match for match, _ in done], match_of_row, columns["seat"]))
 
 
@@ -335,10 +336,11 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
     """What was answered; scripts answer with the bare action, cost no tokens and are asked once."""
     kinds = set(map(type, answers))
     if Reply not in kinds:
-        none = pd.array(np.zeros(len(answers), dtype=np.int64), dtype=COUNT)
+        zeros, known = np.zeros(len(answers), dtype=np.int64), np.zeros(len(answers), dtype=bool)
+        none = pd.arrays.IntegerArray(zeros, known)
         return {
             "action": _labelled(_texts(answers)) if kinds & {dict, list} else _labelled(answers, json.dumps),
-            "attempts": none + 1,
+            "attempts": pd.arrays.IntegerArray(zeros + 1, known),
             "tokens_in": none,
             "tokens_out": none,
             "tokens": none,
@@ -364,7 +366,7 @@ def _texts(actions: Sequence[Any]) -> list[str | None]:
     return [None if action is None else json.dumps(action) for action in actions]
 
 
-def _valid(columns: Mapping[str, Any], rows: Sequence[int], apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead.
 
     Where seats that move at once do not depend on each other (`apart`), the row's own seat alone.
@@ -372,7 +374,9 @@ def _valid(columns: Mapping[str, Any], rows: Sequence[int], apart: NDArray[np.bo
     readable = (columns["action"].codes >= 0) | (columns["legal"].codes < 0)
     if "fallback" in columns:
         readable &= np.asarray(columns["fallback"] == "")
-    starts = np.cumsum([0, *rows[:-1]])
+    if readable.all():
+        return readable
+    starts = np.cumsum(rows) - rows
     together = np.repeat(np.logical_and.reduceat(readable, starts), rows)
     return np.where(apart, readable, together) if apart.any() else together
 

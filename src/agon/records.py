@@ -83,7 +83,9 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
     length = max((len(values) for values in columns.values()), default=0)
     return pd.DataFrame(
         {
-            name: pd.Series(columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype)
+            name: pd.Series(
+                columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype, copy=False
+            )  # the frame copies
             for name, (dtype, absent, _) in COLUMNS.items()
         }
     )

@@ -142,22 +142,41 @@ def _before(matters: Part, hand: Hand) -> dict[str, int]:
 
 
 @functools.lru_cache(maxsize=1024)
+def reached(ruleset: Ruleset, kinds: frozenset[str]) -> frozenset[str]:
+    """All that can be made from any amounts of some kinds of items, themselves included."""
+    return ruleset.reachable(kinds)
+
+
+@functools.lru_cache(maxsize=1024)
 def _ways(ruleset: Ruleset, kinds: frozenset[str]) -> tuple[Way, ...]:
     """The recipes that can be done with enough of some kinds of items; the better of those that are alike."""
-    known = ruleset.reachable(kinds)
+    known = reached(ruleset, kinds)
     fires = not known.isdisjoint(ruleset.fuel)
+    found = {recipe.id for item in known for recipe in ruleset.used_in(item)}
     alike: dict[tuple[tuple[Need, ...], str], list[Way]] = {}
-    for recipe in _tried(ruleset, known):
-        if recipe.fuelled and not fires:
+    for way, every in _every_way(ruleset):
+        recipe = way.recipe
+        if recipe.id not in found or (recipe.fuelled and not fires):
             continue
-        needs = tuple(
-            Need(count, tuple(item for item in ruleset.members(need) if item in known)) for need, count in recipe.needs
-        )
-        if all(need.members for need in needs):
-            others = alike.setdefault((tuple(sorted(needs)), recipe.makes), [])
-            if not any(_as_good(other.recipe, recipe) for other in others):
-                others[:] = [other for other in others if not _as_good(recipe, other.recipe)] + [Way(recipe, needs)]
+        if not known >= every:
+            needs = [Need(count, tuple([item for item in members if item in known])) for count, members in way.needs]
+            if not all(members for _, members in needs):
+                continue
+            way = Way(recipe, tuple(needs))
+        others = alike.setdefault((tuple(sorted(way.needs)), recipe.makes), [])
+        if not any(_as_good(other.recipe, recipe) for other in others):
+            others[:] = [other for other in others if not _as_good(recipe, other.recipe)] + [way]
     return tuple(way for others in alike.values() for way in others)
+
+
+@functools.lru_cache(maxsize=64)
+def _every_way(ruleset: Ruleset) -> list[tuple[Way, frozenset[str]]]:
+    """The recipes with all members of their tags, and all that these are, in the ruleset's order."""
+    ways = [
+        Way(recipe, tuple(Need(count, ruleset.members(need)) for need, count in recipe.needs))
+        for recipe in ruleset.recipes
+    ]
+    return [(way, frozenset(item for need in way.needs for item in need.members)) for way in ways]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -191,11 +210,6 @@ def _units_of(way: Way, units: dict[str, float]) -> float:
     for count, members in way.needs:
         total += count * (units.get(members[0], inf) if len(members) == 1 else min(units.get(i, inf) for i in members))
     return total
-
-
-def _tried(ruleset: Ruleset, known: Iterable[str]) -> list[Recipe]:
-    found = {recipe.id for item in known for recipe in ruleset.used_in(item)}
-    return [recipe for recipe in ruleset.recipes if recipe.id in found]
 
 
 def _as_good(one: Recipe, other: Recipe) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agon.crafting.orders import Step
-from agon.crafting.parts import Part, part
+from agon.crafting.parts import Part, part, reached
 from agon.crafting.programs import HIGHEST_TIE, NODES, UNIT, Program, least
 from agon.crafting.workshops import Workshop, orderly
 from agon.games.tradecraft.recipes import Amount, Craft, Hand, Ruleset, covers, minus, plus
@@ -93,23 +93,23 @@ def _plan(ruleset: Ruleset, held: Frozen, asked: Frozen, nodes: int, seconds: fl
     hand, target = dict(sorted(held)), dict(sorted(asked))
     if covers(hand, target):
         return Plan((), 0, target)
+    if missing := sorted(target.keys() - reached(ruleset, frozenset(hand))):
+        return Impossible("unreachable", f"{missing[0]} cannot be made from any amount of these items")
     matters = part(ruleset, hand, target)
     if matters.missing:
-        return _impossible(ruleset, hand, target)
+        return _impossible()
     program = Program()
     shop = Workshop(program, matters, hand, target, {})
     found = orderly(program, [shop], nodes, seconds=seconds)
     if found.status in ("impossible", "no order"):
-        return _impossible(ruleset, hand, target, found.status)
+        return _impossible(found.status)
     at_least = fewest(found.solved.bound, matters)
     return checked(ruleset, hand, target, found.steps[0], at_least) if found.steps else Undecided(at_least)
 
 
-def _impossible(ruleset: Ruleset, hand: Hand, target: Hand, status: str = "") -> Impossible:
+def _impossible(status: str = "") -> Impossible:
     if status == "no order":
         return Impossible("order", "the crafts would add up, but in no order does each find what it takes")
-    if missing := part(ruleset, hand, target, enough=True).missing:
-        return Impossible("unreachable", f"{missing[0]} cannot be made from any amount of these items")
     return Impossible("amounts", "there is not enough for it")
 
 

@@ -17,6 +17,8 @@ UNIT = 32
 TIES = 1024
 HIGHEST_TIE = 1 / 64
 """... and at most so much more tells apart what is equally good."""
+ROUNDED = 1e-3
+"""So much a cost in parts of pieces may be off: far more than the solver's own tolerances."""
 LARGE = 100_000
 """No variable is above it."""
 
@@ -55,6 +57,11 @@ class Program:
         self._whole: list[int] = []
         self._rows: list[tuple[Terms, float, float]] = []
 
+    @property
+    def size(self) -> int:
+        """How many variables there are."""
+        return len(self._costs)
+
     def variable(self, name: str = "", cost: float = 0.0, high: float = LARGE, whole: bool = True) -> int:
         """A new variable; its name decides between solutions that cost the same."""
         self._costs.append(UNIT * cost + (HIGHEST_TIE * tie(name) / TIES if name else 0))
@@ -66,6 +73,13 @@ class Program:
         """A sum that must lie between two numbers; the condition's own number."""
         self._rows.append((terms, low, high))
         return len(self._rows) - 1
+
+    def limited(self, terms: Terms, high: float) -> "Program":
+        """The same program with one more condition: a sum is not above a number."""
+        program = Program()
+        program._costs, program._highs, program._whole = self._costs[:], self._highs[:], self._whole[:]
+        program._rows = [*self._rows, (terms, -np.inf, high)]
+        return program
 
     def relax(self, condition: int, high: float) -> None:
         """Let the sum of a condition be larger."""
@@ -85,16 +99,18 @@ class Program:
                 self.condition({variable: 1, holds: most - number}, high=most)
         self.condition(chosen, low=1)
 
+    def in_parts(self, costs: Terms) -> float:
+        """A bound that is quickly found: with parts of pieces, no solution costs less. 0 where nothing is known."""
+        every = [costs.get(variable, 0.0) for variable in range(len(self._costs))]
+        found = milp(np.array(every), bounds=Bounds(0, np.array(self._highs)), constraints=self._limits())
+        return max(0.0, found.fun - ROUNDED) if found.status == 0 else 0.0
+
     def solved(self, nodes: int = NODES, costs: Terms | None = None, seconds: float | None = None) -> Solved:
         """The least solution, or why there is none. `costs`: instead of the variables' own, without ties."""
         if not self._costs:
             fits = all(low <= 0 <= high for _, low, high in self._rows)
             return Solved("solved", [], 0.0) if fits else Solved("impossible", None, np.inf)
-        starts = np.cumsum([0, *(len(terms) for terms, _, _ in self._rows)])
-        columns = [variable for terms, _, _ in self._rows for variable in terms]
-        factors = [factor for terms, _, _ in self._rows for factor in terms.values()]
-        matrix = csr_array((factors, columns, starts), shape=(len(self._rows), len(self._costs)))
-        limits = LinearConstraint(matrix, [low for _, low, _ in self._rows], [high for _, _, high in self._rows])
+        limits = self._limits()
         found = milp(
             np.array(self._costs if costs is None else [UNIT * costs.get(i, 0.0) for i in range(len(self._costs))]),
             integrality=np.array(self._whole),
@@ -109,6 +125,13 @@ class Program:
         if found.x is None:
             return Solved("undecided", None, bound)
         return Solved("solved" if found.status == 0 else "undecided", found.x.tolist(), bound)
+
+    def _limits(self) -> LinearConstraint:
+        starts = np.cumsum([0, *(len(terms) for terms, _, _ in self._rows)])
+        columns = [variable for terms, _, _ in self._rows for variable in terms]
+        factors = [factor for terms, _, _ in self._rows for factor in terms.values()]
+        matrix = csr_array((factors, columns, starts), shape=(len(self._rows), len(self._costs)))
+        return LinearConstraint(matrix, [low for _, low, _ in self._rows], [high for _, _, high in self._rows])
 
     def _cut_off(self, limits: LinearConstraint) -> bool:
         """Whether it is LARGE alone that stands in the way, in parts of pieces: then nothing is proved."""

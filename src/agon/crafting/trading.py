@@ -9,10 +9,12 @@ from typing import NamedTuple
 from agon.crafting.orders import Step
 from agon.crafting.parts import Part, part
 from agon.crafting.planner import Answer, Frozen, Impossible, Plan, Undecided, checked, executed, fewest, frozen, plan
-from agon.crafting.programs import HIGHEST_TIE, NODES, UNIT, Program, least
-from agon.crafting.workshops import Workshop, orderly
+from agon.crafting.programs import HIGHEST_TIE, NODES, UNIT, Program, Terms, least
+from agon.crafting.workshops import Found, Workshop, orderly
 from agon.games.tradecraft.recipes import Amount, Hand, Ruleset, covers, floored, minus, plus
 
+MANY = 200
+"""Programs of so many variables are first solved in parts of pieces; smaller ones take no time."""
 MOST_TRADES = 3
 """Longer exchanges are not looked for ..."""
 MOST_SEATS = 3
@@ -114,14 +116,7 @@ def _given(
         flows.setdefault(item, {})[variable] = 1.0
     shop = Workshop(program, matters, hand, target, flows)
     ones, most = dict.fromkeys(gifts.values(), 1.0), sum(int(hands[giver][item]) for giver, item in gifts)
-    relaxed = program.solved(nodes, ones)  # whether or not the crafts have an order: no fewer units do
-    if relaxed.status == "impossible":
-        return _without(plan(ruleset, pool, target, nodes))
-    bound = units = least(relaxed.bound / UNIT)
-    limit = program.condition(ones, high=units)
-    while (found := orderly(program, [shop], nodes)).status in ("impossible", "no order") and units < most:
-        bound = units = units + 1
-        program.relax(limit, units)
+    found, units = _with_fewest(program, shop, ones, most, nodes)
     if not found.steps:
         return _without(plan(ruleset, pool, target, nodes))
     gives: dict[int, dict[str, int]] = {}
@@ -130,7 +125,25 @@ def _given(
             gives.setdefault(giver, {})[item] = count
     operations = fewest(found.solved.bound - units * HIGHEST_TIE, matters)
     pool = functools.reduce(plus, gives.values(), dict(hand))
-    return Needs(len(group), gives, checked(ruleset, pool, target, found.steps[0], operations), bound)
+    return Needs(len(group), gives, checked(ruleset, pool, target, found.steps[0], operations), units)
+
+
+def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int, nodes: int) -> tuple[Found, int]:
+    """The least solution that has an order and the fewest units, and how many these are."""
+    if program.size >= MANY:
+        units = least(program.in_parts(ones))
+        found = orderly(program.limited(ones, units), [shop], nodes)
+        if found.steps:  # nearly always
+            return found, units
+    relaxed = program.solved(nodes, ones)  # whether or not the crafts have an order: no fewer units do
+    if relaxed.status == "impossible":
+        return Found("impossible", [], relaxed), 0
+    units = least(relaxed.bound / UNIT)
+    limit = program.condition(ones, high=units)
+    while (found := orderly(program, [shop], nodes)).status in ("impossible", "no order") and units < most:
+        units += 1
+        program.relax(limit, units)
+    return found, units
 
 
 def _without(answer: Answer) -> Impossible | Undecided:

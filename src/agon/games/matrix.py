@@ -1,6 +1,6 @@
 """Repeated normal-form games for any number of players, and the transforms that make their variants."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import isfinite
@@ -50,7 +50,6 @@ class MatrixGame:
     _choice: Choice = field(init=False, repr=False, compare=False)
     _everyone: tuple[int, ...] = field(init=False, repr=False, compare=False)
     _profile: Callable[[Mapping[int, str | None]], Profile] = field(init=False, repr=False, compare=False)
-    _keys: Set[int] = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)  # scripts look up caches by game in every round
 
     def __post_init__(self) -> None:
@@ -73,7 +72,6 @@ class MatrixGame:
             "_choice": Choice(options),
             "_everyone": tuple(range(seats)),
             "_profile": itemgetter(*range(seats)) if seats > 1 else lambda actions: (actions[0],),
-            "_keys": dict.fromkeys(range(seats)).keys(),
             "_hash": hash((self.name, self.variant, options, payoff, self.rounds, self.rules)),
         }.items():
             object.__setattr__(self, name, value)
@@ -131,17 +129,22 @@ class MatrixGame:
 
     def step(self, state: State, actions: Mapping[int, str | None]) -> tuple[State, tuple[float, ...]]:
         """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""
-        if len(state[0]) >= self.rounds or actions.keys() != self._keys:
-            raise IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(self.to_move(state))}")
-        profile = self._profile(actions)
+        if len(state[0]) >= self.rounds or len(actions) != self.seats:
+            raise self._refused(state, actions)
         try:
-            seen, payoffs = self._outcomes[profile]
+            seen, payoffs = self._outcomes[self._profile(actions)]
+        except KeyError:  # so many seats, but not these
+            raise self._refused(state, actions) from None
         except TypeError:  # a list or a dict cannot be looked up, nor is it a label
-            self.payoffs(profile)
+            self.payoffs(self._profile(actions))
             raise
         if self.seats == 2:  # as below, in half the time
-            return (state[0] + seen[0], state[1] + seen[1]), payoffs
+            (own, other), (now, then) = state, seen
+            return (own + now, other + then), payoffs
         return tuple(map(add, state, seen)), payoffs
+
+    def _refused(self, state: State, actions: Mapping[int, str | None]) -> IllegalAction:
+        return IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(self.to_move(state))}")
 
 
 def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label") -> MatrixGame:
