@@ -22,10 +22,10 @@ from agon.games.tradecraft import TradeCraft
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.hall import look
 from agon.hall.boards import board, parts, rules_text
-from agon.hall.boards_pictures import bars, lines
-from agon.hall.boards_scene import Scene
-from agon.hall.boards_trading import about_item
-from agon.hall.boards_tree import tree
+from agon.hall.boards.pictures import bars, lines
+from agon.hall.boards.scene import Scene
+from agon.hall.boards.trading import about_item
+from agon.hall.boards.tree import tree
 from agon.rulesets import ruleset
 
 every_game = pytest.mark.parametrize("name", ALL)

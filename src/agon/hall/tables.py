@@ -468,6 +468,7 @@ class Hall:
     async def close(self) -> None:
         """Ends all; the next Hall of this folder goes on."""
         for each in self.tables.values():
+            each.watching.clear()  # no page is drawn any more
             await each.close()
         self.store.close()
 

@@ -5,18 +5,18 @@ from collections.abc import Callable, Sequence
 import panel as pn
 
 from agon.games import MatrixGame, Observation, chameleon, undercover
-from agon.games import cost_sharing as costs
+from agon.games import cost_sharing as sharing
 from agon.games.base import Event
 from agon.games.public_goods import PublicGoods
 from agon.games.rating import Shown
 from agon.games.tradecraft.game import Facts
-from agon.hall.boards_costs import cost_sharing
-from agon.hall.boards_rating import rating
-from agon.hall.boards_rounds import matrix, public_goods
-from agon.hall.boards_rules import rules_text as rules_text
-from agon.hall.boards_scene import Scene, points
-from agon.hall.boards_trading import LookUp, trading
-from agon.hall.boards_words import words
+from agon.hall.boards.costs import cost_sharing
+from agon.hall.boards.rating import rating
+from agon.hall.boards.rounds import matrix, public_goods
+from agon.hall.boards.rules import rules_text as rules_text
+from agon.hall.boards.scene import Scene, points
+from agon.hall.boards.trading import LookUp, trading
+from agon.hall.boards.words import words
 from agon.hall.look import block, items, text
 from agon.viewer import line
 
@@ -61,7 +61,7 @@ def _kind(rules: object) -> Callable[[Scene], Parts]:
             return public_goods
         case chameleon.Facts() | undercover.Facts():
             return words
-        case costs.Facts():
+        case sharing.Facts():
             return cost_sharing
         case Facts():
             return trading

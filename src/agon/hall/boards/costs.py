@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agon.hall.boards_pictures import bars
-from agon.hall.boards_scene import Scene
+from agon.hall.boards.pictures import bars
+from agon.hall.boards.scene import Scene
 from agon.hall.look import count, number, table, text
 
 

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from agon.games.rating import ORDERS, THEORY_OF_MIND
-from agon.hall.boards_scene import Scene
+from agon.hall.boards.scene import Scene
 from agon.hall.look import items, text
 
 ASKED = {

@@ -7,8 +7,8 @@ from typing import Any
 
 from agon.games import MatrixGame
 from agon.games.public_goods import PublicGoods
-from agon.hall.boards_pictures import lines
-from agon.hall.boards_scene import Scene
+from agon.hall.boards.pictures import lines
+from agon.hall.boards.scene import Scene
 from agon.hall.look import count, items, number, table, text
 
 MOST = 64

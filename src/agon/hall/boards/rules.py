@@ -10,8 +10,8 @@ from agon.games.prisoner3 import Prisoner3
 from agon.games.public_goods import PublicGoods
 from agon.games.rating import THEORY_OF_MIND, Shown
 from agon.games.tradecraft.game import Facts
-from agon.hall.boards_rounds import payoffs
-from agon.hall.boards_scene import Scene
+from agon.hall.boards.rounds import payoffs
+from agon.hall.boards.scene import Scene
 from agon.hall.look import count, items, listed, number, text
 from agon.viewer import written
 

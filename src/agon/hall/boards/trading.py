@@ -9,8 +9,8 @@ import panel as pn
 from agon.games.base import Event
 from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.recipes import Recipe, Ruleset, amount_of
-from agon.hall.boards_scene import Scene
-from agon.hall.boards_tree import Node, tree
+from agon.hall.boards.scene import Scene
+from agon.hall.boards.tree import Node, tree
 from agon.hall.look import block, count, items, listed, styled, table, text
 
 SHOWN = 30

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from agon.games.base import Event
-from agon.hall.boards_scene import Scene
+from agon.hall.boards.scene import Scene
 from agon.hall.look import table, text
 
 

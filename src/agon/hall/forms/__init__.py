@@ -12,11 +12,11 @@ from agon.games.public_goods import PublicGoods
 from agon.games.rating import Shown
 from agon.games.tradecraft.calls import Calls
 from agon.games.tradecraft.game import Facts
-from agon.hall.boards_rounds import in_seat_order, left
-from agon.hall.boards_scene import Scene
-from agon.hall.forms_fields import Field, Refused, Sender, options
-from agon.hall.forms_kinds import PartsField, field
-from agon.hall.forms_trading import trading
+from agon.hall.boards.rounds import in_seat_order, left
+from agon.hall.boards.scene import Scene
+from agon.hall.forms.fields import Field, Refused, Sender, options
+from agon.hall.forms.kinds import PartsField, field
+from agon.hall.forms.trading import trading
 from agon.hall.look import WIDEST, block, button, line, number, text
 
 Send = Callable[[list[Any]], str | None]

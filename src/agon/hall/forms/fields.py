@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import panel as pn
 
 from agon.games.spaces import Choice, Number, Offer, Text
-from agon.hall.boards_pictures import bars
+from agon.hall.boards.pictures import bars
 from agon.hall.look import block, count, line, number, styled, text
 
 ENDLESS = 10**8

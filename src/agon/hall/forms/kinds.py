@@ -9,7 +9,7 @@ import panel as pn
 
 from agon.games.rating import ORDERS, Ratings
 from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
-from agon.hall.forms_fields import (
+from agon.hall.forms.fields import (
     ENDLESS,
     ChoiceField,
     Field,

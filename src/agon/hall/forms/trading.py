@@ -11,9 +11,9 @@ from agon.games.spaces import Text
 from agon.games.tradecraft.calls import Call
 from agon.games.tradecraft.game import known
 from agon.games.tradecraft.recipes import amount_of
-from agon.hall.boards_trading import goods
-from agon.hall.forms_fields import ENDLESS, Refused, Sender, TextField, options
-from agon.hall.forms_workshop import Workshop
+from agon.hall.boards.trading import goods
+from agon.hall.forms.fields import ENDLESS, Refused, Sender, TextField, options
+from agon.hall.forms.workshop import Workshop
 from agon.hall.look import block, button, line, styled, text
 
 

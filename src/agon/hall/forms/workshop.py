@@ -22,8 +22,8 @@ from agon.games.tradecraft.recipes import (
     whole,
     written,
 )
-from agon.hall.boards_trading import goods, takes
-from agon.hall.forms_fields import ENDLESS, NOTHING, UNCHOSEN, Refused, Sender, options
+from agon.hall.boards.trading import goods, takes
+from agon.hall.forms.fields import ENDLESS, NOTHING, UNCHOSEN, Refused, Sender, options
 from agon.hall.look import block, button, count, items, line, styled, text
 
 
