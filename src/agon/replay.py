@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -12,6 +13,9 @@ from agon.agents import seat_dice
 from agon.games import IllegalAction, Observation
 from agon.plan import CONF, settled, thing
 from agon.play import TABLE
+
+OWN_NAME = re.compile(r"^name: (\w+)\s*(?:#.*)?$", re.MULTILINE)
+"""The name of a game's family in its file; without one, it is that of the file it builds upon."""
 
 
 class Step(NamedTuple):
@@ -24,6 +28,8 @@ class Step(NamedTuple):
     """What it did; None where that could not be read."""
     payoffs: tuple[float, ...]
     """What the step paid every seat (points)."""
+    state: Any
+    """The game's state before it."""
 
 
 class Replay(NamedTuple):
@@ -85,6 +91,9 @@ def _seen(replay: Replay) -> str:
 def _games(name: str, variant: str) -> list[Any]:
     made = []
     for path in sorted((CONF / "game").glob("*.yaml")):
+        own = OWN_NAME.search(path.read_text(encoding="utf-8"))
+        if own and own[1] != name:  # to compose all files takes a second
+            continue
         with suppress(AgonError):  # another game's file is broken, or its settings are not there
             made += [
                 _game(each) for each in settled([path.stem]) if "/" not in each or each.partition("/")[2] == variant
@@ -109,7 +118,7 @@ def _stepped(game: Any, turns: pd.DataFrame) -> Replay:
             raise _differ(match, turn, f"seats {list(asked.seat)} were asked, the game asks {list(seats)}")
         views = {seat: game.observe(state, seat) for seat in seats}
         done = [None if pd.isna(action) else json.loads(action) for action in asked.action]
-        actions = dict(zip(seats, done, strict=True))
+        actions, before = dict(zip(seats, done, strict=True)), state
         try:
             state, payoffs = game.step(state, actions)
         except IllegalAction as error:
@@ -117,7 +126,7 @@ def _stepped(game: Any, turns: pd.DataFrame) -> Replay:
         paid = rows.set_index("seat").payoff
         if any(paid.get(seat, 0.0) != worth for seat, worth in enumerate(payoffs)):
             raise _differ(match, turn, f"it paid {paid.to_dict()}, the game pays {list(payoffs)}")
-        steps.append(Step(int(turn), views, actions, payoffs))
+        steps.append(Step(int(turn), views, actions, payoffs, before))
     if game.to_move(state):
         raise AgonError(f"match {match} is not at its end after turn {len(steps)}: rows are missing")
     return Replay(game, steps, state)

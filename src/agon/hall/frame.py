@@ -65,5 +65,10 @@ class Live:
             self.document.add_next_tick_callback(self._now)
 
     def _now(self) -> None:
+        assert self.document is not None
         self._due = False
-        self._draw()
+        self.document.hold()  # or Panel sends each change by itself, and later ones may overtake earlier ones
+        try:
+            self._draw()
+        finally:
+            self.document.unhold()

@@ -8,7 +8,7 @@ import panel as pn
 
 from agon import AgonError
 from agon.hall.look import WIDGETS, line
-from agon.hall.watching_files import Listing, files, listing
+from agon.hall.watching.files import Listing, files, listing
 
 ANY = "any"
 OFFERED = 200

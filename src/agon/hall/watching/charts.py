@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 
 from agon.figures import COLOURS
 from agon.hall.look import line, number, text
-from agon.hall.watching_match import Watched
+from agon.hall.watching.match import Watched
 from agon.thoughts import Belief
 from agon.viewer import escaped
 

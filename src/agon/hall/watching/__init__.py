@@ -11,12 +11,12 @@ from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.hall.boards import Board, board
 from agon.hall.look import CSS, line, text
-from agon.hall.watching_about import about, rules, traded
-from agon.hall.watching_charts import beliefs
-from agon.hall.watching_choice import Choice, looking, select
-from agon.hall.watching_files import turns_of
-from agon.hall.watching_match import Public, Watched
-from agon.hall.watching_parts import cards, known, news, public_title, title, worth
+from agon.hall.watching.about import about, rules, traded
+from agon.hall.watching.charts import beliefs
+from agon.hall.watching.choice import Choice, looking, select
+from agon.hall.watching.files import turns_of
+from agon.hall.watching.match import Public, Watched
+from agon.hall.watching.parts import cards, known, news, public_title, title, worth
 
 STYLE = """
 .cards { display: flex; flex-wrap: wrap; gap: .6em 1.2em; align-items: flex-start; margin: .4em 0; }

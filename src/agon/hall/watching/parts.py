@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from agon.hall.look import count, items, listed, number, text
-from agon.hall.watching_charts import points, sample
-from agon.hall.watching_match import Spent, Told, Watched, cost, held, spent
+from agon.hall.watching.charts import points, sample
+from agon.hall.watching.match import Spent, Told, Watched, cost, held, spent
 from agon.viewer import UNREADABLE, written
 
 ABSENT = "not recorded"

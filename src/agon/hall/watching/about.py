@@ -5,8 +5,8 @@ from typing import Any
 from agon.games.base import PUBLIC
 from agon.hall.boards import rules_text
 from agon.hall.look import count, text
-from agon.hall.watching_match import Watched
-from agon.hall.watching_parts import facts_table, in_points, numbered, who_played
+from agon.hall.watching.match import Watched
+from agon.hall.watching.parts import facts_table, in_points, numbered, who_played
 from agon.viewer import seating, setting
 
 
