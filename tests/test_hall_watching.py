@@ -13,7 +13,12 @@ from magic_games import any_or_void, saying
 
 from agon import ROOT, AgonError, viewer
 from agon.games.base import PUBLIC
-from agon.hall import watching, watching_charts, watching_choice, watching_files, watching_match, watching_parts
+from agon.hall import watching
+from agon.hall.watching import charts as watching_charts
+from agon.hall.watching import choice as watching_choice
+from agon.hall.watching import files as watching_files
+from agon.hall.watching import match as watching_match
+from agon.hall.watching import parts as watching_parts
 from agon.plan import Match, Seat, games
 from agon.play import play_now, table
 from agon.records import COLUMNS, read, typed, write
