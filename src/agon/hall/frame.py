@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import panel as pn
 from bokeh.document import Document
+from bokeh.models import CustomJS
 
 from agon.hall.look import text
 
@@ -17,11 +18,13 @@ body { background: #ffffff; color: #1a1a1a; font: 16px/1.5 system-ui, sans-serif
 main, header, footer { max-width: 60rem; margin: 0 auto; padding: .5rem 1rem; box-sizing: border-box; }
 header { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; align-items: baseline; border-bottom: 2px solid #0b4f9e; }
 header strong { font-size: 1.2rem; } header a { color: #0b4f9e; padding: .4rem 0; }
+#lost { position: sticky; top: 0; z-index: 9; max-width: 58rem; margin: 0 auto; padding: .6rem 1rem; background: #a3161b; color: #ffffff; }
 a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 </style>
 {% endblock %}
 {% block contents %}
 <header><strong>agon</strong>{% for name, link in links %} <a href="{{ link | e }}">{{ name | e }}</a>{% endfor %}</header>
+<p id="lost" role="alert" hidden>{{ lost | e }}</p>
 <main>{{ embed(roots.content) }}</main>
 {% endblock %}
 """
@@ -37,7 +40,10 @@ def page(title: str, content: pn.viewable.Viewable, links: Sequence[tuple[str, s
     made = pn.Template(AROUND)
     made.add_variable("links", list(links))
     made.add_variable("title", f"{title} - agon")
+    made.add_variable("lost", LOST)
     made.add_panel("content", content)
+    if (document := pn.state.curdoc) is not None:
+        document.js_on_event("connection_lost", CustomJS(code="window.document.getElementById('lost').hidden = false"))
     return made
 
 
