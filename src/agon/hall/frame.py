@@ -1,10 +1,14 @@
 """What all pages have in common: the page around the widgets, and telling a page that something has changed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import panel as pn
 from bokeh.document import Document
 from bokeh.models import CustomJS
+from panel.io import document as io
+from panel.io.state import set_curdoc
 
 from agon.hall.look import text
 
@@ -52,6 +56,10 @@ def refusal(title: str, why: str) -> pn.Template:
     return page(title, pn.pane.HTML(f'<h1>{text(title)}</h1><p role="alert">{text(why)}</p>'))
 
 
+SOON = 25
+"""Milliseconds: what changes within them is drawn at once."""
+
+
 class Live:
     """Draws again, soon after it is told that something has changed; on a server in the page's own turn, once for many."""
 
@@ -68,13 +76,32 @@ class Live:
             self._draw()
         elif not self._due:
             self._due = True
-            self.document.add_next_tick_callback(self._now)
+            self.document.add_timeout_callback(self._now, SOON)
 
     def _now(self) -> None:
         assert self.document is not None
         self._due = False
-        self.document.hold()  # or Panel sends each change by itself, and later ones may overtake earlier ones
-        try:
+        with together(self.document):
             self._draw()
-        finally:
-            self.document.unhold()
+
+
+@contextmanager
+def together(document: Document) -> Iterator[None]:
+    """What is changed in a page, in its own turn, is sent in one message, after what was sent before."""
+    with set_curdoc(document):  # else it is the page of whoever caused the change
+        if not pn.state.loaded:  # what is held would be lost
+            yield
+            return
+        with pn.io.hold(document):
+            yield
+
+
+async def _written(document: Document, panels: Any = io._dispatch_msgs) -> None:
+    """Writes what waits for a browser. Panel's own leaves lying, until more comes, what has come while it wrote (1.9.4)."""
+    await panels(document)
+    if document in io._WRITE_MSGS and document not in io._WRITE_BLOCK:
+        io._WRITE_BLOCK[document] = True
+        await _written(document)
+
+
+io._dispatch_msgs = _written

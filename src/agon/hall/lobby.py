@@ -41,9 +41,16 @@ def offered() -> dict[str, list[str]]:
 
 
 @functools.cache
-def players(game: str) -> dict[str, bool]:
-    """The agents that can play a game, and whether each asks a model."""
-    return able(game)
+def players(name: str) -> dict[str, bool]:
+    """The agents that can play the games of a file, and whether each asks a model."""
+    settings = offered()[name]
+    return able(f"{name}/{settings[0]}" if settings else name)
+
+
+def warm() -> None:
+    """Looks up all that the hall offers, which takes seconds, before anybody waits for it."""
+    for name in offered():
+        players(name)
 
 
 class HallPage:
@@ -118,7 +125,7 @@ class TableForm:
         self.setting.options = [ANY, *settings] if settings else []
         game = self._some()
         seats = thing("game", game).seats
-        agents = players(game)
+        agents = players(self.game.value)
         models = named("model")
         self.who, self.models = [], []
         rows = []
@@ -149,7 +156,7 @@ class TableForm:
 
     def _make(self, event: object) -> None:
         try:
-            agents = players(self._some())
+            agents = players(self.game.value)
             entrants = [
                 f"{who.value}@{model.value}" if agents.get(who.value) else who.value
                 for who, model in zip(self.who, self.models, strict=True)

@@ -1,10 +1,12 @@
 """The server: who may open which page, and the pages."""
 
+import gc
 import hmac
 import logging
 import os
 import re
 import secrets
+import warnings
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -13,14 +15,15 @@ from urllib.parse import quote, urlsplit
 
 import panel as pn
 from bokeh.server.auth_provider import AuthProvider
+from bokeh.util.warnings import BokehUserWarning
 from panel.io.server import get_server
 from tornado.ioloop import IOLoop
 from tornado.web import HTTPError, RequestHandler
 
 from agon import AgonError
 from agon.hall.annotating import page as annotate
-from agon.hall.frame import LINKS, LOST, page, refusal
-from agon.hall.lobby import HallPage, HostPage
+from agon.hall.frame import LINKS, page, refusal
+from agon.hall.lobby import HallPage, HostPage, warm
 from agon.hall.look import text
 from agon.hall.seat import SeatPage
 from agon.hall.tables import Hall
@@ -194,10 +197,15 @@ def serve(
         raise AgonError(
             f"serve.address={address} can be reached by others: set {PASSWORD} in the environment, 8 letters at least"
         )
-    for name in ("tornado.access", "tornado.application", "bokeh.server", "agon.hall"):
-        logging.getLogger(name).addFilter(_Quiet())
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    pn.extension(disconnect_notification=LOST, notifications=True)
+    for name in ("", "bokeh", "panel"):  # those with handlers of their own
+        for handler in logging.getLogger(name).handlers:
+            handler.addFilter(_Quiet())
+    # a browser sends a button that came later whole when it is first pressed; every such warning would be kept in memory
+    warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
+    pn.extension()
+
+    warm()
 
     async def run() -> None:
         hall = Hall(folder, sampling)
@@ -246,6 +254,9 @@ async def _until_stopped(
     stopped = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    gc.collect()
+    gc.freeze()  # what is there now stays, and is not looked through again and again while people wait
+    gc.set_threshold(5_000, 10, 10)
     server.start()
     said(
         f"http://{'localhost' if address in LOOPBACK else address}:{port}/ - Ctrl-C ends it; every answer is kept in {folder}"

@@ -439,9 +439,16 @@ class Hall:
         self.store.add(row, words.version, words.words)
         made = self.tables[row.id] = Table(row, seated, self.store, self.folder)
         made.go_on()
+        self._forget()
         for watcher in list(self.watching):
             watcher()
         return made
+
+    def _forget(self) -> None:
+        """Tables whose match has ended, and at which nobody looks, are in the store alone, where `find` finds them."""
+        for each in list(self.tables.values()):
+            if each.status in ("over", "closed") and not each.watching and each._running is None:
+                del self.tables[each.id]
 
     def key(self, what: str, table: str, seat: int | None = None) -> str:
         """The key of a seat (what: seat) or of whoever made a table (host); nobody can guess it, and it is stored nowhere."""

@@ -40,6 +40,10 @@ def page(
     return Watching(ROOT / folder, name, match, researcher).panel
 
 
+NAMELESS = "button { display: none !important; }"
+"""The little buttons beside a number have no names; the keyboard's arrows do the same."""
+
+
 class Watching:
     """The page; in a cell of a notebook, its `panel`."""
 
@@ -53,15 +57,15 @@ class Watching:
         self._board_of = PUBLIC
         self._facts = _block()
         self.choice = Choice(folder, not researcher, self._chosen)
-        self.step: Any = pn.widgets.IntSlider(
-            label="Step", start=1, end=2, **looking({"flex": "1 1 200px", "min-width": "0"})
-        )
-        self.go: Any = pn.widgets.IntInput(label="Go to", start=1, end=2, value=1, **looking({"flex": "0 1 110px"}))
+        look = looking({"max-width": "22em"})
+        look["stylesheets"] = [*look["stylesheets"], NAMELESS]
+        self.step: Any = pn.widgets.IntInput(label="Step", start=1, end=2, value=1, **look)
         self.first, self.back, self.next, self.last = (
             pn.widgets.Button(label=each, **looking({"flex": "1 1 56px", "min-width": "0"}))
             for each in ("First", "Back", "Next", "Last")
         )
-        self.unfold: Any = pn.widgets.Checkbox(label="Show long replies and thoughts unfolded", **looking({}))
+        folds = {"folded": False, "in full": True}
+        self.unfold = select("Long replies and thoughts", folds, {"flex": "none", "max-width": "22em"})
         self.seat = select("Seen by", {}, {"flex": "none", "max-width": "22em"})
         self.alert, self.about, self.title, self.done, self.seen, self.worth = (_block() for _ in range(6))
         self.place = pn.Column(sizing_mode="stretch_width", margin=0)
@@ -74,7 +78,6 @@ class Watching:
         for widget in (self.step, self.unfold):
             widget.param.watch(lambda _: self._show(), "value")
         self.seat.param.watch(lambda _: self._look(), "value")
-        self.go.param.watch(lambda _: self._go(), "value")
         for button, by in ((self.first, -FAR), (self.back, -1), (self.next, 1), (self.last, FAR)):
             button.on_click(partial(self._pressed, by))
         if said := self.choice.begin(name, match):
@@ -82,12 +85,11 @@ class Watching:
 
     def _parts(self) -> list[Any]:
         steps = pn.FlexBox(self.first, self.back, self.next, self.last, max_width=520, gap="0", margin=0)
-        stepping = pn.FlexBox(self.step, self.go, gap="0", margin=0)
         if not self.researcher:
-            return [self.title, self.about, steps, stepping, self.place]
+            return [self.title, self.about, steps, self.step, self.place]
         worth_ = pn.Column(self.worth, sizing_mode="stretch_width", styles=HALF, margin=0)
         both = pn.FlexBox(self.left, worth_, gap="0 16px", margin=0)
-        return [self.about, steps, stepping, self.unfold, self.title, self.done, both]
+        return [self.about, steps, self.step, self.unfold, self.title, self.done, both]
 
     def _say(self, what: str) -> None:
         self.alert.object = f'<p class="alert" role="alert">{text(what)}</p>' if what else ""
@@ -128,32 +130,27 @@ class Watching:
         label = "Facts known" if self._public else f"Step ({places} is the end)"
         ends = {"start": low, "end": max(low + 1, low + places - 1), "value": low}
         self.step.param.update(label=label, **ends)
-        self.go.param.update(**ends)
-        self.step.visible = self.go.visible = places > 1
+        self.step.visible = places > 1
         self._show()
 
     @property
     def at(self) -> int:
-        """The place shown, from 0."""
-        return int(self.step.value - self.step.start)
-
-    def _go(self) -> None:
-        if self.go.value is not None:
-            self.move(self.go.value - self.step.value)
+        """The place shown, from 0; -1 where no number is given."""
+        return -1 if self.step.value is None else int(self.step.value - self.step.start)
 
     def _pressed(self, by: int, event: object) -> None:
         self.move(by)
 
     def move(self, by: int) -> None:
         """So many places on, or back."""
-        self.step.value = min(self.step.end, max(self.step.start, self.step.value + by))
+        now = self.step.start if self.step.value is None else self.step.value
+        self.step.value = min(self.step.end, max(self.step.start, now + by))
 
     def _show(self) -> None:
-        """The place that the slider is at."""
-        if self._watched is None or self.at >= self._places:
+        """The place that was chosen."""
+        if self._watched is None or not 0 <= self.at < self._places:
             return
         with pn.io.hold():
-            self.go.value = self.step.value
             if self._public:
                 self.title.object = public_title(self._watched, self.at, self._places - 1)
             else:
@@ -175,7 +172,7 @@ class Watching:
 
     def _look(self) -> None:
         """Through a seat's eyes, or the public's."""
-        if self._watched is None or self.at >= self._places:
+        if self._watched is None or not 0 <= self.at < self._places:
             return
         if self._public:
             told, view, totals = self._public.told(self.at), self._public.views[self.at], None

@@ -1,0 +1,92 @@
+"""Short games, a server and a browser for everybody in this folder. Where there is no browser, its tests are skipped."""
+
+import functools
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+import driving
+import pytest
+
+from agon.hall import tables
+
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--no-first-run"),
+]
+
+
+@pytest.fixture(scope="session")
+def short_conf(tmp_path_factory):
+    """conf/ with short games."""
+    return driving.conf(tmp_path_factory.mktemp("short"))
+
+
+@pytest.fixture
+def short(short_conf, monkeypatch):
+    """Tables of this process have short games."""
+    monkeypatch.setattr(tables, "seating", functools.partial(tables.seating, conf=short_conf))
+    return short_conf
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory):
+    """A copy of the project with short games."""
+    return driving.folder_of(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="session")
+def server(project):
+    """A server without a password, which every test may use."""
+    made = driving.Server(project, project / "hall")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def own_server(project, tmp_path):
+    """A server that one test alone uses."""
+    made = driving.Server(project, tmp_path / "hall")
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def browsing():
+    """A browser and the thread in which it is used: Playwright keeps an event loop running there, as no other test may have one."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pages are not tested")
+    chromium = shutil.which("chromium", path="/usr/bin") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no chromium on PATH: pages are not tested")
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(playwright.sync_playwright().start).result()
+        launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
+        browser = thread.submit(launched).result()
+        yield browser, thread
+        thread.submit(browser.close).result()
+        thread.submit(running.stop).result()
+
+
+@pytest.fixture
+def person(browsing):
+    """Makes people at browsers of their own."""
+    browser, thread = browsing
+    made = []
+
+    def someone(**context):
+        made.append(driving.Person(browser, **context))
+        return made[-1]
+
+    yield someone
+    for each in made:
+        thread.submit(each.close).result()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Tests with people run in the browser's thread."""
+    if "browsing" not in pyfuncitem.funcargs:
+        return None
+    _, thread = pyfuncitem.funcargs["browsing"]
+    named = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    thread.submit(pyfuncitem.obj, **named).result()
+    return True

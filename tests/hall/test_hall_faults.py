@@ -1,0 +1,125 @@
+"""What people and networks do: no answer is lost, and none is counted twice."""
+
+import re
+
+from driving import answered, checked, play_on
+
+from agon.plan import PERSON
+from agon.records import read
+
+CAUGHT = """window.sockets = []; const Socket = window.WebSocket;
+window.WebSocket = class extends Socket { constructor(...given) { super(...given); window.sockets.push(this); } };"""
+"""Keeps the page's connections, so that a test can end them."""
+LATE = "button => setTimeout(() => { const end = Date.now() + 1500; while (Date.now() < end); button.click(); }, 0)"
+"""A page that hears nothing for a while, and then is clicked."""
+
+
+def pair(server, person, kind="pd", **more):
+    row = server.opened(kind, [PERSON, PERSON], **more)
+    people = {seat: person() for seat in range(2)}
+    for seat, each in people.items():
+        each.sit(server.link("seat", row, seat), f"P{seat}")
+    return row, people
+
+
+def asked_for(each, round_):
+    each.page.get_by_text(f"Your turn, round {round_}").wait_for()
+
+
+def test_reload_back_and_double_click_lose_and_double_nothing(server, person, monkeypatch):
+    row, people = pair(server, person)
+    asked_for(people[0], 1)
+    people[0].page.reload()
+    asked_for(people[0], 1)
+    people[0].page.goto(server.link("watch", row))
+    people[0].page.get_by_text("Waiting for Player 1, Player 2").wait_for()
+    people[0].page.go_back()
+    asked_for(people[0], 1)
+    people[1].press("cooperation")
+    assert len(server.answers(row)) == 1
+    people[0].button("defection").dblclick()
+    asked_for(people[0], 2)
+    people[0].page.wait_for_timeout(300)
+    assert server.answers(row) == [(0, 0, "defection"), (1, 0, "cooperation")]
+    people[0].page.reload()  # after an answer: nothing is sent again
+    asked_for(people[0], 2)
+    assert len(server.answers(row)) == 2
+    play_on(people, "pd")
+    assert len(checked(server, row, monkeypatch)) == 6
+
+
+def test_of_two_tabs_on_one_seat_the_late_one_changes_nothing(server, person, monkeypatch):
+    row, people = pair(server, person)
+    asked_for(people[0], 1)
+    other = people[0].tab()
+    other.goto(server.link("seat", row, 0))
+    late = other.get_by_role("button", name="defection")
+    late.wait_for()
+    late.element_handle().evaluate(LATE)
+    people[0].press("cooperation")
+    people[0].page.wait_for_timeout(2000)
+    assert server.answers(row) == [(0, 0, "cooperation")]
+    assert late.count() == 0  # both tabs show that the seat has answered
+    other.get_by_text("Waiting for Player 2").wait_for()
+    people[1].press("cooperation")
+    other.get_by_text("Your turn, round 2").wait_for()
+    other.get_by_role("button", name="defection").click()  # each of them can answer
+    people[0].page.get_by_text("Waiting for Player 2").wait_for()
+    play_on(people, "pd")
+    turns = checked(server, row, monkeypatch)
+    assert list(turns[turns.seat == 0].action)[:2] == ['"cooperation"', '"defection"']
+
+
+def test_a_lost_connection_is_told_and_a_reload_goes_on(server, person, monkeypatch):
+    row = server.opened("pd", [PERSON, "uniform"])
+    ada = person()
+    ada.page.add_init_script(CAUGHT)
+    ada.sit(server.link("seat", row, 0), "Ada")
+    asked_for(ada, 1)
+    ada.press("defection")
+    asked_for(ada, 2)
+    ada.page.evaluate("sockets.forEach(socket => socket.close())")
+    ada.page.get_by_text("Reload this page to go on where you were").first.wait_for()
+    ada.page.reload()
+    asked_for(ada, 2)
+    play_on({0: ada}, "pd")
+    assert list(checked(server, row, monkeypatch).seat) == [0, 1] * 3
+
+
+def test_a_server_that_is_killed_amid_a_match_goes_on_where_it_was(own_server, person, monkeypatch):
+    server = own_server
+    row, people = pair(server, person, "tradecraft")
+    other, others = pair(server, person, "pd")
+    for seat, phase in enumerate(("propose", "decide")):
+        asked_for(people[seat], 1)
+        answered(people[seat], seat, 1, phase, "tradecraft")
+    others[0].press("defection")
+    kept = server.answers(row), server.answers(other)
+    assert len(kept[0]) == 2
+    server.kill()
+    people[0].page.get_by_text("Reload this page to go on where you were").first.wait_for()
+    server.start()
+    for each in (*people.values(), *others.values()):
+        each.page.reload()
+        each.page.get_by_role("status").first.wait_for()
+    assert (server.answers(row), server.answers(other)) == kept
+    asked_for(others[1], 1)
+    assert others[0].asked() is None
+    play_on(people, "tradecraft")
+    play_on(others, "pd")
+    assert set(checked(server, row, monkeypatch).phase) == {"propose", "decide", "craft"}
+    turns = checked(server, other, monkeypatch)
+    assert turns[turns.seat == 0].action.iloc[0] == '"defection"'
+
+
+def test_a_person_who_does_not_answer_in_time_is_told_so(server, person):
+    row = server.opened("rps", [PERSON, "uniform"], seconds=2.0)
+    slow = person()
+    slow.sit(server.link("seat", row, 0), "Slow")
+    slow.page.get_by_role("timer").get_by_text("Time left").wait_for()
+    slow.page.get_by_text("The match is over").wait_for(timeout=10_000)
+    turns = read(server.folder / "played" / f"{row.match}.parquet")
+    own = turns[turns.seat == 0]
+    assert own.action.isna().all()
+    assert set(own.fallback) == {"time is up"}
+    assert re.search("nothing|void|time", slow.page.locator("main").aria_snapshot())

@@ -1,0 +1,66 @@
+"""Every kind of game is played to its end by people at browsers, and leaves the record that scripts and models leave."""
+
+import json
+
+import pytest
+from driving import KINDS, checked, play_on
+
+from agon.plan import PERSON
+from agon.records import matches, read
+
+TWO = ("tradecraft", "pd", "rps")
+SEATS = {name: [PERSON, PERSON] if name in TWO else [PERSON, PERSON, "anything"] for name in KINDS}
+
+
+def seat_all(server, person, row):
+    people = {seat: person() for seat, entrant in enumerate(row.entrants) if entrant == PERSON}
+    for seat, each in people.items():
+        each.sit(server.link("seat", row, seat), f"Person {seat}")
+    return people
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_two_people_finish_a_game_with_a_script_where_there_is_a_third_seat(server, person, kind, monkeypatch):
+    row = server.opened(kind, SEATS[kind])
+    people = seat_all(server, person, row)
+    play_on(people, kind)
+    turns = checked(server, row, monkeypatch)
+    names = {json.loads(each)["name"] for each in turns.detail.dropna() if "consent" in each}
+    assert names == {"Person 0", "Person 1"}
+    assert not any(each.errors for each in people.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "script"), [("pd", "tit_for_tat"), ("rps", "uniform"), ("tradecraft", "trader_unprimed")]
+)
+def test_a_person_finishes_a_game_with_a_script(server, person, kind, script, monkeypatch):
+    row = server.opened(kind, [PERSON, script])
+    play_on(seat_all(server, person, row), kind)
+    checked(server, row, monkeypatch)
+
+
+def test_a_table_is_made_on_the_page_and_its_match_is_collected(server, person, monkeypatch):
+    """By hand: the hall, the host's page, two seats, and `python -m agon collect`."""
+    host = person()
+    host.page.goto(server.url)
+    host.page.get_by_label("Game", exact=True).select_option("prisoner3")
+    host.page.get_by_label("Setting or problem", exact=True).select_option("quince")
+    host.page.get_by_label("Seat 3", exact=True).select_option("anything")
+    host.button("Make the table").click()
+    host.page.get_by_role("link", name="Its seats").click()
+    host.page.get_by_text("It is waiting for people").wait_for()
+    links = [each.get_attribute("href") for each in host.page.get_by_role("link").all()]
+    seats = sorted(each for each in links if "/seat?key=" in each)
+    people = {0: person(), 1: person()}
+    for seat, each in people.items():
+        each.sit(seats[seat], f"Guest {seat}")
+    host.page.get_by_text("It is being played").wait_for()
+    play_on(people, "prisoner3")
+    host.page.get_by_text("It is over").wait_for()
+
+    done = server.run("collect", "out=transcripts/people_of_this_test.parquet")
+    assert done.returncode == 0, done.stderr
+    turns = read(server.project / "transcripts/people_of_this_test.parquet")
+    own = turns[turns.match.isin(matches(turns)[lambda table: table.agent == PERSON].match)]
+    assert {"Guest 0", "Guest 1"} <= {json.loads(each)["name"] for each in own.detail.dropna() if "consent" in each}
+    assert {"human", "anything"} <= set(turns.agent)

@@ -1,0 +1,169 @@
+"""Whatever is written, by people or models, stays text on every page; every page can be used by keyboard, by name, on a phone."""
+
+import re
+
+import pytest
+from driving import HOSTILE, KINDS, play_on
+
+from agon.plan import PERSON
+
+FOUND = """() => {
+  const found = [];
+  const walk = root => { for (const each of root.querySelectorAll('*')) {
+    const name = each.tagName.toLowerCase();
+    if (name === 'script' && each.textContent.includes('evil')  && !each.type.includes('json')) found.push(each.outerHTML.slice(0, 200));
+    if (name === 'plaintext') found.push(name);
+    for (const one of each.attributes)
+      if (one.name.startsWith('on') && one.value.includes('evil')) found.push(each.outerHTML.slice(0, 200));
+    if (/evil/.test(each.getAttribute('href') || '') || each.getAttribute('src') === 'x') found.push(each.outerHTML.slice(0, 200));
+    if (each.shadowRoot) walk(each.shadowRoot);
+  } };
+  walk(document);
+  if (window.evil) found.push('it ran');
+  return found;
+}"""
+"""Elements that somebody has smuggled in, in all shadow roots."""
+NARROW = "() => [document.scrollingElement.scrollWidth, innerWidth]"
+
+
+def harmless(*people):
+    for each in people:
+        each.page.wait_for_timeout(100)
+        assert each.page.evaluate(FOUND) == []
+        assert each.errors == []
+        assert "49" not in re.findall(r"here (\d+)", each.page.locator("main").aria_snapshot())
+
+
+def test_hostile_texts_stay_texts_on_every_page(server, person):
+    row = server.opened("chameleon", [PERSON, PERSON, "zs@hostile"])
+    ada, bo, public, host, hall = (person() for _ in range(5))
+    public.page.goto(server.link("watch", row))
+    host.page.goto(server.link("host", row))
+    ada.sit(server.link("seat", row, 0), "<img src=x onerror=window.evil=1>")
+    bo.sit(server.link("seat", row, 1), "<svg/onload=window.evil=1>")
+    ada.clue, bo.clue = HOSTILE, HOSTILE + "x" * 100_000
+    play_on({0: ada, 1: bo}, "chameleon", lambda: ada.phase() == "vote")
+    for each in (ada, bo, public):
+        text = each.page.locator("main").aria_snapshot()
+        assert text.count("window.evil=1") >= 3
+        assert "x" * 50_000 in each.heard()
+    host.page.get_by_text("onerror=window.evil=1").wait_for()
+    harmless(ada, bo, public, host)
+    play_on({0: ada, 1: bo}, "chameleon")
+    name = f"hostile_{row.id}"
+    assert server.run("collect", f"out=transcripts/{name}.parquet").returncode == 0
+    hall.page.goto(server.url + "/transcripts")
+    hall.page.get_by_label("Transcript").first.select_option(re.compile(name).pattern)
+    hall.page.wait_for_timeout(1500)
+    for _ in range(4):
+        hall.page.get_by_role("button", name="Next").click()
+        hall.page.wait_for_timeout(200)
+    harmless(ada, bo, public, host, hall)
+    hall.page.goto(server.url)
+    hall.page.get_by_role("button", name="Make the table").wait_for()
+    harmless(hall)
+
+
+def test_hostile_messages_stay_texts(server, person):
+    row = server.opened("tradecraft", [PERSON, PERSON])
+    people = {seat: person() for seat in range(2)}
+    for seat, each in people.items():
+        each.sit(server.link("seat", row, seat), f"P{seat}")
+    people[0].page.get_by_text("Your turn").wait_for()
+    people[0].fill("Message", HOSTILE)
+    people[0].press("Propose nothing")
+    people[1].page.get_by_text("Your turn").wait_for()
+    people[1].page.get_by_text("window.evil=1").first.wait_for()
+    harmless(*people.values())
+
+
+def test_a_game_is_played_by_the_keyboard_alone(server, person):
+    row = server.opened("pd", [PERSON, "tit_for_tat"])
+    ada = person()
+    ada.page.goto(server.link("seat", row, 0))
+    ada.button("I agree, and sit down").wait_for()
+
+    def tab_to(name):
+        for _ in range(30):
+            ada.page.keyboard.press("Tab")
+            focused = ada.page.evaluate(
+                "() => { let on = document.activeElement; while (on && on.shadowRoot) on = on.shadowRoot.activeElement;"
+                " return on ? (on.labels?.[0]?.textContent || on.getAttribute('aria-label') || on.textContent) : ''; }"
+            )
+            if name in focused:
+                return
+        raise AssertionError(f"{name} cannot be reached by Tab")
+
+    tab_to("A name for you")
+    ada.page.keyboard.type("Ada")
+    tab_to("I agree")
+    ada.page.keyboard.press("Enter")
+    for round_ in range(1, 4):
+        ada.page.get_by_text(f"Your turn, round {round_}").wait_for()
+        ada.button("cooperation").wait_for()
+        tab_to("cooperation")
+        ada.page.keyboard.press("Enter")
+    ada.page.get_by_text("The match is over").wait_for()
+    assert [action for seat, _, action in server.answers(row) if seat == 0] == ["cooperation"] * 3
+
+
+UNNAMED = re.compile(r"^\s*- (textbox|button|combobox|checkbox|radio|slider|spinbutton)(:| \[|$)", re.MULTILINE)
+
+
+def fits(each, wanted):
+    """Everything has a name, and nothing is wider than the screen."""
+    each.page.get_by_text(wanted).first.wait_for()
+    each.page.wait_for_timeout(150)
+    wide, room = each.page.evaluate(NARROW)
+    assert wide <= room, (each.page.url.partition("?")[0], wide, room)
+    unnamed = UNNAMED.findall(each.page.locator("body").aria_snapshot())
+    assert not unnamed, (each.page.url.partition("?")[0], unnamed)
+
+
+PHONE = {"viewport": {"width": 360, "height": 740}}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_seats_fit_a_phone_and_their_fields_have_names(server, person, kind):
+    two = kind in ("tradecraft", "pd", "rps")
+    row = server.opened(kind, [PERSON, "anything"] if two else [PERSON, "anything", "anything"])
+    ada = person(**PHONE)
+    ada.page.goto(server.link("seat", row, 0))
+    fits(ada, "Before you play")
+    ada.page.get_by_role("textbox", name="A name for you").fill("Ada")
+    ada.press("I agree, and sit down")
+    seen = set()
+
+    def looked():
+        if (question := ada.asked()) and question[1] not in seen:
+            seen.add(question[1])
+            fits(ada, "Your turn")
+        return False
+
+    play_on({0: ada}, kind, looked)
+    fits(ada, "The match is over")
+    ada.page.goto(server.link("watch", row))
+    fits(ada, "The match is over")
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("page", "wanted"),
+    [
+        ("/", "A new table"),
+        ("/annotate", "name"),
+        ("/transcripts", "Step 1 of"),
+        ("/public", "Watch a match"),
+    ],
+)
+def test_researchers_pages_fit_a_phone_and_their_fields_have_names(server, person, page, wanted):
+    phone = person(**PHONE)
+    phone.page.goto(server.url + page)
+    fits(phone, wanted)
+
+
+def test_the_hosts_page_fits_a_phone_and_its_fields_have_names(server, person):
+    row = server.opened("pd", [PERSON, PERSON])
+    phone = person(**PHONE)
+    phone.page.goto(server.link("host", row))
+    fits(phone, "Send each person")
