@@ -454,22 +454,26 @@ def answered(person, seat, round_, phase, kind):
     return person.press("Send")
 
 
-def play_on(people, kind, until=lambda: False, patience=60):
+def play_on(people, kind, until=lambda: False, patience=120):
     """People (seat -> Person) answer whatever they are asked until the match is over for all of them."""
     end, slow = monotonic() + patience, ""
     for each in people.values():
         each.context.set_default_timeout(4_000)  # pages change while they are looked at
-    while not until():
-        assert monotonic() < end, ({seat: each.status() for seat, each in people.items()}, slow)
-        asked = {seat: person.asked() for seat, person in people.items()}
-        for seat, question in asked.items():
-            if question is not None:
-                try:
-                    answered(people[seat], seat, *question, kind)
-                except SlowPage as error:  # the page has changed under it: looks again
-                    slow = str(error)
-                break
-        else:
-            if all("The match is over" in person.status() for person in people.values()):
-                return
-            sleep(0.02)
+    try:
+        while not until():
+            assert monotonic() < end, ({seat: each.status() for seat, each in people.items()}, slow)
+            asked = {seat: person.asked() for seat, person in people.items()}
+            for seat, question in asked.items():
+                if question is not None:
+                    try:
+                        answered(people[seat], seat, *question, kind)
+                    except (SlowPage, IndexError, ValueError) as error:  # the page has changed under it: looks again
+                        slow = str(error)
+                    break
+            else:
+                if all("The match is over" in person.status() for person in people.values()):
+                    return
+                sleep(0.02)
+    finally:
+        for each in people.values():
+            each.context.set_default_timeout(15_000)

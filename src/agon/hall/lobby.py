@@ -122,7 +122,7 @@ class TableForm:
     def _game_chosen(self, event: object = None) -> None:
         settings = offered()[self.game.value]
         self.setting.visible = bool(settings)
-        self.setting.options = [ANY, *settings] if settings else []
+        self.setting.options, self.setting.value = ([ANY, *settings], ANY) if settings else ([], None)
         game = self._some()
         seats = thing("game", game).seats
         agents = players(self.game.value)
