@@ -80,10 +80,10 @@ def test_what_was_answered_can_be_looked_up(tmp_path):
     assert own.given(own.pages[1]) == sheet(tmp_path, "bob").given(own.pages[0]) == ({}, "")
 
 
-def test_everybody_goes_through_the_logs_in_an_order_of_their_own(tmp_path):
+def test_everybody_goes_through_the_logs_in_one_order_whatever_order_they_came_in():
     games = logs(LOGS)
-    orders = {tuple(game.match for game in shuffled(games, f"rater{number}")) for number in range(9)}
-    assert len(orders) == 2 and shuffled(games, "ann") == shuffled(games[::-1], "ann")
+    assert shuffled(games) == shuffled(games[::-1])
+    assert sorted(game.match for game in shuffled(games)) == sorted(game.match for game in games)
 
 
 def test_a_reason_that_is_too_long_is_refused_and_nothing_is_kept(tmp_path):

@@ -36,10 +36,13 @@ def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]
     return [Rating("rating", name, own["log"], targets=targets, full=full) for name, own in found.items()]
 
 
-def shuffled(games: Sequence[Rating], who: str) -> list[Rating]:
-    """The games in the order in which `who` is shown them, always the same: nobody's order tells anything of the records'."""
+def shuffled(games: Sequence[Rating]) -> list[Rating]:
+    """The games in the order in which raters are shown them. It tells nothing of the records' order, and is the same for all:
+
+    those who stop early have rated the same turns, so that they can be compared.
+    """
     mixed = sorted(games, key=lambda game: (game.match, game.variant))
-    Random(f"annotations of {who}").shuffle(mixed)
+    Random("annotations").shuffle(mixed)
     return mixed
 
 

@@ -27,6 +27,7 @@ from agon import ROOT, AgonError
 from agon.games import MatrixGame
 from agon.models import Model
 from agon.models.base import told_apart
+from agon.models.standin import StandIn
 from agon.settings import variants
 
 CONF = ROOT / "conf"
@@ -312,6 +313,20 @@ def able(game_name: str, conf: Path = CONF) -> dict[str, bool]:
                 _try_out(Seat(name, player), game)
             found[name] = asks
     return found
+
+
+def askable(game_name: str, conf: Path = CONF) -> list[str]:
+    """The models of conf/model that may be asked in a game: stand-ins that can play it first, then those that are real."""
+    game, stand_ins, real = thing("game", game_name, conf), [], []
+    for name in _names(conf, "model"):
+        model = thing("model", name, conf)
+        if not isinstance(model, StandIn):
+            real.append(name)
+            continue
+        with suppress(AgonError):
+            _try_out(Seat(name, model.policy), game)
+            stand_ins.append(name)
+    return stand_ins + real
 
 
 def named(group: str, conf: Path = CONF) -> list[str]:

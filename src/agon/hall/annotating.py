@@ -56,7 +56,7 @@ def page(
 
     def begin(name: str) -> None:
         own = logs(games) if isinstance(games, str) else games
-        place[:] = [Desk(Sheet(shuffled(own, name), name, folder, dimensions)).panel]
+        place[:] = [Desk(Sheet(shuffled(own), name, folder, dimensions)).panel]
 
     if who is None:
         place[:] = [_door(begin)]

@@ -39,11 +39,10 @@ LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it",
 LOST = "The connection is lost. Reload this page to go on where you were; what you have sent is kept."
 
 
-def page(title: str, content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -> pn.Template:
+def page(content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -> pn.Template:
     """A whole page with one root."""
     made = pn.Template(AROUND)
     made.add_variable("links", list(links))
-    made.add_variable("title", f"{title} - agon")
     made.add_variable("lost", LOST)
     made.add_panel("content", content)
     if (document := pn.state.curdoc) is not None:
@@ -53,7 +52,7 @@ def page(title: str, content: pn.viewable.Viewable, links: Sequence[tuple[str, s
 
 def refusal(title: str, why: str) -> pn.Template:
     """A page that says why there is none."""
-    return page(title, pn.pane.HTML(f'<h1>{text(title)}</h1><p role="alert">{text(why)}</p>'))
+    return page(pn.pane.HTML(f'<h1>{text(title)}</h1><p role="alert">{text(why)}</p>'))
 
 
 SOON = 25

@@ -11,7 +11,7 @@ from agon.hall.frame import Live
 from agon.hall.look import WIDGETS, block, text
 from agon.hall.look import table as drawn
 from agon.hall.tables import Hall, Refused, Table
-from agon.plan import PERSON, able, named, settled, thing
+from agon.plan import PERSON, able, askable, named, settled, thing
 
 PERSON_SHOWN = "a person"
 ANY = "(any of them, drawn by the table)"
@@ -43,14 +43,26 @@ def offered() -> dict[str, list[str]]:
 @functools.cache
 def players(name: str) -> dict[str, bool]:
     """The agents that can play the games of a file, and whether each asks a model."""
+    found = able(_first(name))
+    return {agent: asks for agent, asks in found.items() if not agent.startswith("rater")}  # which judge logs
+
+
+@functools.cache
+def asked(name: str) -> list[str]:
+    """The models that agents may ask in the games of a file; stand-ins, which cost nothing, first."""
+    return askable(_first(name))
+
+
+def _first(name: str) -> str:
     settings = offered()[name]
-    return able(f"{name}/{settings[0]}" if settings else name)
+    return f"{name}/{settings[0]}" if settings else name
 
 
 def warm() -> None:
     """Looks up all that the hall offers, which takes seconds, before anybody waits for it."""
     for name in offered():
         players(name)
+        asked(name)
 
 
 class HallPage:
@@ -126,25 +138,25 @@ class TableForm:
         game = self._some()
         seats = thing("game", game).seats
         agents = players(self.game.value)
-        models = named("model")
-        self.who, self.models = [], []
-        rows = []
-        for seat in range(seats):
-            kinds = {
-                PERSON_SHOWN: PERSON,
-                **{f"{name}, asks a model" if asks else name: name for name, asks in agents.items()},
-            }
-            who = pn.widgets.Select(name=f"Seat {seat + 1}", options=kinds, **self._style)
-            model = pn.widgets.Select(name=f"Model at seat {seat + 1}", options=models, visible=False, **self._style)
+        models = asked(self.game.value)
+        kinds = {PERSON_SHOWN: PERSON}
+        kinds |= {f"{name}, asks a model" if asks else name: name for name, asks in agents.items()}
+        for seat in range(len(self.who), seats):
+            self._seat(seat)
+        for who, model in zip(self.who, self.models, strict=True):  # what was chosen stays where it can
+            who.options, model.options = kinds, models
+        self.seats.objects = [each for pair in zip(self.who[:seats], self.models, strict=False) for each in pair]
 
-            def shows(event: Any, model: Any = model) -> None:
-                model.visible = agents.get(event.new, False)
+    def _seat(self, number: int) -> None:
+        who = pn.widgets.Select(name=f"Seat {number + 1}", options={PERSON_SHOWN: PERSON}, **self._style)
+        model = pn.widgets.Select(name=f"Model at seat {number + 1}", options=[], visible=False, **self._style)
 
-            who.param.watch(shows, "value")
-            self.who.append(who)
-            self.models.append(model)
-            rows += [who, model]
-        self.seats.objects = rows
+        def chosen(event: Any) -> None:
+            model.visible = players(self.game.value).get(who.value, False)
+
+        who.param.watch(chosen, ["value", "options"])
+        self.who.append(who)
+        self.models.append(model)
 
     def _some(self) -> str:
         """The game with its setting, or with any."""
@@ -159,7 +171,7 @@ class TableForm:
             agents = players(self.game.value)
             entrants = [
                 f"{who.value}@{model.value}" if agents.get(who.value) else who.value
-                for who, model in zip(self.who, self.models, strict=True)
+                for who, model in zip(self.who[: len(self.seats.objects) // 2], self.models, strict=False)
             ]
             usd = _number("The cost", self.usd.value or "")
             made = self.hall.open(self._some(), entrants, _number("The time", self.seconds.value or ""), {"usd": usd})
@@ -188,7 +200,7 @@ class HostPage:
         self._money = pn.Column(self._usd, self._on)
         self._ending = pn.Column(self._end, self._sure)
         self.panel = pn.Column(
-            block(f"<h1>Your table: {text(table.row.game)}</h1>{self._links()}"),
+            block(f"<h1>Your table: {text(table.row.game.partition('/')[0])}</h1>{self._links()}"),
             self._stands,
             self._money,
             self._ending,
@@ -224,6 +236,8 @@ class HostPage:
             or "none set"
         )
         said = f"<p><strong>It is {text(STANDS[table.status])}.</strong> {text(table.why)}</p>"
+        if table.status == "over":  # before, whoever made the table may be one of its players
+            said += f"<p>It was {text(table.row.game)}, match {table.match.id}.</p>"
         said += f"<p>Steps so far: {table.steps}</p>"
         if table.models:
             said += f"<p>Spent on models: {text(spent)}; budget: {text(budget)}</p>"

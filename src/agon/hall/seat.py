@@ -40,12 +40,13 @@ class SeatPage:
         self._form: Form | None = None
         self._asked: tuple[int, int] | None = None
         """The question that the form is for: the run of the match, and the question's number."""
-        self._answers, self._seen, self._rules = (pn.Column(sizing_mode="stretch_width") for _ in range(3))
+        self._own, self._answers, self._seen, self._rules = (pn.Column(sizing_mode="stretch_width") for _ in range(4))
         self._door = Door(self) if seat is not None else None
         self.panel = pn.Column(
             self._title,
             pn.Column(self._status, self._clock, sizing_mode="stretch_width", styles=ALWAYS),
             *([self._door.coming] if self._door else []),
+            self._own,
             self._answers,
             self._seen,
             self._rules,
@@ -72,7 +73,7 @@ class SeatPage:
         totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
         if self._board is None:
             self._board = board(view, totals, table.players)
-            self._seen.objects = [self._board.panel]
+            self._own.objects, self._seen.objects = self._board.own, self._board.rest
             self._rules.objects = [block(f"<details><summary>Rules</summary>{rules_text(view)}</details>")]
         else:
             self._board.update(view, totals)
@@ -98,6 +99,8 @@ class SeatPage:
         elif (question := table.questions.get(-1 if self.seat is None else self.seat)) is not None:
             said.append(f"<p><strong>Your turn, round {view.round}: {text(question.view.phase)}.</strong></p>")
         else:
+            if given := "" if self.seat is None else table.given.get(self.seat, ""):
+                said.append(f"<p>You answered: {text(_short(given))}</p>")
             waited = _listed(table, table.waited_for())
             said.append(f"<p><strong>Round {view.round}.</strong> Waiting for {text(waited or 'the table')}.</p>")
         if last := self._last(view):
@@ -108,16 +111,20 @@ class SeatPage:
 
     def _last(self, view: Observation) -> str:
         """What was done last, by anybody; not what the table said."""
-        named = ["you" if seat == self.seat else player for seat, player in enumerate(self.table.players)]
+        own = "you" if self._has_answered() else "the table, for you"
+        named = [own if seat == self.seat else player for seat, player in enumerate(self.table.players)]
         for place, each in reversed(list(enumerate(view.past))):
             if isinstance(each, Event) and each.seat is None and each.phase != "accused":
                 continue
             if isinstance(each, Event) and isinstance(each.value, Mapping):  # the board has it in words
                 decision = each.value.get("decision")
                 return f"{named[each.seat or 0]}, {each.phase}{f': {decision}' if decision else ''}"
-            words = line(each, view, place, named, own="you")
-            return words if len(words) <= LAST else f"{words[:LAST]}..."
+            return _short(line(each, view, place, named, own="you"))
         return ""
+
+    def _has_answered(self) -> bool:
+        """Whether the seat has ever answered; before, what it is said to have done is the setting's."""
+        return self.seat is None or self.table.store.answer(self.table.id, self.seat, 0) is not None
 
     def _results(self) -> list[str]:
         named = zip(self.table.players, self.table.totals, strict=True)
@@ -126,7 +133,8 @@ class SeatPage:
     def _ask(self) -> None:
         """The form of the question that is open; what is typed into it stays as long as it is open."""
         question = None if self.seat is None else self.table.questions.get(self.seat)
-        asked = None if question is None or question.answered.done() else (id(question), question.number)
+        person = None if self.seat is None else self.table.store.people(self.table.id).get(self.seat)
+        asked = None if question is None or person is None or person.away else (id(question), question.number)
         if asked == self._asked:
             return
         self._asked = asked
@@ -149,7 +157,11 @@ class SeatPage:
     def _tick(self) -> None:
         question = None if self.seat is None else self.table.questions.get(self.seat)
         left = None if question is None else question.left()
-        said = "" if left is None else f'<p role="timer" aria-live="off">Time left: {left:.0f} seconds</p>'
+        said = (
+            ""
+            if left is None
+            else f'<p role="timer" aria-live="off">Time left: {left:.0f} seconds; then you have given no answer</p>'
+        )
         _show(self._clock, said)
 
 
@@ -202,6 +214,10 @@ def _hidden_totals(view: Observation) -> bool:
 def title(game: Any) -> str:
     """What a game is called at its table: not by a name that says how to play it, where models are not told one either."""
     return "A repeated game" if isinstance(game, MatrixGame) else str(game.name).replace("_", " ").capitalize()
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LAST else f"{words[:LAST]}..."
 
 
 def _listed(table: Table, seats: Sequence[int]) -> str:

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 import panel as pn
 from bokeh.server.auth_provider import AuthProvider
 from bokeh.util.warnings import BokehUserWarning
+from panel.io import document as io
 from panel.io.server import get_server
 from tornado.ioloop import IOLoop
 from tornado.web import HTTPError, RequestHandler
@@ -35,6 +36,16 @@ LOOPBACK = ("127.0.0.1", "localhost")
 OPEN = ("seat", "watch")
 """Pages that need no password: a seat's key is its own, and what is watched is public."""
 DAY = 86400
+TITLES = {
+    "/": "Tables - agon",
+    "/host": "Your table - agon",
+    "/seat": "Your seat - agon",
+    "/watch": "Watching - agon",
+    "/transcripts": "Transcripts - agon",
+    "/public": "As anybody saw it - agon",
+    "/annotate": "Annotate - agon",
+}
+"""What browsers call the pages."""
 
 log = logging.getLogger("agon.hall")
 
@@ -144,14 +155,14 @@ class Pages:
             "/host": self.host,
             "/seat": self.seat,
             "/watch": self.watch,
-            "/transcripts": lambda: page("Transcripts", transcripts(), LINKS),
-            "/public": lambda: page("As anybody saw it", transcripts(researcher=False), LINKS),
-            "/annotate": lambda: page("Annotate", annotate(self.annotations)),
+            "/transcripts": lambda: page(transcripts(), LINKS),
+            "/public": lambda: page(transcripts(researcher=False), LINKS),
+            "/annotate": lambda: page(annotate(self.annotations)),
         }
 
     def hall_page(self) -> Any:
         """All tables."""
-        return page("Tables", HallPage(self.hall).panel, LINKS)
+        return page(HallPage(self.hall).panel, LINKS)
 
     def host(self) -> Any:
         """A table for who made it."""
@@ -159,21 +170,21 @@ class Pages:
         if found is None:
             return refusal("No such table", "This link is not valid.")
         host = pn.state.headers.get("Host", "")
-        return page("Your table", HostPage(self.hall, found[0], f"http://{host}").panel, LINKS)
+        return page(HostPage(self.hall, found[0], f"http://{host}").panel, LINKS)
 
     def seat(self) -> Any:
         """A seat for who has its key."""
         found = self.hall.opened("seat", _argument("key"))
         if found is None or found[1] is None:
             return refusal("No such seat", "This link is not valid.")
-        return page("Your seat", SeatPage(*found).panel)
+        return page(SeatPage(*found).panel)
 
     def watch(self) -> Any:
         """A table for everybody."""
         table = self.hall.find(_argument("table"))
         if table is None:
             return refusal("No such table", "There is no table of this name.")
-        return page("Watching", SeatPage(table, None).panel)
+        return page(SeatPage(table, None).panel)
 
 
 def _argument(name: str) -> str:
@@ -205,6 +216,7 @@ def serve(
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     pn.extension()
 
+    said("looking up what can be played ...")
     warm()
 
     async def run() -> None:
@@ -236,6 +248,7 @@ async def _until_stopped(
             Pages(hall, folder / "annotations").made(),
             port=port,
             address=address,
+            title=TITLES,
             websocket_origin=[f"{name}:{port}" for name in (*LOOPBACK[:2], address)] + list(origins),
             loop=IOLoop.current(),
             auth_provider=Gate(hall, password),
@@ -256,7 +269,8 @@ async def _until_stopped(
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
     gc.collect()
     gc.freeze()  # what is there now stays, and is not looked through again and again while people wait
-    gc.set_threshold(5_000, 10, 10)
+    gc.set_threshold(5_000, 20, 20)
+    io.GC_DEBOUNCE = DAY  # Panel looks through everything after each page that is closed: everybody waits a second
     server.start()
     said(
         f"http://{'localhost' if address in LOOPBACK else address}:{port}/ - Ctrl-C ends it; every answer is kept in {folder}"

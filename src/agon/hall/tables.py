@@ -78,6 +78,8 @@ class Table:
         """Seats whose scripts and models are asked just now."""
         self.watching: set[Callable[[], object]] = set()
         """Told whenever something can be seen that could not be seen before."""
+        self.given: dict[int, str] = {}
+        """What people have answered since the last step, in words."""
         self.status, self.why = row.status, row.why
         self.spent = dict(row.spent)
         self._running: asyncio.Task[None] | None = None
@@ -200,7 +202,7 @@ class Table:
         if self.status not in ("playing", "over"):
             raise Halted(self.why)
         self.steps += self.state is not None
-        self.state = state
+        self.state, self.given = state, {}
         self.totals = tuple(total + paid for total, paid in zip(self.totals, payoffs, strict=True))
         self.changed()
 
@@ -296,6 +298,7 @@ class Table:
         kept[0] = kept[0]._replace(attempts=1 + question.refused)
         self.store.keep(self.id, seat, kept)
         del self.questions[seat]
+        self.given[seat] = "; ".join(each.text for each in kept)
         question.answered.set_result(kept[0])
         self.changed()
 

@@ -24,6 +24,10 @@ Parts = dict[str, str]
 """What a board shows, from above: the name of a part -> its HTML; the same names in every view of a match."""
 
 
+OWN = ("own", "target")
+"""Parts that say what a seat alone was told."""
+
+
 class Board:
     """One pane per part of the state; `update` touches only those that changed."""
 
@@ -34,6 +38,9 @@ class Board:
             pane.visible = bool(pane.object)
         asked = [LookUp(view.rules).panel] if isinstance(view.rules, Facts) else []
         self.panel = pn.Column(*self.panes.values(), *asked, sizing_mode="stretch_width")
+        self.own = [pane for name, pane in self.panes.items() if name in OWN]
+        """Of what `panel` shows, what this seat alone was told, which its form is filled in by; `rest` is all else."""
+        self.rest = [*(pane for name, pane in self.panes.items() if name not in OWN), *asked]
 
     def update(self, view: Observation, totals: tuple[float, ...] | None = None) -> None:
         """Shows a newer view of the same match."""

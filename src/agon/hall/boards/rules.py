@@ -129,14 +129,15 @@ def _undercover(view: Observation) -> str:
     return items(lines)
 
 
-_ASIDE = "Now and then you may be asked who you are and whom each player suspects. Nobody else sees that, and it pays nothing."
+_ASIDE = "Around the clues all are asked who they are and whom each player suspects. Nobody else sees the answers, and they pay nothing."
 
 
 def _cost_sharing(view: Observation) -> str:
     facts: costs.Facts = view.rules
     lines = [
         f"{count(facts.seats, 'airline')} use one airport, and together must pay its fee of {number(facts.fee)}.",
-        "In each round every player in turn proposes how to divide the fee: a share in percent for each airline, 100 in all.",
+        "In each round every player in turn proposes how to divide the fee: a share in percent for each airline, 100 in all. "
+        "The first proposals may be prepared: then the table makes them for some players.",
         "Then all vote at once, each for one proposal; it may be the own one.",
         "If all vote for the same proposal, or for proposals of the same numbers, there is an agreement: everybody gets 1 point, "
         "and the match is over.",

@@ -26,7 +26,7 @@ def _own(scene: Scene) -> str:
     if role:
         said.append(f'<p>You are: <span class="big">{text(_role(str(role.value)))}</span></p>')
     if word:
-        said.append(f'<p>Your word, never to be said: <span class="big">{text(word.value)}</span></p>')
+        said.append(f'<p>Your word; whoever says it gives it away: <span class="big">{text(word.value)}</span></p>')
         if not role:
             said.append("<p>One player has another word than the rest. Nobody is told who; it may be you.</p>")
     elif role:
@@ -58,7 +58,7 @@ def _clues(scene: Scene) -> str:
         ]
         for seat in range(len(scene.players))
     ]
-    return table("Clues, in the order in which players speak", head, rows)
+    return table("Clues, in the order in which players speak; the table may give the first ones", head, rows)
 
 
 def _outcome(scene: Scene) -> str:

@@ -145,7 +145,7 @@ def question(view: Observation) -> str:
                 "clue": "Your clue: speak as if you knew the word" if view.role == spy else "Your clue about the word",
                 "vote": f"Who is the {spy}? Your vote is secret.",
                 "guess": "You are accused. What is the secret word? You have one guess.",
-                "identify": "Which player are you, and in what role? Nobody else sees this.",
+                "identify": "A question for the records, which nobody else sees: which player are you, and in what role?",
                 "evaluate": f"For each player: whom does that player take for the {spy}? Nobody else sees this.",
             }.get(view.phase, "Your answer")
         case costs.Facts():
