@@ -343,7 +343,10 @@ class Person:
     def press(self, name):
         """Presses a button, and returns when it is gone: what it does has been done."""
         found = self.button(name)
-        found.wait_for()
+        try:
+            found.wait_for()
+        except SlowPage as error:
+            raise SlowPage(f"no button {name!r}:\n{self.page.locator('body').aria_snapshot()}") from error
         handle = found.element_handle()
         found.click()
         handle.wait_for_element_state("hidden")
@@ -454,8 +457,8 @@ def answered(person, seat, round_, phase, kind):
     return person.press("Send")
 
 
-def play_on(people, kind, until=lambda: False, patience=120):
-    """People (seat -> Person) answer whatever they are asked until the match is over for all of them."""
+def play_on(people, kind, until=lambda: False, before=None, patience=120):
+    """People (seat -> Person) answer whatever they are asked, until the match is over for all, or all are asked in phase `before`."""
     end, slow = monotonic() + patience, ""
     for each in people.values():
         each.context.set_default_timeout(4_000)  # pages change while they are looked at
@@ -463,8 +466,10 @@ def play_on(people, kind, until=lambda: False, patience=120):
         while not until():
             assert monotonic() < end, ({seat: each.status() for seat, each in people.items()}, slow)
             asked = {seat: person.asked() for seat, person in people.items()}
+            if all(question is not None and question[1] == before for question in asked.values()):
+                return
             for seat, question in asked.items():
-                if question is not None:
+                if question is not None and question[1] != before:
                     try:
                         answered(people[seat], seat, *question, kind)
                     except (SlowPage, IndexError, ValueError) as error:  # the page has changed under it: looks again

@@ -33,7 +33,7 @@ def of_nobody(row, *people):
 def test_the_word_and_what_is_told_in_interviews_stay_hidden(server, person):
     row, people, public = seated(server, person, "chameleon", [PERSON, PERSON, "zs@thinker"])
     spy, other = people[0], people[1]
-    play_on(people, "chameleon", lambda: other.phase() == spy.phase() == "vote")
+    play_on(people, "chameleon", before="vote")
     nobody_heard(WORDS["chameleon"], spy, public)
     nobody_heard("a balloon", other, public)
     nobody_heard("are: the chameleon|the word: a", other, public)
@@ -53,7 +53,7 @@ def test_the_word_and_what_is_told_in_interviews_stay_hidden(server, person):
 
 def test_the_other_word_and_the_roles_stay_hidden(server, person):
     row, people, public = seated(server, person, "undercover", [PERSON, PERSON, "zs@thinker"])
-    play_on(people, "undercover", lambda: all(each.phase() == "vote" for each in people.values()))
+    play_on(people, "undercover", before="vote")
     nobody_heard(WORDS["spy"], *people.values(), public)
     nobody_heard(WORDS["undercover"], public)
     of_nobody(row, *people.values(), public)
@@ -61,7 +61,7 @@ def test_the_other_word_and_the_roles_stay_hidden(server, person):
 
 def test_targets_and_messages_stay_hidden(server, person):
     row, people, public = seated(server, person, "tradecraft/tradecraft-three", [PERSON, PERSON, PERSON])
-    play_on(people, "tradecraft", lambda: all(each.phase() == "craft" for each in people.values()))
+    play_on(people, "tradecraft", before="craft")
     item, amount = TARGET
     target = rf"(?s)\b{amount}\b.{{0,60}}{item}|{item}.{{0,60}}\b{amount}\b"
     assert re.search(target, people[1].heard())

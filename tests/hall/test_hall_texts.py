@@ -42,7 +42,7 @@ def test_hostile_texts_stay_texts_on_every_page(server, person):
     ada.sit(server.link("seat", row, 0), "<img src=x onerror=window.evil=1>")
     bo.sit(server.link("seat", row, 1), "<svg/onload=window.evil=1>")
     ada.clue, bo.clue = HOSTILE, HOSTILE + "x" * 100_000
-    play_on({0: ada, 1: bo}, "chameleon", lambda: ada.phase() == "vote")
+    play_on({0: ada, 1: bo}, "chameleon", before="vote")
     for each in (ada, bo, public):
         text = each.page.locator("main").aria_snapshot()
         assert text.count("window.evil=1") >= 3

@@ -138,21 +138,22 @@ class SeatPage:
         if asked == self._asked:
             return
         self._asked = asked
+        self._answers.visible = asked is not None
         if question is None or asked is None:
-            self._form, self._answers.objects = None, []
-            return
-        number = question.number
+            return  # what is there may be asked again
+        if self._form is None or not self._form.again(question.view):
+            self._form = form(question.view, self._send)
+            self._answers.objects = [self._form.panel]
 
-        def send(actions: list[Any]) -> str | None:
-            assert self.seat is not None
-            try:
-                self.table.answer(self.seat, number, actions)
-            except Refused as refused:
-                return str(refused)
-            return None
-
-        self._form = form(question.view, send)
-        self._answers.objects = [self._form.panel]
+    def _send(self, actions: list[Any]) -> str | None:
+        assert self.seat is not None
+        if self._asked is None:
+            return "This has been answered already: the page shows what came of it."
+        try:
+            self.table.answer(self.seat, self._asked[1], actions)
+        except Refused as refused:
+            return str(refused)
+        return None
 
     def _tick(self) -> None:
         question = None if self.seat is None else self.table.questions.get(self.seat)

@@ -1,11 +1,13 @@
 """The server: who may open which page, and the pages."""
 
+import asyncio
 import gc
 import hmac
 import logging
 import os
 import re
 import secrets
+import signal
 import warnings
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -16,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import panel as pn
 from bokeh.server.auth_provider import AuthProvider
 from bokeh.util.warnings import BokehUserWarning
-from panel.io import document as io
+from panel.io import document as documents
 from panel.io.server import get_server
 from tornado.ioloop import IOLoop
 from tornado.web import HTTPError, RequestHandler
@@ -226,8 +228,6 @@ def serve(
         finally:
             await hall.close()
 
-    import asyncio
-
     asyncio.run(run())
 
 
@@ -240,9 +240,6 @@ async def _until_stopped(
     password: str,
     said: Callable[[str], object],
 ) -> None:
-    import asyncio
-    import signal
-
     try:
         server = get_server(
             Pages(hall, folder / "annotations").made(),
@@ -267,13 +264,25 @@ async def _until_stopped(
     stopped = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-    gc.collect()
-    gc.freeze()  # what is there now stays, and is not looked through again and again while people wait
-    gc.set_threshold(5_000, 20, 20)
-    io.GC_DEBOUNCE = DAY  # Panel looks through everything after each page that is closed: everybody waits a second
+    tidying = asyncio.create_task(_tidied())
     server.start()
     said(
         f"http://{'localhost' if address in LOOPBACK else address}:{port}/ - Ctrl-C ends it; every answer is kept in {folder}"
     )
     await stopped.wait()
+    tidying.cancel()
     server.stop()
+
+
+async def _tidied() -> None:
+    """Looks for closed pages in all memory once a minute, and otherwise in what is new alone: everybody waits meanwhile.
+
+    Python would do so more often, and Panel after every page that is closed.
+    """
+    documents.GC_DEBOUNCE = DAY
+    gc.set_threshold(5_000, 20, 1_000_000)
+    while True:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        await asyncio.sleep(60)

@@ -34,6 +34,12 @@ class Body(Protocol):
     def widgets(self) -> list[Any]:
         """All that is closed once something has been accepted."""
 
+    def again(self) -> bool:
+        """Empty and open, as it was at first; False where that takes another form.
+
+        What sends is made anew, so that pressing it twice is never an answer to the next question, too.
+        """
+
 
 class Form:
     """Widgets for one view; `panel` shows them. A refusal is said in one line, and everything typed stays."""
@@ -43,9 +49,18 @@ class Form:
         self.said = block("")
         self.said.visible = False
         self.body = _body(view, self)
-        self.panel = pn.Column(
-            block(f"<h2>{question(view)}</h2>"), self.body.panel, self.said, sizing_mode="stretch_width"
-        )
+        self._title = block(f"<h2>{question(view)}</h2>")
+        self.panel = pn.Column(self._title, self.body.panel, self.said, sizing_mode="stretch_width")
+
+    def again(self, view: Observation) -> bool:
+        """Asks anew, with what it has; False for a view that wants another form."""
+        if (view.phase, view.legal) != (self.view.phase, self.view.legal) or not self.body.again():
+            return False
+        self.view, self._closed = view, False
+        if self._title.object != (title := f"<h2>{question(view)}</h2>"):
+            self._title.object = title
+        self.clear()
+        return True
 
     def send(self, actions: Sequence[Any]) -> None:
         """Sends actions, unless some have been accepted already, or one is not legal."""
@@ -76,7 +91,8 @@ class Form:
 
     def clear(self) -> None:
         """Takes back what was said last."""
-        self.said.param.update(object="", visible=False)
+        if self.said.object:
+            self.said.param.update(object="", visible=False)
 
     def read(self, what: Callable[[], Any]) -> None:
         """Sends what a field holds, or says what is wrong with it."""
@@ -87,8 +103,9 @@ class Form:
         return self.send([action])
 
     def _say(self, html: str) -> None:
-        self.said.param.update(object="", visible=True)  # so that the same reason is said again
-        self.said.object = html
+        if self.said.object == html:
+            self.said.object = ""  # so that the same reason is said again
+        self.said.param.update(object=html, visible=True)
 
 
 def form(view: Observation, send: Send) -> Form:
@@ -117,23 +134,44 @@ class Buttons:
     """One button for each option: to press it is to send it."""
 
     def __init__(self, space: Choice, form: Sender) -> None:
-        self.widgets = [
-            button(name, partial(form.send, [option]), main=False, max_width=WIDEST)
-            for name, option in options(space.options).items()
-        ]
+        self._space, self._form = space, form
+        self.widgets = self._made()
         self.panel = pn.Column(*self.widgets, sizing_mode="stretch_width")
+
+    def _made(self) -> list[Any]:
+        return [
+            button(name, partial(self._form.send, [option]), main=False, max_width=WIDEST)
+            for name, option in options(self._space.options).items()
+        ]
+
+    def again(self) -> bool:
+        """New buttons."""
+        self.panel.objects = self.widgets = self._made()
+        return True
 
 
 class Fields:
     """A field and a button that sends what it holds; so does Enter, where there is one line to fill in."""
 
     def __init__(self, held: Field, form: Sender) -> None:
-        self.field = held
-        self.button = button("Send", lambda: form.read(held.read), max_width=200)
+        self.field, self._form = held, form
+        self._first = [each.value for each in held.widgets]
+        self.button = self._made()
         self.widgets = [*held.widgets, self.button]
         if len(held.widgets) == 1 and isinstance(held.widgets[0], pn.widgets.TextInput):
             held.widgets[0].param.watch(lambda event: form.read(held.read), "enter_pressed")
         self.panel = pn.Column(held.panel, self.button, sizing_mode="stretch_width")
+
+    def _made(self) -> Any:
+        return button("Send", lambda: self._form.read(self.field.read), max_width=200)
+
+    def again(self) -> bool:
+        """Empty fields, and a new button."""
+        for widget, value in zip(self.field.widgets, self._first, strict=True):
+            widget.param.update(value=value, disabled=False)
+        self.button = self._made()
+        self.panel[1], self.widgets = self.button, [*self.field.widgets, self.button]
+        return True
 
 
 def question(view: Observation) -> str:

@@ -96,6 +96,10 @@ class Proposal:
         )
         self._turned()
 
+    def again(self) -> bool:
+        """It depends on all hands."""
+        return False
+
     def _turned(self) -> None:
         """Another partner."""
         for player, amounts in self.gets.items():
@@ -157,6 +161,10 @@ class Decision:
         ]
         self.widgets = [*self.message.widgets, *buttons]
         self.panel = pn.Column(block(_told(trade)), self.message.panel, *buttons, sizing_mode="stretch_width")
+
+    def again(self) -> bool:
+        """It depends on the proposal."""
+        return False
 
     def _call(self, word: str) -> Call:
         return Call(tool="decide", decision=word, message=self.message.read())
