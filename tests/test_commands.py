@@ -27,7 +27,7 @@ def failed(capfd, *arguments: str) -> str:
 
 
 def test_an_unknown_command_names_those_there_are(capfd):
-    assert "plan, record, play, ingest, notebook" in failed(capfd, "fly")
+    assert "plan, record, play, ingest, serve, collect, notebook, export" in failed(capfd, "fly")
 
 
 def test_an_unknown_experiment_offers_the_nearest(capfd):
