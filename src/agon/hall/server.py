@@ -171,8 +171,9 @@ class Pages:
         found = self.hall.opened("host", _argument("key"))
         if found is None:
             return refusal("No such table", "This link is not valid.")
-        host = pn.state.headers.get("Host", "")
-        return page(HostPage(self.hall, found[0], f"http://{host}").panel, LINKS)
+        headers = {name.lower(): value for name, value in pn.state.headers.items()}
+        scheme = "https" if headers.get("x-forwarded-proto") == "https" else "http"  # as a proxy says it was reached
+        return page(HostPage(self.hall, found[0], f"{scheme}://{headers.get('host', '')}").panel, LINKS)
 
     def seat(self) -> Any:
         """A seat for who has its key."""
