@@ -9,6 +9,7 @@ from bokeh.document import Document
 from agon.annotations import LONGEST, Sheet, annotations, log_of, logs, shuffled
 from agon.games.rating import Rating
 from agon.hall import annotating
+from agon.hall.look import Block
 
 LOGS = "tests/smoke/logs"
 SECRET = ("gpt-4o", "claude-3", "zz_source", "zz_match", "zz_thought", "zz_target")
@@ -40,7 +41,7 @@ class Rater:
 
     @property
     def text(self):
-        return "\n".join(str(each.object) for each in self.all(pn.pane.HTML) if each.visible)
+        return "\n".join(str(each.object) for each in self.all(Block) if each.visible)
 
     def alerts(self):
         return [line for line in self.text.split("\n") if 'role="alert"' in line]

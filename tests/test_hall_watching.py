@@ -14,6 +14,7 @@ from magic_games import any_or_void, saying
 from agon import ROOT, AgonError, viewer
 from agon.games.base import PUBLIC
 from agon.hall import watching
+from agon.hall.look import Block
 from agon.hall.watching import charts as watching_charts
 from agon.hall.watching import choice as watching_choice
 from agon.hall.watching import files as watching_files
@@ -57,7 +58,7 @@ def sent(made):
 
 def html(made):
     """All markup of a page that is shown."""
-    return "\n".join(str(each.object) for each in made.panel.select(watching.pn.pane.HTML))
+    return "\n".join(str(each.object) for each in made.panel.select(Block))
 
 
 def places(made):

@@ -207,7 +207,13 @@ def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
 def _file(group: str, name: str, conf: Path) -> dict[str, Any]:
     if name not in _names(conf, group):
         raise AgonError(f"there is no {group} {name!r} in conf/{group}: {_offered(name, _names(conf, group))}")
-    settings: dict[str, Any] = _composed(f"{group}/{name}", (), conf)[group]
+    settings: dict[str, Any]
+    with suppress(OmegaConfBaseException, YAMLError, ValueError):  # what is wrong is said below
+        plain = OmegaConf.load(conf / group / f"{name}.yaml")
+        if "defaults" not in plain:  # nothing to compose, for which Hydra takes fifty times as long
+            settings = OmegaConf.to_container(plain, resolve=True)  # type: ignore[assignment]
+            return settings
+    settings = _composed(f"{group}/{name}", (), conf)[group]
     return settings
 
 
@@ -318,15 +324,21 @@ def able(game_name: str, conf: Path = CONF) -> dict[str, bool]:
 def askable(game_name: str, conf: Path = CONF) -> list[str]:
     """The models of conf/model that may be asked in a game: stand-ins that can play it first, then those that are real."""
     game, stand_ins, real = thing("game", game_name, conf), [], []
-    for name in _names(conf, "model"):
-        model = thing("model", name, conf)
-        if not isinstance(model, StandIn):
+    for name, policy in _policies(conf).items():
+        if policy is None:
             real.append(name)
             continue
         with suppress(AgonError):
-            _try_out(Seat(name, model.policy), game)
+            _try_out(Seat(name, policy), game)
             stand_ins.append(name)
     return stand_ins + real
+
+
+@functools.cache
+def _policies(conf: Path) -> dict[str, Any]:
+    """The scripts that the stand-ins of conf/model speak for; None for models that are real."""
+    found = {name: thing("model", name, conf) for name in _names(conf, "model")}
+    return {name: model.policy if isinstance(model, StandIn) else None for name, model in found.items()}
 
 
 def named(group: str, conf: Path = CONF) -> list[str]:

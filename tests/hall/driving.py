@@ -373,7 +373,7 @@ class Person:
         """Chooses from a list: the option of that name, or the first that a pattern fits."""
         found = self.page.get_by_role("combobox", name=name, exact=True).locator("visible=true")
         if isinstance(value, re.Pattern):
-            value = next(each for each in found.get_by_role("option").all_inner_texts() if value.search(each))
+            value = found.get_by_role("option").filter(has_text=value).first.inner_text()
         found.select_option(value)
 
     def fields(self, role):
@@ -457,19 +457,23 @@ def answered(person, seat, round_, phase, kind):
     return person.press("Send")
 
 
-def play_on(people, kind, until=lambda: False, before=None, patience=120):
-    """People (seat -> Person) answer whatever they are asked, until the match is over for all, or all are asked in phase `before`."""
+def play_on(people, kind, before=None, patience=120, looks=lambda person, phase: None):
+    """People (seat -> Person) answer whatever they are asked, until the match is over for all, or all are asked in phase `before`.
+
+    `looks` is called with whoever is about to answer.
+    """
     end, slow = monotonic() + patience, ""
     for each in people.values():
         each.context.set_default_timeout(4_000)  # pages change while they are looked at
     try:
-        while not until():
+        while True:
             assert monotonic() < end, ({seat: each.status() for seat, each in people.items()}, slow)
             asked = {seat: person.asked() for seat, person in people.items()}
             if all(question is not None and question[1] == before for question in asked.values()):
                 return
             for seat, question in asked.items():
                 if question is not None and question[1] != before:
+                    looks(people[seat], question[1])
                     try:
                         answered(people[seat], seat, *question, kind)
                     except (SlowPage, IndexError, ValueError) as error:  # the page has changed under it: looks again
@@ -482,3 +486,18 @@ def play_on(people, kind, until=lambda: False, before=None, patience=120):
     finally:
         for each in people.values():
             each.context.set_default_timeout(15_000)
+
+
+PHONE = {"viewport": {"width": 360, "height": 740}}
+NARROW = "() => [document.scrollingElement.scrollWidth, innerWidth]"
+UNNAMED = re.compile(r"^\s*- (textbox|button|combobox|checkbox|radio|slider|spinbutton)(:| \[|$)", re.MULTILINE)
+
+
+def fits(each, wanted):
+    """Everything has a name, and nothing is wider than the screen."""
+    each.page.get_by_text(wanted).first.wait_for()
+    each.page.wait_for_timeout(150)
+    wide, room = each.page.evaluate(NARROW)
+    assert wide <= room, (each.page.url.partition("?")[0], wide, room)
+    unnamed = UNNAMED.findall(each.page.locator("body").aria_snapshot())
+    assert not unnamed, (each.page.url.partition("?")[0], unnamed)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from driving import KINDS, checked, play_on
+from driving import KINDS, PHONE, checked, fits, play_on
 
 from agon.plan import PERSON
 from agon.records import matches, read
@@ -12,21 +12,30 @@ TWO = ("tradecraft", "pd", "rps")
 SEATS = {name: [PERSON, PERSON] if name in TWO else [PERSON, PERSON, "anything"] for name in KINDS}
 
 
-def seat_all(server, person, row):
-    people = {seat: person() for seat, entrant in enumerate(row.entrants) if entrant == PERSON}
-    for seat, each in people.items():
-        each.sit(server.link("seat", row, seat), f"Person {seat}")
-    return people
-
-
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_two_people_finish_a_game_with_a_script_where_there_is_a_third_seat(server, person, kind, monkeypatch):
+    """One of them has a phone: whatever is asked and shown there fits, and every field has a name."""
     row = server.opened(kind, SEATS[kind])
-    people = seat_all(server, person, row)
-    play_on(people, kind)
+    people = {0: person(**PHONE), 1: person()}
+    people[0].page.goto(server.link("seat", row, 0))
+    fits(people[0], "Before you play")
+    for seat, each in people.items():
+        each.sit(server.link("seat", row, seat), f"Person {seat}")
+    seen = set()
+
+    def looks(each, phase):
+        if each is people[0] and phase not in seen:
+            seen.add(phase)
+            fits(each, "Your turn")
+
+    play_on(people, kind, looks=looks)
     turns = checked(server, row, monkeypatch)
+    assert seen == set(turns[(turns.seat == 0) & turns.legal.notna()].phase)
     names = {json.loads(each)["name"] for each in turns.detail.dropna() if "consent" in each}
     assert names == {"Person 0", "Person 1"}
+    fits(people[0], "The match is over")
+    people[0].page.goto(server.link("watch", row))
+    fits(people[0], "The match is over")
     assert not any(each.errors for each in people.values())
 
 
@@ -35,7 +44,9 @@ def test_two_people_finish_a_game_with_a_script_where_there_is_a_third_seat(serv
 )
 def test_a_person_finishes_a_game_with_a_script(server, person, kind, script, monkeypatch):
     row = server.opened(kind, [PERSON, script])
-    play_on(seat_all(server, person, row), kind)
+    ada = person()
+    ada.sit(server.link("seat", row, 0), "Ada")
+    play_on({0: ada}, kind)
     checked(server, row, monkeypatch)
 
 

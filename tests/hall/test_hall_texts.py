@@ -1,9 +1,9 @@
-"""Whatever is written, by people or models, stays text on every page; every page can be used by keyboard, by name, on a phone."""
+"""Whatever is written, by people or models, stays text on every page; researchers' pages fit a phone, and keys play a game."""
 
 import re
 
 import pytest
-from driving import HOSTILE, KINDS, play_on
+from driving import HOSTILE, PHONE, fits, play_on
 
 from agon.plan import PERSON
 
@@ -23,7 +23,6 @@ FOUND = """() => {
   return found;
 }"""
 """Elements that somebody has smuggled in, in all shadow roots."""
-NARROW = "() => [document.scrollingElement.scrollWidth, innerWidth]"
 
 
 def harmless(*people):
@@ -105,46 +104,6 @@ def test_a_game_is_played_by_the_keyboard_alone(server, person):
         ada.page.keyboard.press("Enter")
     ada.page.get_by_text("The match is over").wait_for()
     assert [action for seat, _, action in server.answers(row) if seat == 0] == ["cooperation"] * 3
-
-
-UNNAMED = re.compile(r"^\s*- (textbox|button|combobox|checkbox|radio|slider|spinbutton)(:| \[|$)", re.MULTILINE)
-
-
-def fits(each, wanted):
-    """Everything has a name, and nothing is wider than the screen."""
-    each.page.get_by_text(wanted).first.wait_for()
-    each.page.wait_for_timeout(150)
-    wide, room = each.page.evaluate(NARROW)
-    assert wide <= room, (each.page.url.partition("?")[0], wide, room)
-    unnamed = UNNAMED.findall(each.page.locator("body").aria_snapshot())
-    assert not unnamed, (each.page.url.partition("?")[0], unnamed)
-
-
-PHONE = {"viewport": {"width": 360, "height": 740}}
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_seats_fit_a_phone_and_their_fields_have_names(server, person, kind):
-    two = kind in ("tradecraft", "pd", "rps")
-    row = server.opened(kind, [PERSON, "anything"] if two else [PERSON, "anything", "anything"])
-    ada = person(**PHONE)
-    ada.page.goto(server.link("seat", row, 0))
-    fits(ada, "Before you play")
-    ada.page.get_by_role("textbox", name="A name for you").fill("Ada")
-    ada.press("I agree, and sit down")
-    seen = set()
-
-    def looked():
-        if (question := ada.asked()) and question[1] not in seen:
-            seen.add(question[1])
-            fits(ada, "Your turn")
-        return False
-
-    play_on({0: ada}, kind, looked)
-    fits(ada, "The match is over")
-    ada.page.goto(server.link("watch", row))
-    fits(ada, "The match is over")
-    assert seen
 
 
 @pytest.mark.parametrize(

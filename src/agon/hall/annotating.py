@@ -12,7 +12,7 @@ import panel as pn
 from agon import AgonError
 from agon.annotations import LONGEST, Page, Sheet, log_of, logs, rubric, setting, shuffled
 from agon.games.rating import ORDERS, THEORY_OF_MIND, Rating
-from agon.hall.look import WIDGETS, block, button, styled, text
+from agon.hall.look import WIDGETS, Block, Stack, block, button, stack, styled, text
 
 LOGS = "data/logs/tradecraft"
 """The folder of logs that are rated."""
@@ -52,7 +52,7 @@ def page(
 
     `games`: what is rated, or its folder from the project's root.
     """
-    place = pn.Column(sizing_mode="stretch_width", max_width=1400)
+    place = stack(max_width=1400)
 
     def begin(name: str) -> None:
         own = logs(games) if isinstance(games, str) else games
@@ -68,7 +68,7 @@ def page(
     return place
 
 
-def _door(begin: Callable[[str], None]) -> pn.Column:
+def _door(begin: Callable[[str], None]) -> Stack:
     """Asks who rates."""
     field, said = styled(pn.widgets.TextInput, "Your rater name: letters, digits, - and _", max_length=40), _block("")
 
@@ -84,7 +84,7 @@ def _door(begin: Callable[[str], None]) -> pn.Column:
         "what others think of it.</p><p>Choose a name. Your answers and reasons are kept under it, and nothing else about "
         "you. Type it again to go on where you stopped: whoever types it sees and can change its answers.</p>"
     )
-    return pn.Column(_block(told), field, said, button("Start", enter), sizing_mode="stretch_width")
+    return stack(_block(told), field, said, button("Start", enter))
 
 
 class Desk:
@@ -95,14 +95,14 @@ class Desk:
         self._head, self._log, self._said = _block(""), _block(""), _block("")
         self._shown = 0.0
         self._questions: Questions | None = None
-        self._place = pn.Column(sizing_mode="stretch_width")
+        self._place = stack()
         self._back = button("Back", lambda: self.show(self.at - 1), main=False, max_width=140)
         self._save = button("Save and next", self._pressed, max_width=260)
         buttons = pn.Row(self._back, self._save, sizing_mode="stretch_width")
-        read = pn.Column(self._log, _block(_rules(sheet)), styles=READ)
-        asked = pn.Column(self._place, self._said, buttons, styles=ASKED)
+        read = stack(self._log, _block(_rules(sheet)), styles=READ, sizing_mode=None)
+        asked = stack(self._place, self._said, buttons, styles=ASKED, sizing_mode=None)
         both = pn.FlexBox(read, asked, sizing_mode="stretch_width")
-        self.panel = pn.Column(self._head, both, sizing_mode="stretch_width")
+        self.panel = stack(self._head, both)
         self.show(self._next())
 
     def _next(self) -> int:
@@ -160,11 +160,11 @@ class Questions:
                     shown.append(_block("<b>theory of mind shows</b>"))
                 self._fields[seat, dimension] = own
                 shown += own
-            boxes.append(pn.Column(*shown, styles=BOX, margin=(4, 8), sizing_mode="stretch_width"))
+            boxes.append(stack(*shown, styles=BOX, margin=(4, 8)))
         self.why = styled(
             pn.widgets.TextAreaInput, "Why (optional)", value=why, max_length=LONGEST, rows=2, max_width=None
         )
-        self.panel = pn.Column(*boxes, self.why, sizing_mode="stretch_width")
+        self.panel = stack(*boxes, self.why)
 
     @property
     def untouched(self) -> bool:
@@ -285,7 +285,5 @@ def _alert(reason: str) -> str:
     return f'<p role="alert" class="alert">{text(reason)}</p>'
 
 
-def _block(html: str) -> pn.pane.HTML:
-    made = block(html)
-    made.stylesheets = [*made.stylesheets, STYLE]
-    return made
+def _block(html: str) -> Block:
+    return block(html, STYLE)

@@ -7,12 +7,13 @@ from typing import Any
 import panel as pn
 from bokeh.document import Document
 from bokeh.models import CustomJS
+from jinja2 import Template
 from panel.io import document as io
 from panel.io.state import set_curdoc
 
-from agon.hall.look import text
+from agon.hall.look import block, text
 
-AROUND = """
+AROUND = Template("""
 {% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -31,7 +32,7 @@ a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 <p id="lost" role="alert" hidden>{{ lost | e }}</p>
 <main>{{ embed(roots.content) }}</main>
 {% endblock %}
-"""
+""")
 
 LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"), ("Annotate", "/annotate"))
 """For researchers; players have none."""
@@ -39,9 +40,16 @@ LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it",
 LOST = "The connection is lost. Reload this page to go on where you were; what you have sent is kept."
 
 
+class Page(pn.Template):
+    """A template that Panel, which wants it in words for every page that is opened, need not look through for them."""
+
+    def __repr__(self) -> str:
+        return "a page of agon"
+
+
 def page(content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -> pn.Template:
     """A whole page with one root."""
-    made = pn.Template(AROUND)
+    made = Page(AROUND)
     made.add_variable("links", list(links))
     made.add_variable("lost", LOST)
     made.add_panel("content", content)
@@ -52,7 +60,7 @@ def page(content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -
 
 def refusal(title: str, why: str) -> pn.Template:
     """A page that says why there is none."""
-    return page(pn.pane.HTML(f'<h1>{text(title)}</h1><p role="alert">{text(why)}</p>'))
+    return page(block(f'<h1>{text(title)}</h1><p role="alert">{text(why)}</p>'))
 
 
 SOON = 25

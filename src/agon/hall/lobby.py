@@ -8,7 +8,7 @@ import panel as pn
 
 from agon import AgonError
 from agon.hall.frame import Live
-from agon.hall.look import WIDGETS, block, text
+from agon.hall.look import WIDGETS, block, stack, text
 from agon.hall.look import table as drawn
 from agon.hall.tables import Hall, Refused, Table
 from agon.plan import PERSON, able, askable, named, settled, thing
@@ -72,12 +72,11 @@ class HallPage:
         self.hall = hall
         self._tables = block("")
         self._form = TableForm(hall)
-        self.panel = pn.Column(
+        self.panel = stack(
             block("<h1>Tables</h1>"),
             self._tables,
             block("<h2>A new table</h2>"),
             self._form.panel,
-            sizing_mode="stretch_width",
         )
         self.live = Live(self.draw, hall.watching)
         self.draw()
@@ -107,7 +106,7 @@ class TableForm:
         style = {"stylesheets": [WIDGETS], "sizing_mode": "stretch_width", "max_width": 480}
         self.game = pn.widgets.Select(name="Game", options=games, **style)
         self.setting = pn.widgets.Select(name="Setting or problem", options=[], **style)
-        self.seats = pn.Column(sizing_mode="stretch_width")
+        self.seats = stack()
         self.who: list[pn.widgets.Select] = []
         self.models: list[pn.widgets.Select] = []
         self.seconds = pn.widgets.TextInput(
@@ -119,7 +118,7 @@ class TableForm:
         self._style = style
         self.game.param.watch(self._game_chosen, "value")
         self.button.on_click(self._make)
-        self.panel = pn.Column(
+        self.panel = stack(
             self.game,
             self.setting,
             self.seats,
@@ -127,7 +126,6 @@ class TableForm:
             self.usd,
             self.button,
             self.said,
-            sizing_mode="stretch_width",
         )
         self._game_chosen()
 
@@ -197,15 +195,14 @@ class HostPage:
         self._on.on_click(self._goes_on)
         self._end.on_click(self._asks)
         self._sure.on_click(self._gives_up)
-        self._money = pn.Column(self._usd, self._on)
-        self._ending = pn.Column(self._end, self._sure)
-        self.panel = pn.Column(
+        self._money = stack(self._usd, self._on)
+        self._ending = stack(self._end, self._sure)
+        self.panel = stack(
             block(f"<h1>Your table: {text(table.row.game.partition('/')[0])}</h1>{self._links()}"),
             self._stands,
             self._money,
             self._ending,
             self._said,
-            sizing_mode="stretch_width",
         )
         self.live = Live(self.draw, table.watching)
         self.draw()

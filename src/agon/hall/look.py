@@ -1,10 +1,16 @@
 """How pages look: text that is never markup, tables, and the style sheets. What players wrote is never trusted."""
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, ClassVar
 
 import panel as pn
+import param
+from bokeh.models import Column
+from panel.layout.base import ListPanel
+from panel.models.markup import HTML
+from panel.reactive import Reactive
 
 from agon.viewer import escaped, plain
 
@@ -90,9 +96,50 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def block(html: str) -> pn.pane.HTML:
-    """A pane of markup of our own, in which everything from outside went through `text`."""
-    return pn.pane.HTML(html, disable_math=True, stylesheets=[CSS], sizing_mode="stretch_width", margin=(4, 8))
+class Block(Reactive):
+    """Markup, whose scripts do not run. Panel's own pane of HTML does the same with twice the objects and time."""
+
+    object = param.String("", doc="All of it; everything from outside went through `text`.")
+    disable_math = param.Boolean(True)
+    run_scripts = param.Boolean(False)
+    _rename: ClassVar[Mapping[str, str | None]] = {"object": "text"}
+
+    def _get_model(self, doc: Any, root: Any = None, parent: Any = None, comm: Any = None) -> HTML:
+        model = HTML(**self._get_properties(doc))
+        self._models[(root or model).ref["id"]] = (model, parent)
+        return model  # to which nothing comes from the browser
+
+    def _link_params(self) -> None:
+        self._internal_callbacks.append(self.param.watch(self._param_change, ["object", "visible"]))  # no more changes
+
+    def _process_param_change(self, params: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = super()._process_param_change(params)
+        if "text" in found:
+            found["text"] = escape(found["text"])  # the browser's half unescapes it
+        return found
+
+
+class Stack(ListPanel):
+    """Things below one another. Panel's own column also listens to how far it is scrolled, at twice the cost."""
+
+    _bokeh_model: ClassVar[type[Column]] = Column
+    _direction = "vertical"
+    _stylesheets: ClassVar[list[str]] = pn.Column._stylesheets
+    _linked_properties = ()
+
+    def _link_params(self) -> None:
+        self._internal_callbacks.append(self.param.watch(self._param_change, ["objects", "visible"]))
+
+
+def stack(*things: Any, **more: Any) -> Stack:
+    """Things below one another, as wide as there is room."""
+    return Stack(*things, **({"sizing_mode": "stretch_width"} | more))
+
+
+def block(html: str, style: str = "", **more: Any) -> Block:
+    """A block of markup in the looks of the hall, and in a `style` of its own."""
+    looks = {"sizing_mode": "stretch_width", "margin": (4, 8)}
+    return Block(object=html, stylesheets=[CSS + style], **(looks | more))  # type: ignore[no-untyped-call]
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> str:
@@ -123,7 +170,27 @@ def styled(kind: Callable[..., Any], name: str, **more: Any) -> Any:
 
 
 def button(name: str, pressed: Callable[[], Any], main: bool = True, **more: Any) -> Any:
-    """A button; `main` where it is what one most likely wants."""
+    """A button; `main` where it is what one most likely wants. A press that comes when it cannot be pressed any more does nothing."""
     made = styled(pn.widgets.Button, name, color="primary" if main else "default", **more)
-    made.on_click(lambda event: pressed())
+    made.on_click(lambda event: pressed() if made.visible and not made.disabled else None)
     return made
+
+
+class Twins:
+    """Buttons, and the same once more, which take turns: to press one twice is never an answer to the next question, too."""
+
+    def __init__(self, made: Callable[[], list[Any]]) -> None:
+        self._made, self._others = made, list[Any]()
+        self.shown = made()
+        self.panel = stack(*self.shown)
+
+    def turn(self) -> None:
+        """Hides those that are shown, and shows the others."""
+        if not self._others:
+            self._others = self._made()
+            self.panel.objects = [*self.shown, *self._others]
+        for each in self.shown:
+            each.visible = False
+        for each in self._others:
+            each.param.update(visible=True, disabled=False)
+        self.shown, self._others = self._others, self.shown

@@ -10,7 +10,7 @@ from agon.games.base import Event
 from agon.hall.boards import Board, board, rules_text
 from agon.hall.forms import Form, form
 from agon.hall.frame import Live
-from agon.hall.look import WIDGETS, block, text
+from agon.hall.look import WIDGETS, block, stack, text
 from agon.hall.tables import NAME, Refused, Table
 from agon.viewer import line
 
@@ -37,21 +37,21 @@ class SeatPage:
         self.table, self.seat = table, seat
         self._title, self._status, self._clock = block(""), block(""), block("")
         self._board: Board | None = None
-        self._form: Form | None = None
+        self._forms: dict[str, Form] = {}
+        """By phase; one can be seen at most."""
         self._asked: tuple[int, int] | None = None
-        """The question that the form is for: the run of the match, and the question's number."""
-        self._own, self._answers, self._seen, self._rules = (pn.Column(sizing_mode="stretch_width") for _ in range(4))
+        """The question that is asked: the run of the match, and the question's number."""
+        self._own, self._answers, self._seen, self._rules = (stack() for _ in range(4))
         self._door = Door(self) if seat is not None else None
-        self.panel = pn.Column(
+        self.panel = stack(
             self._title,
-            pn.Column(self._status, self._clock, sizing_mode="stretch_width", styles=ALWAYS),
+            stack(self._status, self._clock, styles=ALWAYS),
             *([self._door.coming] if self._door else []),
             self._own,
             self._answers,
             self._seen,
             self._rules,
             *([self._door.leaving] if self._door else []),
-            sizing_mode="stretch_width",
         )
         self.live = Live(self.draw, table.watching)
         self.draw()
@@ -141,9 +141,12 @@ class SeatPage:
         self._answers.visible = asked is not None
         if question is None or asked is None:
             return  # what is there may be asked again
-        if self._form is None or not self._form.again(question.view):
-            self._form = form(question.view, self._send)
-            self._answers.objects = [self._form.panel]
+        phase = question.view.phase
+        if phase not in self._forms or not self._forms[phase].again(question.view):
+            self._forms[phase] = form(question.view, self._send)
+            self._answers.objects = [each.panel for each in self._forms.values()]
+        for name, each in self._forms.items():
+            each.panel.visible = name == phase
 
     def _send(self, actions: list[Any]) -> str | None:
         assert self.seat is not None
@@ -178,8 +181,8 @@ class Door:
         self._sit.on_click(self._sits)
         self._leave.on_click(self._leaves)
         words = f"<h2>Before you play</h2><p>{text(page.table.consent.words)}</p>"
-        self.coming = pn.Column(block(words), self._name, self._sit, self._said, sizing_mode="stretch_width")
-        self.leaving = pn.Column(self._leave, sizing_mode="stretch_width")
+        self.coming = stack(block(words), self._name, self._sit, self._said)
+        self.leaving = stack(self._leave)
         self._shown: str | None = None
 
     def draw(self) -> None:

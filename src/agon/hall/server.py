@@ -276,14 +276,14 @@ async def _until_stopped(
 
 
 async def _tidied() -> None:
-    """Looks for closed pages in all memory once a minute, and otherwise in what is new alone: everybody waits meanwhile.
+    """Takes the memory of closed pages back every ten seconds, in which everybody waits for less than half of one.
 
-    Python would do so more often, and Panel after every page that is closed.
+    Python, and Panel after every page that is closed, would do so more often, and look through what is always there, too.
     """
     documents.GC_DEBOUNCE = DAY
     gc.set_threshold(5_000, 20, 1_000_000)
+    gc.collect()
+    gc.freeze()
     while True:
-        gc.unfreeze()
+        await asyncio.sleep(10)
         gc.collect()
-        gc.freeze()
-        await asyncio.sleep(60)

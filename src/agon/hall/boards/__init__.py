@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import panel as pn
-
 from agon.games import MatrixGame, Observation, chameleon, undercover
 from agon.games import cost_sharing as sharing
 from agon.games.base import Event
@@ -17,7 +15,7 @@ from agon.hall.boards.rules import rules_text as rules_text
 from agon.hall.boards.scene import Scene, points
 from agon.hall.boards.trading import LookUp, trading
 from agon.hall.boards.words import words
-from agon.hall.look import block, items, text
+from agon.hall.look import block, items, stack, text
 from agon.viewer import line
 
 Parts = dict[str, str]
@@ -37,7 +35,7 @@ class Board:
         for pane in self.panes.values():
             pane.visible = bool(pane.object)
         asked = [LookUp(view.rules).panel] if isinstance(view.rules, Facts) else []
-        self.panel = pn.Column(*self.panes.values(), *asked, sizing_mode="stretch_width")
+        self.panel = stack(*self.panes.values(), *asked)
         self.own = [pane for name, pane in self.panes.items() if name in OWN]
         """Of what `panel` shows, what this seat alone was told, which its form is filled in by; `rest` is all else."""
         self.rest = [*(pane for name, pane in self.panes.items() if name not in OWN), *asked]

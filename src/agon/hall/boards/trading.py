@@ -11,7 +11,7 @@ from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.recipes import Recipe, Ruleset, amount_of
 from agon.hall.boards.scene import Scene
 from agon.hall.boards.tree import Node, tree
-from agon.hall.look import block, count, items, listed, styled, table, text
+from agon.hall.look import block, count, items, listed, stack, styled, table, text
 
 SHOWN = 30
 """Proposals, and ways to make an item, that are shown."""
@@ -199,7 +199,7 @@ class LookUp:
         self.box = styled(pn.widgets.TextInput, "Look up an item (then Enter)", max_length=200)
         self.found = block("")
         self.box.param.watch(lambda event: self._asked(event.new), "value")
-        self.panel = pn.Column(self.box, self.found, sizing_mode="stretch_width")
+        self.panel = stack(self.box, self.found)
 
     def _asked(self, name: str) -> None:
         self.found.object = f'<div role="status">{about_item(self._facts, name.strip())}</div>' if name.strip() else ""

@@ -17,7 +17,7 @@ from agon.hall.boards.scene import Scene
 from agon.hall.forms.fields import Field, Refused, Sender, options
 from agon.hall.forms.kinds import PartsField, field
 from agon.hall.forms.trading import trading
-from agon.hall.look import WIDEST, block, button, line, number, text
+from agon.hall.look import WIDEST, Twins, block, button, line, number, stack, text
 
 Send = Callable[[list[Any]], str | None]
 """Takes one or more legal actions, to be played one after another; None when they are accepted, or why they are not."""
@@ -35,10 +35,7 @@ class Body(Protocol):
         """All that is closed once something has been accepted."""
 
     def again(self) -> bool:
-        """Empty and open, as it was at first; False where that takes another form.
-
-        What sends is made anew, so that pressing it twice is never an answer to the next question, too.
-        """
+        """Empty and open, as it was at first; False where that takes another form. What sends is not the same button."""
 
 
 class Form:
@@ -50,7 +47,7 @@ class Form:
         self.said.visible = False
         self.body = _body(view, self)
         self._title = block(f"<h2>{question(view)}</h2>")
-        self.panel = pn.Column(self._title, self.body.panel, self.said, sizing_mode="stretch_width")
+        self.panel = stack(self._title, self.body.panel, self.said)
 
     def again(self, view: Observation) -> bool:
         """Asks anew, with what it has; False for a view that wants another form."""
@@ -135,8 +132,13 @@ class Buttons:
 
     def __init__(self, space: Choice, form: Sender) -> None:
         self._space, self._form = space, form
-        self.widgets = self._made()
-        self.panel = pn.Column(*self.widgets, sizing_mode="stretch_width")
+        self._twins = Twins(self._made)
+        self.panel = self._twins.panel
+
+    @property
+    def widgets(self) -> list[Any]:
+        """The buttons."""
+        return self._twins.shown
 
     def _made(self) -> list[Any]:
         return [
@@ -145,8 +147,8 @@ class Buttons:
         ]
 
     def again(self) -> bool:
-        """New buttons."""
-        self.panel.objects = self.widgets = self._made()
+        """Other buttons."""
+        self._twins.turn()
         return True
 
 
@@ -156,21 +158,21 @@ class Fields:
     def __init__(self, held: Field, form: Sender) -> None:
         self.field, self._form = held, form
         self._first = [each.value for each in held.widgets]
-        self.button = self._made()
-        self.widgets = [*held.widgets, self.button]
+        self._twins = Twins(lambda: [button("Send", lambda: form.read(held.read), max_width=200)])
         if len(held.widgets) == 1 and isinstance(held.widgets[0], pn.widgets.TextInput):
             held.widgets[0].param.watch(lambda event: form.read(held.read), "enter_pressed")
-        self.panel = pn.Column(held.panel, self.button, sizing_mode="stretch_width")
+        self.panel = stack(held.panel, self._twins.panel)
 
-    def _made(self) -> Any:
-        return button("Send", lambda: self._form.read(self.field.read), max_width=200)
+    @property
+    def widgets(self) -> list[Any]:
+        """The fields, and the button."""
+        return [*self.field.widgets, *self._twins.shown]
 
     def again(self) -> bool:
-        """Empty fields, and a new button."""
+        """Empty fields, and another button."""
         for widget, value in zip(self.field.widgets, self._first, strict=True):
             widget.param.update(value=value, disabled=False)
-        self.button = self._made()
-        self.panel[1], self.widgets = self.button, [*self.field.widgets, self.button]
+        self._twins.turn()
         return True
 
 

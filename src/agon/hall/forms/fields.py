@@ -9,7 +9,7 @@ import panel as pn
 
 from agon.games.spaces import Choice, Number, Offer, Text
 from agon.hall.boards.pictures import bars
-from agon.hall.look import block, count, line, number, styled, text
+from agon.hall.look import block, count, line, number, stack, styled, text
 
 ENDLESS = 10**8
 """Characters that a box takes: too many are refused with a reason, never cut off."""
@@ -114,7 +114,7 @@ class TextField:
         self.left = block("")
         self.box.param.watch(lambda *events: self._counted(events[-1].new), ["value", "value_input"])
         self._counted("")
-        self.panel, self.widgets = pn.Column(self.box, self.left, sizing_mode="stretch_width"), [self.box]
+        self.panel, self.widgets = stack(self.box, self.left), [self.box]
 
     def _counted(self, value: str | None) -> None:
         over = len(value or "") - self.space.length
@@ -153,7 +153,7 @@ class OfferField:
             box.param.watch(partial(self._entered, place), ["value", "value_input"])
         self._summed()
         said = [block(f"<p>{text(label)}</p>")] if label else []
-        self.panel = pn.Column(*said, *self.widgets, self.sum, sizing_mode="stretch_width")
+        self.panel = stack(*said, *self.widgets, self.sum)
 
     def _entered(self, place: int, *events: Any) -> None:
         self._typed[place] = events[-1].new

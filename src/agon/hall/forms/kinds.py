@@ -19,7 +19,7 @@ from agon.hall.forms.fields import (
     TextField,
     share_of,
 )
-from agon.hall.look import block, line, styled, text
+from agon.hall.look import block, line, stack, styled, text
 
 
 def field(space: Space, label: str) -> Field:
@@ -36,7 +36,7 @@ class PartsField:
     def __init__(self, space: Form, label: str, called: Callable[[str], str] = line) -> None:
         self.parts = [(called(name), field(part, called(name))) for name, part in space.parts]
         self.widgets = [widget for _, part in self.parts for widget in part.widgets]
-        self.panel = pn.Column(*(part.panel for _, part in self.parts), sizing_mode="stretch_width")
+        self.panel = stack(*(part.panel for _, part in self.parts))
 
     def read(self) -> tuple[Any, ...]:
         """An answer to each question, in order."""
@@ -79,7 +79,7 @@ class RatingsField:
             self.widgets += [value, why]
             shown.append(pn.FlexBox(value, why, align_items="flex-end", sizing_mode="stretch_width"))
         said = "Tick what is shown; what is not ticked counts as not shown." if space.orders else ""
-        self.panel = pn.Column(*([block(f"<p>{said}</p>")] if said else []), *shown, sizing_mode="stretch_width")
+        self.panel = stack(*([block(f"<p>{said}</p>")] if said else []), *shown)
 
     def read(self) -> tuple[Any, ...]:
         """A rating for every turn and player."""
@@ -117,7 +117,7 @@ class JsonField:
         written, spelled = json.dumps(example, ensure_ascii=False), space.spelled(example)
         more = f" It says: {text(spelled)}" if spelled != written else ""
         said = block(f"<p>For example: <code>{text(written)}</code>.{more}</p>")
-        self.panel, self.widgets = pn.Column(said, self.box, sizing_mode="stretch_width"), [self.box]
+        self.panel, self.widgets = stack(said, self.box), [self.box]
 
     def read(self) -> Any:
         """The action."""

@@ -14,7 +14,7 @@ from agon.games.tradecraft.recipes import amount_of
 from agon.hall.boards.trading import goods
 from agon.hall.forms.fields import ENDLESS, Refused, Sender, TextField, options
 from agon.hall.forms.workshop import Workshop
-from agon.hall.look import block, button, line, styled, text
+from agon.hall.look import block, button, line, stack, styled, text
 
 
 def trading(view: Observation, form: Sender) -> "Proposal | Decision | Workshop":
@@ -82,7 +82,7 @@ class Proposal:
         for box in boxes:
             box.param.watch(lambda event: self._summed(), "value")
         self.partner.param.watch(lambda event: self._turned(), "value")
-        self.panel = pn.Column(
+        self.panel = stack(
             self.partner,
             block("<h3>You give</h3>" + ("" if self.gives.boxes else "<p>You have nothing to give.</p>")),
             self.gives.panel,
@@ -92,7 +92,6 @@ class Proposal:
             self.summary,
             self._send,
             self._nothing,
-            sizing_mode="stretch_width",
         )
         self._turned()
 
@@ -160,7 +159,7 @@ class Decision:
             for name, word in (("Accept", "accept"), ("Reject", "reject"))
         ]
         self.widgets = [*self.message.widgets, *buttons]
-        self.panel = pn.Column(block(_told(trade)), self.message.panel, *buttons, sizing_mode="stretch_width")
+        self.panel = stack(block(_told(trade)), self.message.panel, *buttons)
 
     def again(self) -> bool:
         """It depends on the proposal."""

@@ -24,7 +24,7 @@ from agon.games.tradecraft.recipes import (
 )
 from agon.hall.boards.trading import goods, takes
 from agon.hall.forms.fields import ENDLESS, NOTHING, UNCHOSEN, Refused, Sender, options
-from agon.hall.look import block, button, count, items, line, styled, text
+from agon.hall.look import block, button, count, items, line, stack, styled, text
 
 
 def calls_made(past: Sequence[Event]) -> int:
@@ -57,9 +57,9 @@ class Workshop:
         self.recipe.param.watch(lambda event: self._chosen(), "value")
         self.times.param.watch(lambda event: self._chosen(), "value")
         self.times.param.watch(lambda event: self._add(), "enter_pressed")
-        self.panel = pn.Column(
+        self.panel = stack(
             self.recipe, self.times, self.takes, self.inputs, self.add, self.list, self.undo, self.finish,
-            sizing_mode="stretch_width",
+
         )  # fmt: skip
         self._listed()
 

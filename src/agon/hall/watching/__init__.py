@@ -10,7 +10,7 @@ from agon import ROOT, AgonError
 from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.hall.boards import Board, board
-from agon.hall.look import CSS, line, text
+from agon.hall.look import Block, block, line, stack, text
 from agon.hall.watching.about import about, rules, traded
 from agon.hall.watching.charts import beliefs
 from agon.hall.watching.choice import Choice, looking, select
@@ -68,13 +68,11 @@ class Watching:
         self.unfold = select("Long replies and thoughts", folds, {"flex": "none", "max-width": "22em"})
         self.seat = select("Seen by", {}, {"flex": "none", "max-width": "22em"})
         self.alert, self.about, self.title, self.done, self.seen, self.worth = (_block() for _ in range(6))
-        self.place = pn.Column(sizing_mode="stretch_width", margin=0)
-        self.left = pn.Column(self.seen, self.seat, self.place, sizing_mode="stretch_width", styles=HALF, margin=0)
-        self.shown = pn.Column(*self._parts(), sizing_mode="stretch_width", margin=0)
+        self.place = stack(margin=0)
+        self.left = stack(self.seen, self.seat, self.place, styles=HALF, margin=0)
+        self.shown = stack(*self._parts(), margin=0)
         head = _block("<h1>Watch a match</h1>")
-        self.panel = pn.Column(
-            head, self.choice.panel, self.alert, self.shown, sizing_mode="stretch_width", max_width=1200
-        )
+        self.panel = stack(head, self.choice.panel, self.alert, self.shown, max_width=1200)
         for widget in (self.step, self.unfold):
             widget.param.watch(lambda _: self._show(), "value")
         self.seat.param.watch(lambda _: self._look(), "value")
@@ -87,7 +85,7 @@ class Watching:
         steps = pn.FlexBox(self.first, self.back, self.next, self.last, max_width=520, gap="0", margin=0)
         if not self.researcher:
             return [self.title, self.about, steps, self.step, self.place]
-        worth_ = pn.Column(self.worth, sizing_mode="stretch_width", styles=HALF, margin=0)
+        worth_ = stack(self.worth, styles=HALF, margin=0)
         both = pn.FlexBox(self.left, worth_, gap="0 16px", margin=0)
         return [self.about, steps, self.step, self.unfold, self.title, self.done, both]
 
@@ -195,5 +193,5 @@ class Watching:
             self._board.update(view, totals)
 
 
-def _block(html: str = "") -> Any:
-    return pn.pane.HTML(html, disable_math=True, stylesheets=[CSS, STYLE], sizing_mode="stretch_width", margin=(4, 8))
+def _block(html: str = "") -> Block:
+    return block(html, STYLE)
