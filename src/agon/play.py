@@ -4,8 +4,9 @@ import asyncio
 import gc
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -277,19 +278,23 @@ def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFra
 def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
     """The turns of played matches: match by match, turn by turn, seat by seat."""
     answers = list(chain.from_iterable(played.answers for _, played in done))
-    rows = np.array(list(chain.from_iterable(played.rows for _, played in done)), dtype=np.int64)
-    views = chain.from_iterable(played.views for _, played in done)
-    seat, round_, legal, _, _, phase, role = zip(*views, strict=True)
     steps_of = [len(played.rows) for _, played in done]
+    rows = np.fromiter(chain.from_iterable(played.rows for _, played in done), np.int64, sum(steps_of))
+    views = list(chain.from_iterable(played.views for _, played in done))
+
+    def seen(name: str) -> Iterator[Any]:
+        return map(itemgetter(Observation._fields.index(name)), views)
+
+    seat, role = np.fromiter(seen("seat"), np.int64, len(views)), list(seen("role"))
     step_of_row = np.repeat(np.arange(len(rows)), rows)
     before = np.cumsum([0, *steps_of[:-1]])
     columns = {
         "turn": (np.arange(1, len(rows) + 1) - np.repeat(before, steps_of))[step_of_row],
-        "round": np.array(round_, dtype=np.int64),
-        "seat": np.array(seat, dtype=np.int64),
-        "phase": _labelled(phase),
+        "round": np.fromiter(seen("round"), np.int64, len(views)),
+        "seat": seat,
+        "phase": _labelled(list(seen("phase"))),
         "role": _labelled(role),
-        "legal": _labelled(legal, lambda space: json.dumps(space.as_json())),
+        "legal": _labelled(list(seen("legal")), lambda space: json.dumps(space.as_json())),
         "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
         **_what(answers),
     }
@@ -325,11 +330,16 @@ def _labelled(values: Sequence[Any], shown: Callable[[Any], str] = str) -> pd.Ca
     if len(distinct := set(values)) == 1:  # as below, in half the time
         (only,) = distinct
         zeros = np.full(len(values), -1 if only is None else 0, dtype=np.int8)
-        return pd.Categorical.from_codes(zeros, categories=pd.Index([] if only is None else [shown(only)], dtype="str"))
+        return _categorical(zeros, pd.Index([] if only is None else [shown(only)], dtype="str"))
     codes, texts = _Codes({None: -1}), _Codes({None: -1})
     numbers = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
     same = np.array([-1, *(texts[shown(value)] for value in list(codes)[1:])])
-    return pd.Categorical.from_codes(same[numbers + 1], categories=pd.Index(list(texts)[1:], dtype="str"))
+    return _categorical(same[numbers + 1], pd.Index(list(texts)[1:], dtype="str"))
+
+
+def _categorical(codes: NDArray[Any], categories: pd.Index) -> pd.Categorical:
+    """Codes that are known to fit."""
+    return pd.Categorical.from_codes(codes, categories=categories, validate=False)
 
 
 def _what(answers: Sequence[Any]) -> dict[str, Any]:
@@ -386,7 +396,7 @@ def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[n
 
     def of_match(values: Sequence[Any]) -> Any:
         labels = _labelled(values)
-        return pd.Categorical.from_codes(labels.codes[row], categories=labels.categories)
+        return _categorical(labels.codes[row], labels.categories)
 
     groups = {id(match.seats): match.seats for match in matches}  # few: matches share them
     widest, place = max(map(len, groups.values())), {key: number for number, key in enumerate(groups)}
@@ -395,7 +405,7 @@ def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[n
     def of_seat(name: str) -> Any:
         padded = [[getattr(seat, name) for seat in seats] + [None] * (widest - len(seats)) for seats in groups.values()]
         labels = _labelled([value for values in padded for value in values])
-        return pd.Categorical.from_codes(labels.codes[group * widest + seat], categories=labels.categories)
+        return _categorical(labels.codes[group * widest + seat], labels.categories)
 
     return {
         "experiment": of_match([match.experiment for match in matches]),
