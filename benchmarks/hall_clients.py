@@ -393,6 +393,9 @@ class Load:
         await asyncio.sleep(seconds)
         self.busy = (self.server.used() - before) / seconds, (process_time() - own) / seconds
         self.seconds = seconds
+        for each in (watching, *tables):
+            if each.done():
+                each.result()  # what has ended before its time has failed
         watching.cancel()
         for each in tables:
             each.cancel()
@@ -512,7 +515,8 @@ class Server:
         with (folder / "stderr.txt").open("w") as errors:
             command, pipe = [sys.executable, __file__, "serve", str(folder), str(port)], asyncio.subprocess.PIPE
             made = cls(await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=errors))
-        assert await made._process.stdout.readline(), (folder / "stderr.txt").read_text()
+        while not (line := await made._process.stdout.readline()).startswith(b"http"):
+            assert line, (folder / "stderr.txt").read_text()
         return made
 
     async def _ask(self, asked):
