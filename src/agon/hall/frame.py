@@ -55,6 +55,9 @@ def page(content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -
     made.add_panel("content", content)
     if (document := pn.state.curdoc) is not None:
         document.js_on_event("connection_lost", CustomJS(code="window.document.getElementById('lost').hidden = false"))
+        context: Any = document.session_context
+        if context is not None:  # a page whose browser is gone again is not kept for it
+            pn.state.onload(lambda: context.session.request_expiration())
     return made
 
 

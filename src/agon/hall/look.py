@@ -1,5 +1,6 @@
 """How pages look: text that is never markup, tables, and the style sheets. What players wrote is never trusted."""
 
+import functools
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
@@ -96,7 +97,33 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-class Block(Reactive):
+class Lean(Reactive):
+    """Looks for changes of what changes here alone. To look for all that could change takes half the memory of a page."""
+
+    changing: ClassVar[tuple[str, ...]] = (
+        "object",
+        "objects",
+        "visible",
+        "disabled",
+        "label",
+        "name",
+        "value",
+        "options",
+    )
+    __abstract = True
+
+    def _link_params(self) -> None:
+        names = [name for name in self.changing if name in self.param]
+        self._internal_callbacks.append(self.param.watch(self._param_change, names))
+
+
+@functools.cache
+def lean(kind: type[Reactive]) -> type[Reactive]:
+    """The same widget, lean."""
+    return type(kind.__name__, (Lean, kind), {"__doc__": kind.__doc__})
+
+
+class Block(Lean):
     """Markup, whose scripts do not run. Panel's own pane of HTML does the same with twice the objects and time."""
 
     object = param.String("", doc="All of it; everything from outside went through `text`.")
@@ -109,9 +136,6 @@ class Block(Reactive):
         self._models[(root or model).ref["id"]] = (model, parent)
         return model  # to which nothing comes from the browser
 
-    def _link_params(self) -> None:
-        self._internal_callbacks.append(self.param.watch(self._param_change, ["object", "visible"]))  # no more changes
-
     def _process_param_change(self, params: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = super()._process_param_change(params)
         if "text" in found:
@@ -119,16 +143,13 @@ class Block(Reactive):
         return found
 
 
-class Stack(ListPanel):
+class Stack(Lean, ListPanel):
     """Things below one another. Panel's own column also listens to how far it is scrolled, at twice the cost."""
 
     _bokeh_model: ClassVar[type[Column]] = Column
     _direction = "vertical"
     _stylesheets: ClassVar[list[str]] = pn.Column._stylesheets
     _linked_properties = ()
-
-    def _link_params(self) -> None:
-        self._internal_callbacks.append(self.param.watch(self._param_change, ["objects", "visible"]))
 
 
 def stack(*things: Any, **more: Any) -> Stack:
@@ -166,7 +187,7 @@ def items(lines: Iterable[str], tag: str = "ul") -> str:
 def styled(kind: Callable[..., Any], name: str, **more: Any) -> Any:
     """A native widget in the looks of the hall."""
     looks = {"sizing_mode": "stretch_width", "max_width": WIDEST, "min_width": 100, "margin": (4, 8)}
-    return kind(label=name, stylesheets=[WIDGETS], **(looks | more))
+    return lean(kind)(label=name, stylesheets=[WIDGETS], **(looks | more))
 
 
 def button(name: str, pressed: Callable[[], Any], main: bool = True, **more: Any) -> Any:

@@ -10,7 +10,7 @@ from agon.games.base import Event
 from agon.hall.boards import Board, board, rules_text
 from agon.hall.forms import Form, form
 from agon.hall.frame import Live
-from agon.hall.look import WIDGETS, block, stack, text
+from agon.hall.look import block, button, stack, styled, text
 from agon.hall.tables import NAME, Refused, Table
 from agon.viewer import line
 
@@ -174,12 +174,10 @@ class Door:
 
     def __init__(self, page: SeatPage) -> None:
         self.page = page
-        self._name = pn.widgets.TextInput(name="A name for you at this table", max_length=NAME, stylesheets=[WIDGETS])
-        self._sit = pn.widgets.Button(name="I agree, and sit down", button_type="primary", stylesheets=[WIDGETS])
-        self._leave = pn.widgets.Button(name="Leave for now", stylesheets=[WIDGETS])
+        self._name = styled(pn.widgets.TextInput, "A name for you at this table", max_length=NAME, max_width=300)
+        self._sit = button("I agree, and sit down", self._sits, max_width=300)
+        self._leave = button("Leave for now", self._leaves, main=False, max_width=300)
         self._said = block("")
-        self._sit.on_click(self._sits)
-        self._leave.on_click(self._leaves)
         words = f"<h2>Before you play</h2><p>{text(page.table.consent.words)}</p>"
         self.coming = stack(block(words), self._name, self._sit, self._said)
         self.leaving = stack(self._leave)
@@ -193,10 +191,10 @@ class Door:
         now = "coming" if person is None else "away" if person.away else "here" if table.status == "playing" else ""
         if now == self._shown:
             return
-        self._shown, self._leave.name = now, "I am back" if now == "away" else "Leave for now"
+        self._shown, self._leave.label = now, "I am back" if now == "away" else "Leave for now"
         self.coming.visible, self.leaving.visible = now == "coming", now in ("here", "away")
 
-    def _sits(self, event: object) -> None:
+    def _sits(self) -> None:
         table, seat = self.page.table, self.page.seat
         assert seat is not None
         try:
@@ -204,7 +202,7 @@ class Door:
         except Refused as refused:
             self._said.object = f'<p role="alert">{text(refused)}</p>'
 
-    def _leaves(self, event: object) -> None:
+    def _leaves(self) -> None:
         table, seat = self.page.table, self.page.seat
         assert seat is not None
         table.leave(seat, away=self._shown != "away")
