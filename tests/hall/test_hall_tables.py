@@ -390,6 +390,7 @@ def paid(tmp_path, monkeypatch, request):
         own |= {"model": "fault-server", "key": KEY, "parameters": {"max_tokens": 100}}
         own["price"] = {"input": 1000.0, "cached": 1000.0, "output": 1000.0}  # USD for a million tokens
         (conf / "model/server.yaml").write_text(yaml.safe_dump(own))
+        (conf / "model/unpriced.yaml").write_text(yaml.safe_dump(own | {"price": {"input": 1.0, "output": None}}))
         game = yaml.safe_load((conf / "game/pd.yaml").read_text()) | {"rounds": 6}
         (conf / "game/pd.yaml").write_text(yaml.safe_dump(game))
         monkeypatch.setattr(tables, "seating", functools.partial(tables.seating, conf=conf))
@@ -422,8 +423,16 @@ def test_a_model_that_costs_money_is_asked_within_a_budget_and_never_twice(paid,
             assert "costs money" in refused(made.open, "pd", seats, None, {"calls": 3})
             assert "0 or more" in refused(made.open, "pd", seats, None, {"usd": -1})
             assert "0 or more" in refused(made.open, "pd", seats, None, {"usd": float("nan")})
+            unpriced = [PERSON, "zs@unpriced"]
+            assert "not known: set a budget in tokens" in refused(made.open, "pd", unpriced)
+            assert "not in USD" in refused(made.open, "pd", unpriced, None, {"usd": 1.5, "tokens": 9})
+            other = made.open("pd", unpriced, None, {"tokens": 9})
+            assert "not known" in refused(other.allow, {"tokens": None})
+            assert other.row.budget["tokens"] == 9
+            other.give_up()
             assert paid.requests == 0
             place = made.open("pd", seats, None, {"usd": 1.5})
+            assert "costs money" in refused(place.allow, {"usd": None})
             sit_all(place)
             await to_the_end(place)
             assert place.status == "stopped"

@@ -113,6 +113,7 @@ class TableForm:
             name="Seconds that a person may take for an answer (empty: no limit)", **style
         )
         self.usd = pn.widgets.TextInput(name="What its models may cost, in USD (empty: nothing that costs)", **style)
+        self.tokens = pn.widgets.TextInput(name="Tokens that its models may use (empty: no limit)", **style)
         self.button = pn.widgets.Button(name="Make the table", button_type="primary", stylesheets=[WIDGETS])
         self.said = block("")
         self._style = style
@@ -124,6 +125,7 @@ class TableForm:
             self.seats,
             self.seconds,
             self.usd,
+            self.tokens,
             self.button,
             self.said,
         )
@@ -171,8 +173,8 @@ class TableForm:
                 f"{who.value}@{model.value}" if agents.get(who.value) else who.value
                 for who, model in zip(self.who[: len(self.seats.objects) // 2], self.models, strict=False)
             ]
-            usd = _number("The cost", self.usd.value or "")
-            made = self.hall.open(self._some(), entrants, _number("The time", self.seconds.value or ""), {"usd": usd})
+            budget = _budget(self.usd, self.tokens)
+            made = self.hall.open(self._some(), entrants, _number("The time", self.seconds.value or ""), budget)
         except AgonError as error:
             self.said.object = f'<p role="alert">{text(error)}</p>'
             return
@@ -188,14 +190,17 @@ class HostPage:
     def __init__(self, hall: Hall, table: Table, origin: str) -> None:
         self.hall, self.table, self.origin = hall, table, origin
         self._stands, self._said = block(""), block("")
-        self._usd = pn.widgets.TextInput(name="Budget in USD", value=_usd(table), stylesheets=[WIDGETS])
+        self._usd, self._tokens = (
+            pn.widgets.TextInput(name=f"Budget in {each}", value=_held(table, each.lower()), stylesheets=[WIDGETS])
+            for each in ("USD", "tokens")
+        )
         self._on = pn.widgets.Button(name="Let it go on", button_type="primary", stylesheets=[WIDGETS])
         self._end = pn.widgets.Button(name="Give the match up", stylesheets=[WIDGETS])
         self._sure = pn.widgets.Button(name="Yes, end it for good", visible=False, stylesheets=[WIDGETS])
         self._on.on_click(self._goes_on)
         self._end.on_click(self._asks)
         self._sure.on_click(self._gives_up)
-        self._money = stack(self._usd, self._on)
+        self._money = stack(self._usd, self._tokens, self._on)
         self._ending = stack(self._end, self._sure)
         self.panel = stack(
             block(f"<h1>Your table: {text(table.row.game.partition('/')[0])}</h1>{self._links()}"),
@@ -243,13 +248,13 @@ class HostPage:
         if self._stands.object != said:
             self._stands.object = said
         self._money.visible = table.status == "stopped"
-        self._usd.visible = bool(table.models)
+        self._usd.visible = self._tokens.visible = bool(table.models)
         self._ending.visible = table.status in ("waiting", "playing", "stopped")
 
     def _goes_on(self, event: object) -> None:
         try:
             if self.table.models:
-                self.table.allow({**self.table.row.budget, "usd": _number("The budget", self._usd.value or "")})
+                self.table.allow(self.table.row.budget | _budget(self._usd, self._tokens))
             self.table.go_on()
         except AgonError as error:
             self._said.object = f'<p role="alert">{text(error)}</p>'
@@ -263,9 +268,15 @@ class HostPage:
         self.table.give_up()
 
 
-def _usd(table: Table) -> str:
-    most = table.row.budget.get("usd")
-    return "" if most is None else f"{most:g}"
+def _held(table: Table, what: str) -> str:
+    """A part of a table's budget, as it would be typed."""
+    most = table.row.budget.get(what)
+    return "" if most is None else f"{most:.15g}"
+
+
+def _budget(usd: Any, tokens: Any) -> dict[str, float | None]:
+    """A budget as typed. Raises Refused."""
+    return {"usd": _number("The cost", usd.value or ""), "tokens": _number("The tokens", tokens.value or "")}
 
 
 def _number(what: str, written: str) -> float | None:

@@ -30,9 +30,6 @@ create table if not exists answers (
 create table if not exists consents (version text primary key, words text not null);
 """
 
-STATUSES = ("waiting", "playing", "over", "stopped", "closed")
-"""Of a table: people are still to sit down; the match is on; it came to its end; it cannot go on just now; it was given up."""
-
 
 class TableRow(NamedTuple):
     """A table as it was made, and how it stands."""
@@ -50,6 +47,7 @@ class TableRow(NamedTuple):
     """What its models may cost: usd, tokens, calls."""
     spent: dict[str, float]
     status: str
+    """waiting for people to sit down, playing, over (at its end), stopped (cannot go on just now), or closed (given up)."""
     why: str
     """Why it is stopped or closed."""
 

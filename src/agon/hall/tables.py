@@ -20,7 +20,7 @@ from agon import AgonError
 from agon.agents import Place, Reply
 from agon.games import Dice, Observation
 from agon.hall.store import Kept, Store, TableRow
-from agon.models import Answering, Halted
+from agon.models import Answering, Halted, Model
 from agon.models.desk import Desk, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
@@ -148,7 +148,10 @@ class Table:
 
     def allow(self, budget: Mapping[str, float | None]) -> None:
         """Another budget, from the next time that the match goes on. Raises Refused."""
-        self.row = self.row._replace(budget=budget_of(budget))
+        allowed = budget_of(budget)
+        for name, model in self.models.items():
+            _limited(name, model, allowed)
+        self.row = self.row._replace(budget=allowed)
         self.store.allow(self.id, self.row.budget)
         self.changed()
 
@@ -369,6 +372,17 @@ def budget_of(given: Mapping[str, float | None]) -> dict[str, float | None]:
     return found
 
 
+def _limited(name: str, model: Model, budget: Mapping[str, float | None]) -> None:
+    """Raises Refused for a model that could cost more than somebody has allowed."""
+    price = model.cost(1, 0, 1)
+    if price is None and budget["usd"] is not None:
+        raise Refused(f"The price of {name} is not known: give it a budget in tokens, not in USD.")
+    if price is None and budget["tokens"] is None and budget["calls"] is None:
+        raise Refused(f"The price of {name} is not known: set a budget in tokens.")
+    if price and budget["usd"] is None:
+        raise Refused(f"{name} costs money: set a budget in USD.")
+
+
 class Consent(msgspec.Struct):
     """What people agree to before they play."""
 
@@ -434,10 +448,8 @@ class Hall:
             "",
         )
         seated = seating(game, row.entrants, self.sampling)
-        if unlimited := [
-            name for name, model in seated.models.items() if any(model.price.values()) and allowed["usd"] is None
-        ]:
-            raise Refused(f"{unlimited[0]} costs money: set a budget in USD.")
+        for name, model in seated.models.items():
+            _limited(name, model, allowed)
         words = consent()
         self.store.add(row, words.version, words.words)
         made = self.tables[row.id] = Table(row, seated, self.store, self.folder)

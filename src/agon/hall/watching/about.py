@@ -54,7 +54,7 @@ def traded(watched: Watched, place: int) -> str:
         return ""
     offered, held = watched.trades
     rows = watched.rows(place)
-    now = len(held) - 1 if rows.empty else int(offered.turn.searchsorted(rows["round"].iloc[0]))
+    now = len(held) - 1 if not rows else int(offered.turn.searchsorted(rows[0].round))
     made = [
         f"turn {row.turn}, {text(row.proposer)} to {text(row.partner)}: gives {text(row.gives)}; wants {text(row.wants)}; "
         f"<b>{text(row.outcome)}</b>{_said(row)}"

@@ -53,13 +53,18 @@ class Watched:
         """How many there are, the end included."""
         return len(self.numbers) + 1
 
-    def rows(self, place: int) -> pd.DataFrame:
+    def rows(self, place: int) -> list[Any]:
         """Who was asked or paid at a place; nobody at the end."""
-        return self.turns[self.turns.turn == self.numbers[place]] if place < len(self.numbers) else self.turns[:0]
+        return [row for row in self._rows if row.turn == self.numbers[place]] if place < len(self.numbers) else []
 
-    def until(self, place: int) -> pd.DataFrame:
+    def until(self, place: int) -> list[Any]:
         """All rows up to a place, its own included."""
-        return self.turns[self.turns.turn <= self.numbers[min(place, len(self.numbers) - 1)]]
+        last = self.numbers[min(place, len(self.numbers) - 1)]
+        return [row for row in self._rows if row.turn <= last]
+
+    @functools.cached_property
+    def _rows(self) -> list[Any]:
+        return list(self.turns.assign(usd=[cost(row) for row in self.turns.itertuples()]).itertuples())
 
     def view(self, place: int, seat: int) -> Observation | None:
         """What a seat, or PUBLIC, knows at a place, before anybody acts there. None where the match cannot be replayed."""

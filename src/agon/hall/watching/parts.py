@@ -8,7 +8,7 @@ import pandas as pd
 
 from agon.hall.look import count, items, listed, number, text
 from agon.hall.watching.charts import points, sample
-from agon.hall.watching.match import Spent, Told, Watched, cost, held, spent
+from agon.hall.watching.match import Spent, Told, Watched, held, spent
 from agon.viewer import UNREADABLE, written
 
 ABSENT = "not recorded"
@@ -21,12 +21,11 @@ RECENT = 40
 def title(watched: Watched, place: int) -> str:
     """Where we are, and who is asked."""
     rows, steps = watched.rows(place), watched.places - 1
-    if rows.empty:
+    if not rows:
         return f"<h2>The end</h2><p>After {count(steps, 'step')}. Nobody is asked any more.</p>"
-    first = rows.iloc[0]
-    asked = [text(watched.named[seat]) for seat in rows.seat[_acting(rows)]]
+    asked = [text(watched.named[row.seat]) for row in rows if _acting(row)]
     who = f"{listed(asked)} {'is' if len(asked) == 1 else 'are'} asked{' at once' if len(asked) > 1 else ''}."
-    return f"<h2>Step {place + 1} of {steps}: round {first['round']}, {text(first.phase)}</h2><p>{who}</p>"
+    return f"<h2>Step {place + 1} of {steps}: round {rows[0].round}, {text(rows[0].phase)}</h2><p>{who}</p>"
 
 
 def public_title(watched: Watched, place: int, facts: int) -> str:
@@ -36,17 +35,17 @@ def public_title(watched: Watched, place: int, facts: int) -> str:
     return f"<h2>{game}: {state}</h2>"
 
 
-def _acting(rows: pd.DataFrame) -> pd.Series:
-    """Who was asked: recorded games do not tell what was legal, but what was done."""
-    return rows.legal.notna() | rows.action.notna()
+def _acting(row: Any) -> bool:
+    """Whether a row's seat was asked: recorded games do not tell what was legal, but what was done."""
+    return not (pd.isna(row.legal) and pd.isna(row.action))
 
 
 def cards(watched: Watched, place: int, unfolded: bool) -> str:
     """One table for each seat that was asked, and what the others were paid."""
     rows = watched.rows(place)
-    made = [_card(watched, place, row, unfolded) for row in rows[_acting(rows)].itertuples()]
-    aside = rows[~_acting(rows) & rows.payoff.ne(0)]
-    paid = [f"{text(watched.named[row.seat])} {number(float(row.payoff))}" for row in aside.itertuples()]
+    made = [_card(watched, place, row, unfolded) for row in rows if _acting(row)]
+    aside = [row for row in rows if not _acting(row) and row.payoff != 0]
+    paid = [f"{text(watched.named[row.seat])} {number(float(row.payoff))}" for row in aside]
     others = f"<p>Paid without being asked: {', '.join(paid)}.</p>" if paid else ""
     return f'<div class="cards">{"".join(made)}</div>{others}'
 
@@ -58,7 +57,6 @@ def _card(watched: Watched, place: int, row: Any, unfolded: bool) -> str:
         f"{name}: {_meant(watched, name, each)}" for name, each in detail.items() if name not in ("thought", "beliefs")
     ]
     thoughts = "\n".join(map(str, thought)) if isinstance(thought, list) else thought
-    usd = cost(row)
     unknown = f"{ABSENT}: no price in conf/model" if not pd.isna(row.tokens_in) else ABSENT
     facts = {
         "asked for": _legal(row.legal),
@@ -68,7 +66,7 @@ def _card(watched: Watched, place: int, row: Any, unfolded: bool) -> str:
         "read": _read(row),
         "paid by this step": in_points(row.payoff),
         "tokens sent / received": _tokens(row),
-        "cost": unknown if usd is None else f"{_usd(usd)} USD",
+        "cost": unknown if pd.isna(row.usd) else f"{_usd(row.usd)} USD",
         "seconds": f"{_amount(row.seconds)}{', answered from a recording' if row.cached else ''}",
         "also recorded": folded("Details", "\n".join(rest), unfolded) if rest else "",
     }
@@ -162,23 +160,22 @@ def worth(watched: Watched, place: int) -> str:
     """Points over time, and what everybody has and has cost, the step at `place` included."""
     rows, after = watched.until(place), min(place + 1, watched.places - 1)
     head = "".join(f'<th scope="col">{sample(seat)} {text(name)}</th>' for seat, name in enumerate(watched.named))
-    own = [rows[rows.seat == seat] for seat in range(len(watched.named))]
-    asked = [each[_acting(each)] for each in own]
+    asked = [[row for row in rows if row.seat == seat and _acting(row)] for seat in range(len(watched.named))]
     lines = {
         "points before this step": [number(float(each)) for each in watched.points[place]],
         "points after it": [number(float(each)) for each in watched.points[after]],
         **{
-            name: [_sum(spent(list(each[column]))) for each in asked]
+            name: [_sum(spent([getattr(row, column) for row in each])) for each in asked]
             for name, column in (
                 ("tokens sent", "tokens_in"),
                 ("tokens received", "tokens_out"),
                 ("seconds", "seconds"),
             )
         },
-        "cost, USD": [_sum(spent([cost(row) for row in each.itertuples()]), money=True) for each in asked],
+        "cost, USD": [_sum(spent([row.usd for row in each]), money=True) for each in asked],
     }
-    if rows.tokens_in.isna().all() and rows.tokens.notna().any():
-        lines["tokens, both"] = [_sum(spent(list(each.tokens))) for each in asked]
+    if all(pd.isna(row.tokens_in) for row in rows) and not all(pd.isna(row.tokens) for row in rows):
+        lines["tokens, both"] = [_sum(spent([row.tokens for row in each])) for each in asked]
     if place == watched.places - 1:
         lines["points"] = lines.pop("points after it")
         del lines["points before this step"]
