@@ -21,7 +21,7 @@ line-tradecraft: STAGES = '*rating*' '*tradecraft*'
 line-others: STAGES = ingest 'play@[ms]*' 'replay@[ms]*' 'counterfactual*' scripted 'magic*' play_notebook
 
 test: repro checks
-	pytest -n 2
+	pytest -n 2 --dist worksteal -p no:nbval
 	pytest --nbval-lax -n 2 --dist loadscope notebooks
 	pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 	git diff --exit-code dvc.lock

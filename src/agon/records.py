@@ -1,5 +1,6 @@
 """The one tidy table, `turns` (a row is one seat asked once): its schema, and reading and writing it."""
 
+import functools
 import json
 import os
 from contextlib import suppress
@@ -8,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pandera.pandas as pa
 import pyarrow as pya
 import pyarrow.parquet as pq
 
@@ -54,22 +54,27 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
 
 KEY = ["match", "turn", "seat"]
 
-SCHEMA = pa.DataFrameSchema(
-    {
-        name: pa.Column(
-            None if dtype is LABEL else dtype,
-            nullable=absent,
-            checks=pa.Check.ge(1)
-            if name in ("round", "turn")
-            else pa.Check.ge(0)
-            if name in ("seat", "repetition")
-            else None,
-        )
-        for name, (dtype, absent, _) in COLUMNS.items()
-    },
-    strict=True,
-    ordered=True,
-)
+
+@functools.cache
+def _schema() -> Any:
+    import pandera.pandas as pa  # here: it takes a fifth of a second, and what only reads needs none of it
+
+    return pa.DataFrameSchema(
+        {
+            name: pa.Column(
+                None if dtype is LABEL else dtype,
+                nullable=absent,
+                checks=pa.Check.ge(1)
+                if name in ("round", "turn")
+                else pa.Check.ge(0)
+                if name in ("seat", "repetition")
+                else None,
+            )
+            for name, (dtype, absent, _) in COLUMNS.items()
+        },
+        strict=True,
+        ordered=True,
+    )
 
 
 def typed(columns: dict[str, Any]) -> pd.DataFrame:
@@ -127,9 +132,12 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
     strange = [str(name) for name in turns if name not in COLUMNS]
     if strange:
         raise AgonError(f"not a turns table: turns have no column {', '.join(strange)}")
+    schema = _schema()
+    from pandera.errors import SchemaError
+
     try:
-        SCHEMA.validate(turns, lazy=False)
-    except pa.errors.SchemaError as error:
+        schema.validate(turns, lazy=False)
+    except SchemaError as error:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
     if mistyped := _mistyped(turns):
         raise AgonError(f"not a turns table: {mistyped}")

@@ -18,7 +18,7 @@ from agon.games.tradecraft import Call, known
 from agon.games.tradecraft.recipes import floored
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.records import SCHEMA
+from agon.records import validated
 
 quick = settings(max_examples=150, deadline=None)
 GAMES = {
@@ -620,7 +620,7 @@ def test_a_copy_is_equal_and_so_are_its_matches(game):
 @every_game
 def test_a_recorded_match_is_replayed_step_by_step(game, monkeypatch):
     turns = recorded(game, mixed)
-    SCHEMA.validate(turns)
+    validated(turns)
     monkeypatch.setattr(replay, "_games", lambda name, variant: [game])
     again = replay.replayed(turns)
     assert turns.groupby("seat").payoff.sum().tolist() == [float(s in again.state.winners) for s in range(game.seats)]

@@ -95,11 +95,23 @@ def test_the_password_opens_what_is_the_researchers_and_links_open_the_rest(lock
         assert asked(locked, page, Cookie=own)[0] == 200, page
     assert asked(locked, "/", Cookie=own[:-2] + "xx")[0] == 302
     assert asked(locked, "/", Cookie="agon=researcher")[0] == 302
-    for away in ("//evil.example", "/\\evil.example", "https://evil.example", "evil"):
+    for away in (
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example",
+        "evil",
+        "/\t/evil.example",
+        "/\r\n/x",
+        "/é",
+    ):
         form = urlencode({"password": PASSWORD})
         kind = "application/x-www-form-urlencoded"
         headers = asked(locked, f"/login?{urlencode({'next': away})}", "POST", form, Content_Type=kind)[1]
         assert headers["Location"] == "/"
+    unreadable = "application/x-www-form-urlencoded"
+    assert asked(locked, "/login", "POST", b"password=quince-p\xe4ss", Content_Type=unreadable)[0] == 400
+    assert asked(locked, f"{path(locked, 'seat', row, 0)}%ff")[0] == 400
+    assert "quince" not in locked.log.read_text() and locked.key("seat", row, 0)[:30] not in locked.log.read_text()
     log = silent(locked, own.partition("=")[2], locked.key("seat", row, 0), locked.key("host", row), row.match)
     assert log.count("a wrong password") >= 4
     assert "from another site" in log
@@ -192,7 +204,7 @@ class Wire:
 
 async def wire(server, what, token, **headers):
     """Connects as the page that was given that token would."""
-    url = f"ws://localhost:{server.port}/{what}/ws"
+    url = f"ws://localhost:{server.port}/{what}{'/' if what else ''}ws"
     headers = {"Origin": server.url} | headers
     socket = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=["bokeh", token])
     made = Wire(socket)
@@ -282,3 +294,36 @@ def test_a_connection_needs_a_token_of_this_server_and_a_page_of_its_own(locked)
     sleep(0.2)
     log = silent(locked, token, locked.key("seat", row, 0))
     assert "evil.example" in log
+
+
+def test_the_token_of_a_public_page_opens_no_other(locked):
+    row = locked.opened("pd", [PERSON, PERSON])
+    host = locked.key("host", row)
+    token = token_of(locked, f"/watch?{urlencode({'table': row.id, 'key': host})}")
+    cookie = login(locked, PASSWORD)[1]["Set-Cookie"].partition(";")[0]
+    pages = ("host", "transcripts", "annotate", "")
+
+    async def attack():
+        for page in pages:
+            with pytest.raises(HTTPClientError, match="403"):
+                await wire(locked, page, token)
+            assert await wire(locked, page, token, Cookie=cookie) is not None
+
+    apart(attack())
+    for page in ("/", "/transcripts/", "/annotate/"):
+        assert asked(locked, f"{page}autoload.js?bokeh-autoload-element=1")[0] == 403
+    assert "/transcripts/ws without the password" in silent(locked, token, host)
+
+
+def test_parts_in_bytes_are_not_gathered(locked):
+    token = token_of(locked, path(locked, "watch", locked.opened("pd", [PERSON, PERSON])))
+
+    async def attack():
+        made = await wire(locked, "watch", token)
+        for part in ({"msgid": "x", "msgtype": "PATCH-DOC", "num_buffers": 1_000_000}, {}, {"events": []}, {"id": "a"}):
+            await made.socket.write_message(json.dumps(part))
+        await made.socket.write_message(b"x" * 1_000_000, binary=True)
+        assert await made.hear("nothing", 3) is None
+        assert made.socket.protocol is None or made.socket.protocol.client_terminated
+
+    apart(attack())

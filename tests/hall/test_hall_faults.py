@@ -13,6 +13,8 @@ window.WebSocket = class extends Socket { constructor(...given) { super(...given
 LATE = "button => setTimeout(() => { const end = Date.now() + 1500; while (Date.now() < end); button.click(); }, 0)"
 """A page that hears nothing for a while, and then is clicked."""
 
+ENTER = "box => box.dispatchEvent(new KeyboardEvent('keyup', {key: 'Enter', bubbles: true}))"
+
 
 def pair(server, person, kind="pd", **more):
     row = server.opened(kind, [PERSON, PERSON], **more)
@@ -68,6 +70,24 @@ def test_of_two_tabs_on_one_seat_the_late_one_changes_nothing(server, person, mo
     play_on(people, "pd")
     turns = checked(server, row, monkeypatch)
     assert list(turns[turns.seat == 0].action)[:2] == ['"cooperation"', '"defection"']
+
+
+def test_enter_pressed_twice_is_one_answer(server, person, monkeypatch):
+    row = server.opened("public_goods", [PERSON, "anything", "anything"])
+    ada = person()
+    ada.sit(server.link("seat", row, 0), "Ada")
+    asked_for(ada, 1)
+    for round_ in (1, 2):
+        ada.page.wait_for_timeout(300)
+        ada.fields("textbox")[0].fill(str(round_))
+        box = ada.fields("textbox")[0].element_handle()
+        for _ in range(4):  # as a slow connection brings them: when the next question is there, and the box hidden
+            box.evaluate(ENTER)
+            ada.page.wait_for_timeout(80)
+        ada.page.wait_for_timeout(400)
+        assert [action for seat, _, action in server.answers(row) if seat == 0] == list(range(1, round_ + 1))
+    ada.page.get_by_text("The match is over").wait_for()
+    checked(server, row, monkeypatch)
 
 
 def test_a_lost_connection_is_told_and_a_reload_goes_on(server, person, monkeypatch):

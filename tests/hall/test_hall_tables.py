@@ -376,6 +376,33 @@ def test_a_script_that_answers_otherwise_than_before_stops_the_match(short, tmp_
 # --- models
 
 
+def test_a_secret_that_is_none_is_refused(tmp_path):
+    async def begun():
+        async with hall(tmp_path / "hall") as made:
+            return made.secret
+
+    assert run(begun()) == run(begun()) and len(run(begun())) == 32
+    assert [each.name for each in (tmp_path / "hall").glob("secret*")] == ["secret"]
+    (tmp_path / "hall/secret").write_bytes(b"")
+    with pytest.raises(AgonError, match="must hold 32 bytes, not 0"):
+        run(begun())
+
+
+def test_answers_that_cannot_be_kept_are_not_played(short, tmp_path):
+    async def played_on():
+        async with hall(tmp_path / "hall") as made:
+            place = made.open("pd", [PERSON, PERSON])
+            sit_all(place)
+            await settled(place)
+            (tmp_path / "hall/tables.sqlite").rename(tmp_path / "elsewhere")
+            assert "could not be kept" in refused(place.answer, 0, 0, ["cooperation"])
+            assert 0 in place.questions
+            (tmp_path / "elsewhere").rename(tmp_path / "hall/tables.sqlite")
+            place.answer(0, 0, ["cooperation"])
+
+    run(played_on())
+
+
 @pytest.fixture
 def paid(tmp_path, monkeypatch, request):
     """Tables of this process may ask a model that costs money: a server of this test."""

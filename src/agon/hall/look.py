@@ -195,23 +195,3 @@ def button(name: str, pressed: Callable[[], Any], main: bool = True, **more: Any
     made = styled(pn.widgets.Button, name, color="primary" if main else "default", **more)
     made.on_click(lambda event: pressed() if made.visible and not made.disabled else None)
     return made
-
-
-class Twins:
-    """Buttons, and the same once more, which take turns: to press one twice is never an answer to the next question, too."""
-
-    def __init__(self, made: Callable[[], list[Any]]) -> None:
-        self._made, self._others = made, list[Any]()
-        self.shown = made()
-        self.panel = stack(*self.shown)
-
-    def turn(self) -> None:
-        """Hides those that are shown, and shows the others."""
-        if not self._others:
-            self._others = self._made()
-            self.panel.objects = [*self.shown, *self._others]
-        for each in self.shown:
-            each.visible = False
-        for each in self._others:
-            each.param.update(visible=True, disabled=False)
-        self.shown, self._others = self._others, self.shown

@@ -37,8 +37,8 @@ class SeatPage:
         self.table, self.seat = table, seat
         self._title, self._status, self._clock = block(""), block(""), block("")
         self._board: Board | None = None
-        self._forms: dict[str, Form] = {}
-        """By phase; one can be seen at most."""
+        self._forms: dict[str, list[Form]] = {}
+        """By phase: two that take turns, so that pressing twice is never an answer to the next question, too. The last is shown."""
         self._asked: tuple[int, int] | None = None
         """The question that is asked: the run of the match, and the question's number."""
         self._own, self._answers, self._seen, self._rules = (stack() for _ in range(4))
@@ -141,12 +141,21 @@ class SeatPage:
         self._answers.visible = asked is not None
         if question is None or asked is None:
             return  # what is there may be asked again
-        phase = question.view.phase
-        if phase not in self._forms or not self._forms[phase].again(question.view):
-            self._forms[phase] = form(question.view, self._send)
-            self._answers.objects = [each.panel for each in self._forms.values()]
-        for name, each in self._forms.items():
-            each.panel.visible = name == phase
+        self._show_form(question.view)
+
+    def _show_form(self, view: Observation) -> None:
+        turns = self._forms.setdefault(view.phase, [])
+        if turns and not turns[-1].fits(view):
+            turns.clear()
+        if len(turns) == 2:
+            turns.append(turns.pop(0))
+            turns[-1].again(view)
+        else:
+            turns.append(form(view, self._send))
+            self._answers.objects = [each.panel for own in self._forms.values() for each in own]
+        for own in self._forms.values():
+            for each in own:
+                each.panel.visible = each is turns[-1]
 
     def _send(self, actions: list[Any]) -> str | None:
         assert self.seat is not None

@@ -16,7 +16,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import panel as pn
+from bokeh.protocol.exceptions import ValidationError
+from bokeh.protocol.receiver import Receiver
 from bokeh.server.auth_provider import AuthProvider
+from bokeh.server.views import ws
 from bokeh.util.warnings import BokehUserWarning
 from panel.io import document as documents
 from panel.io.server import get_server
@@ -91,17 +94,26 @@ class Gate(AuthProvider):
         """There is none."""
 
     def _user(self, handler: RequestHandler) -> str | None:
-        first, *rest = [part for part in handler.request.path.split("/") if part] or [""]
-        if rest[-1:] == ["ws"] or (first, rest) == ("ws", []):
-            return "page"  # its token is signed
+        parts = [part for part in handler.request.path.split("/") if part]
+        piece = parts[-1:] in (
+            ["ws"],
+            ["autoload.js"],
+            ["metadata"],
+        )  # of a page; a token names no page, so it opens none
+        page = parts[:-1] if piece else parts
+        first = page[0] if page else ""
         for what in ("seat", "host"):
-            if first == what and self._hall.opened(what, handler.get_query_argument("key", "")) is None:
+            if first == what and not piece and self._hall.opened(what, handler.get_query_argument("key", "")) is None:
                 log.warning("refused: a %s link that is none, from %s", what, handler.request.remote_ip)
                 raise HTTPError(403, reason="This link is not valid")
         if first in OPEN or not self._password:
             return "page"
-        known = handler.get_secure_cookie("agon", max_age_days=30)
-        return "researcher" if known == _passed(self._password) else None
+        if handler.get_secure_cookie("agon", max_age_days=30) == _passed(self._password):
+            return "researcher"
+        if piece:
+            log.warning("refused: %s without the password, from %s", handler.request.path, handler.request.remote_ip)
+            raise HTTPError(403, reason="The password is needed")
+        return None
 
 
 def _passed(password: str) -> bytes:
@@ -126,7 +138,7 @@ def _login(password: str) -> type[RequestHandler]:
                 return
             self.set_secure_cookie("agon", _passed(password), httponly=True, samesite="Strict")
             wanted = self.get_query_argument("next", "/")
-            self.redirect(wanted if re.fullmatch(r"/(?![/\\]).*", wanted) else "/")
+            self.redirect(wanted if re.fullmatch(r"/(?!/)[!-\[\]-~]*", wanted) else "/")
 
         def _form(self, why: str) -> None:
             alert = f'<p role="alert">{text(why)}</p>' if why else ""
@@ -194,11 +206,24 @@ def _argument(name: str) -> str:
     return b"".join(pn.state.session_args.get(name, [])[:1]).decode("utf-8", "replace")
 
 
+class _Bounded(Receiver):
+    """Refuses what no page of ours sends: parts in bytes, which could be so many that they fill the memory."""
+
+    async def consume(self, fragment: str | bytes) -> Any:
+        if isinstance(fragment, bytes):
+            raise ValidationError("parts in bytes are not taken")
+        return await super().consume(fragment)
+
+
+ws.Receiver = _Bounded  # type: ignore[attr-defined]
+
+
 class _Quiet(logging.Filter):
-    """Paths without what follows the question mark, where keys are."""
+    """Nothing of what follows a question mark, where keys are, nor of what was sent and cannot be read."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = re.sub(r"\?\S*", "?...", record.getMessage()), ()
+        said = re.sub(r"\?\S*", "?...", record.getMessage())
+        record.msg, record.args = re.sub(r"(Invalid unicode in ).*", r"\1what was sent", said, flags=re.DOTALL), ()
         return True
 
 

@@ -87,6 +87,7 @@ class Store:
             self._lock.acquire(timeout=0)
             self._db = sqlite3.connect(folder / "tables.sqlite", isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
+            self._path, self._file = folder / "tables.sqlite", (folder / "tables.sqlite").stat().st_ino
         except Timeout:
             raise AgonError(
                 f"{shown(folder)} is in use by another server: end that one, or name another folder"
@@ -112,11 +113,16 @@ class Store:
     def tables(self) -> list[TableRow]:
         """All tables, oldest first."""
         columns = "id, match, game, entrants, seconds, budget, spent, status, why"
-        rows = self._db.execute(f"select {columns} from tables order by made").fetchall()
-        return [
-            TableRow(name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent), *stands)
-            for name, match, game, who, seconds, budget, spent, *stands in rows
-        ]
+        try:
+            rows = self._db.execute(f"select {columns} from tables order by made").fetchall()
+            return [
+                TableRow(
+                    name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent), *stands
+                )
+                for name, match, game, who, seconds, budget, spent, *stands in rows
+            ]
+        except (sqlite3.Error, ValueError) as error:
+            raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None
 
     def ended(self, table: str, status: str, why: str = "") -> None:
         """The table stands otherwise than before."""
@@ -148,23 +154,22 @@ class Store:
         return {seat: Person(name, consent, bool(away)) for seat, name, consent, away in rows}
 
     def keep(self, table: str, seat: int, answers: Sequence[Kept]) -> None:
-        """Accepts answers of a seat, all or none, in the place of any with the same numbers; on disk when this returns."""
-        with self._db:
-            self._db.execute("begin immediate")
-            self._db.executemany(
-                "insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        table,
-                        seat,
-                        *each[:3],
-                        None if each.action is None else json.dumps(each.action),
-                        *each[4:],
-                        time(),
-                    )
-                    for each in answers
-                ],
-            )
+        """Accepts answers of a seat, all or none, in the place of any with the same numbers; on disk when this returns.
+
+        Raises AgonError, and keeps none, where that cannot be.
+        """
+        rows = [
+            (table, seat, *each[:3], None if each.action is None else json.dumps(each.action), *each[4:], time())
+            for each in answers
+        ]
+        try:
+            if self._path.stat().st_ino != self._file:
+                raise AgonError(f"{shown(self._path)} has been replaced by another file: start the server again")
+            with self._db:
+                self._db.execute("begin immediate")
+                self._db.executemany("insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        except (OSError, sqlite3.Error) as error:
+            raise AgonError(f"{shown(self._path)} cannot be written: {error}") from None
 
     def answer(self, table: str, seat: int, number: int) -> Kept | None:
         """The accepted answer to a seat's question; None when there is none."""

@@ -4,6 +4,8 @@ import asyncio
 import functools
 import hmac
 import json
+import logging
+import os
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +29,8 @@ from agon.models.recording import Recording, Writer
 from agon.plan import PERSON, Match, Seat, Seating, seating
 from agon.play import play_async, table
 from agon.records import write
+
+log = logging.getLogger("agon.hall")
 
 EXPERIMENT = "people"
 """The experiment of all matches at tables."""
@@ -299,7 +303,13 @@ class Table:
             for later, action in enumerate(actions)
         ]
         kept[0] = kept[0]._replace(attempts=1 + question.refused)
-        self.store.keep(self.id, seat, kept)
+        try:
+            self.store.keep(self.id, seat, kept)
+        except AgonError as error:
+            log.error("an answer could not be kept: %s", error)
+            raise Refused(
+                "This could not be kept, and has not been played. Please tell the host, and try again."
+            ) from None
         del self.questions[seat]
         self.given[seat] = "; ".join(each.text for each in kept)
         question.answered.set_result(kept[0])
@@ -496,8 +506,19 @@ class Hall:
 
 
 def _secret(path: Path) -> bytes:
-    """32 bytes that only the owner can read, made when they are first wanted."""
-    with suppress(FileExistsError):
-        path.touch(mode=0o600, exist_ok=False)
-        path.write_bytes(secrets.token_bytes(32))
-    return path.read_bytes()
+    """32 bytes that only the owner can read, made when they are first wanted. Raises AgonError for others."""
+    try:
+        if not path.exists():
+            made = path.with_name(f"secret.{secrets.token_hex(4)}")
+            made.touch(mode=0o600)
+            with made.open("wb") as file:
+                file.write(secrets.token_bytes(32))
+                file.flush()
+                os.fsync(file.fileno())
+            made.replace(path)
+        found = path.read_bytes()
+    except OSError as error:
+        raise AgonError(f"{path} cannot be used: {error.strerror}") from None
+    if len(found) != 32:
+        raise AgonError(f"{path} must hold 32 bytes, not {len(found)}: delete it, and all links are made anew")
+    return found

@@ -17,7 +17,7 @@ from agon.hall.boards.scene import Scene
 from agon.hall.forms.fields import Field, Refused, Sender, options
 from agon.hall.forms.kinds import PartsField, field
 from agon.hall.forms.trading import trading
-from agon.hall.look import WIDEST, Twins, block, button, line, number, stack, text
+from agon.hall.look import WIDEST, block, button, line, number, stack, text
 
 Send = Callable[[list[Any]], str | None]
 """Takes one or more legal actions, to be played one after another; None when they are accepted, or why they are not."""
@@ -34,9 +34,6 @@ class Body(Protocol):
     def widgets(self) -> list[Any]:
         """All that is closed once something has been accepted."""
 
-    def again(self) -> bool:
-        """Empty and open, as it was at first; False where that takes another form. What sends is not the same button."""
-
 
 class Form:
     """Widgets for one view; `panel` shows them. A refusal is said in one line, and everything typed stays."""
@@ -49,19 +46,24 @@ class Form:
         self._title = block(f"<h2>{question(view)}</h2>")
         self.panel = stack(self._title, self.body.panel, self.said)
 
-    def again(self, view: Observation) -> bool:
-        """Asks anew, with what it has; False for a view that wants another form."""
-        if (view.phase, view.legal) != (self.view.phase, self.view.legal) or not self.body.again():
-            return False
+    def fits(self, view: Observation) -> bool:
+        """Whether a view can be asked with the same form."""
+        return (view.phase, view.legal) == (self.view.phase, self.view.legal) and isinstance(
+            self.body, Buttons | Fields
+        )
+
+    def again(self, view: Observation) -> None:
+        """Asks a view that fits, empty and open as at first."""
+        assert isinstance(self.body, Buttons | Fields)
+        self.body.again()
         self.view, self._closed = view, False
         if self._title.object != (title := f"<h2>{question(view)}</h2>"):
             self._title.object = title
         self.clear()
-        return True
 
     def send(self, actions: Sequence[Any]) -> None:
         """Sends actions, unless some have been accepted already, or one is not legal."""
-        if self._closed:
+        if self._closed or not self.panel.visible:
             return None
         if any(action not in self.view.legal for action in actions):
             return self.refuse("This is not one of the answers that are allowed here.")
@@ -93,6 +95,8 @@ class Form:
 
     def read(self, what: Callable[[], Any]) -> None:
         """Sends what a field holds, or says what is wrong with it."""
+        if self._closed or not self.panel.visible:
+            return None
         try:
             action = what()
         except Refused as error:
@@ -131,49 +135,35 @@ class Buttons:
     """One button for each option: to press it is to send it."""
 
     def __init__(self, space: Choice, form: Sender) -> None:
-        self._space, self._form = space, form
-        self._twins = Twins(self._made)
-        self.panel = self._twins.panel
-
-    @property
-    def widgets(self) -> list[Any]:
-        """The buttons."""
-        return self._twins.shown
-
-    def _made(self) -> list[Any]:
-        return [
-            button(name, partial(self._form.send, [option]), main=False, max_width=WIDEST)
-            for name, option in options(self._space.options).items()
+        self.widgets = [
+            button(name, partial(form.send, [option]), main=False, max_width=WIDEST)
+            for name, option in options(space.options).items()
         ]
+        self.panel = stack(*self.widgets)
 
-    def again(self) -> bool:
-        """Other buttons."""
-        self._twins.turn()
-        return True
+    def again(self) -> None:
+        """All can be pressed."""
+        for each in self.widgets:
+            each.disabled = False
 
 
 class Fields:
     """A field and a button that sends what it holds; so does Enter, where there is one line to fill in."""
 
     def __init__(self, held: Field, form: Sender) -> None:
-        self.field, self._form = held, form
+        self.field = held
         self._first = [each.value for each in held.widgets]
-        self._twins = Twins(lambda: [button("Send", lambda: form.read(held.read), max_width=200)])
+        self.widgets = [*held.widgets, button("Send", lambda: form.read(held.read), max_width=200)]
         if len(held.widgets) == 1 and isinstance(held.widgets[0], pn.widgets.TextInput):
             held.widgets[0].param.watch(lambda event: form.read(held.read), "enter_pressed")
-        self.panel = stack(held.panel, self._twins.panel)
+        self.panel = stack(held.panel, self.widgets[-1])
 
-    @property
-    def widgets(self) -> list[Any]:
-        """The fields, and the button."""
-        return [*self.field.widgets, *self._twins.shown]
-
-    def again(self) -> bool:
-        """Empty fields, and another button."""
+    def again(self) -> None:
+        """All open, the fields as they were at first."""
         for widget, value in zip(self.field.widgets, self._first, strict=True):
-            widget.param.update(value=value, disabled=False)
-        self._twins.turn()
-        return True
+            widget.value = value
+        for each in self.widgets:
+            each.disabled = False
 
 
 def question(view: Observation) -> str:

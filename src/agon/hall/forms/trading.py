@@ -95,10 +95,6 @@ class Proposal:
         )
         self._turned()
 
-    def again(self) -> bool:
-        """It depends on all hands."""
-        return False
-
     def _turned(self) -> None:
         """Another partner."""
         for player, amounts in self.gets.items():
@@ -160,10 +156,6 @@ class Decision:
         ]
         self.widgets = [*self.message.widgets, *buttons]
         self.panel = stack(block(_told(trade)), self.message.panel, *buttons)
-
-    def again(self) -> bool:
-        """It depends on the proposal."""
-        return False
 
     def _call(self, word: str) -> Call:
         return Call(tool="decide", decision=word, message=self.message.read())

@@ -73,10 +73,6 @@ class Workshop:
         """What is held after the crafts of the list."""
         return self.todo[-1][1] if self.todo else self._own
 
-    def again(self) -> bool:
-        """It depends on the hand."""
-        return False
-
     def _listed(self) -> None:
         """The list has changed."""
         possible = _different(self.rules.possible(self.hand)) if len(self.todo) < self._room else []
