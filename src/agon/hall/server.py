@@ -34,6 +34,7 @@ from agon.hall.look import text
 from agon.hall.seat import SeatPage
 from agon.hall.tables import Hall
 from agon.hall.watching import page as transcripts
+from agon.plan import settings_of
 
 PASSWORD = "AGON_PASSWORD"
 """The environment variable with the password for everything but seats and what is public."""
@@ -232,6 +233,8 @@ def serve(
 ) -> None:
     """Serves until it is interrupted. Raises AgonError where it must not, or cannot, start."""
     password = os.environ.get(PASSWORD, "")
+    if sampling is not None:
+        settings_of("sampling", sampling)
     if address not in LOOPBACK and len(password) < 8:
         raise AgonError(
             f"serve.address={address} can be reached by others: set {PASSWORD} in the environment, 8 letters at least"
