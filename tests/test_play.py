@@ -258,13 +258,13 @@ def project(tmp_path_factory):
     journal = folder / "src/agon/play.py"
     source = journal.read_text()
     assert "matches, seconds = 2000, 2.0" in source
-    journal.write_text(source.replace("matches, seconds = 2000, 2.0", "matches, seconds = 50, 0.02"))
+    journal.write_text(source.replace("matches, seconds = 2000, 2.0", "matches, seconds = 100, 0.05"))
     return folder
 
 
 def start(project: Path, out: str) -> subprocess.Popen:
     agents = "[tit_for_tat, grim, win_stay_lose_shift, srep, tft, uniform]"
-    command = [sys.executable, "-m", "agon", "play", "experiment.name=killed", "experiment.repetitions=30"]
+    command = [sys.executable, "-m", "agon", "play", "experiment.name=killed", "experiment.repetitions=60"]
     command += [f"experiment.tournaments=[{{games: [pd, pd_joint], agents: {agents}}}]", f"out={out}"]
     place = {**os.environ, "PYTHONPATH": str(project / "src")}
     return subprocess.Popen(command, cwd=project, env=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

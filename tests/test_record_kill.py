@@ -15,8 +15,8 @@ from project import FULL, Project, moved, serving
 from agon.models.recording import Recording
 from agon.records import read
 
-KILLS, MATCHES = (50, 200) if FULL else (3, 12)
-DECISIONS = 10_000 if FULL else 304
+KILLS, MATCHES = (50, 200) if FULL else (5, 24)
+DECISIONS = 10_000 if FULL else 608
 CONCURRENCY = 10
 ROUNDS = 16
 FAULTS = (
