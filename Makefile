@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 
-.PHONY: repro line-tradecraft line-others test checks bench clean
+.PHONY: repro line-tradecraft line-others test checks sources bench clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -20,9 +20,9 @@ line-tradecraft line-others:
 line-tradecraft: STAGES = '*rating*' '*tradecraft*'
 line-others: STAGES = ingest 'play@[ms]*' 'replay@[ms]*' 'counterfactual*' scripted 'magic*' play_notebook
 
-test: repro checks
+test: repro
+	@$(MAKE) --silent --jobs=2 checks sources
 	pytest -n 2 --dist worksteal -p no:nbval
-	pytest --nbval-lax -n 2 --dist loadscope notebooks
 	pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 	git diff --exit-code dvc.lock
 
@@ -32,6 +32,9 @@ checks: .venv/.ok
 	mypy
 	lint-imports
 	nbstripout --verify notebooks/*.ipynb
+
+sources:
+	pytest --nbval-lax -n 2 --dist loadscope notebooks
 
 bench: .venv/.ok
 	pytest benchmarks -o python_files='bench_*.py' -n 0 --benchmark-only
