@@ -285,6 +285,7 @@ async def _client(executor: Mapping[str, Any]) -> AsyncIterator[Client]:
                     raise AgonError(f"the Dask scheduler at {executor['address']} has no workers")
                 yield client
             return
+        logging.getLogger("distributed.diskutils").setLevel(logging.WARNING)  # it tells of what killed runs left behind
         async with (
             LocalCluster(
                 n_workers=executor["workers"],
