@@ -13,7 +13,8 @@ from agon.agents import seat_dice
 from agon.games import Choice, MatrixGame
 from agon.games.spaces import Form, Number, Offer, Text
 from agon.games.tradecraft.recipes import Craft
-from agon.hall.forms import form
+from agon.hall import forms
+from agon.hall.look import block
 
 every_game = pytest.mark.parametrize("name", ALL)
 EMPTY = {"offer": {}, "request": {}}
@@ -24,7 +25,8 @@ class Sheet:
 
     def __init__(self, view, answer=None):
         self.sent, self.answer = [], answer
-        self.form = form(view, self._send)
+        self.block = block("", visible=False)
+        self.form = forms.Form(view, self._send, self.block)
 
     def _send(self, actions):
         self.sent.append(actions)
@@ -49,7 +51,7 @@ class Sheet:
 
     @property
     def said(self):
-        return self.form.said.object or ""
+        return self.block.object or ""
 
 
 def shown(widget, panel):

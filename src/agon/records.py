@@ -56,7 +56,8 @@ KEY = ["match", "turn", "seat"]
 
 
 @functools.cache
-def _schema() -> Any:
+def schema() -> Any:
+    """The schema that turns are checked by, as pandera has it."""
     import pandera.pandas as pa  # here: it takes a fifth of a second, and what only reads needs none of it
 
     return pa.DataFrameSchema(
@@ -132,11 +133,11 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
     strange = [str(name) for name in turns if name not in COLUMNS]
     if strange:
         raise AgonError(f"not a turns table: turns have no column {', '.join(strange)}")
-    schema = _schema()
+    checked = schema()
     from pandera.errors import SchemaError
 
     try:
-        schema.validate(turns, lazy=False)
+        checked.validate(turns, lazy=False)
     except SchemaError as error:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
     if mistyped := _mistyped(turns):

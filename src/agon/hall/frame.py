@@ -1,7 +1,9 @@
 """What all pages have in common: the page around the widgets, and telling a page that something has changed."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import panel as pn
@@ -11,7 +13,7 @@ from jinja2 import Template
 from panel.io import document as io
 from panel.io.state import set_curdoc
 
-from agon.hall.look import block, text
+from agon.hall.look import Block, block, text
 
 AROUND = Template("""
 {% extends base %}
@@ -41,10 +43,13 @@ LOST = "The connection is lost. Reload this page to go on where you were; what y
 
 
 class Page(pn.Template):
-    """A template that Panel, which wants it in words for every page that is opened, need not look through for them."""
+    """A template without what Panel makes for every page, should it be shown in a notebook: itself in words, and a button."""
 
     def __repr__(self) -> str:
         return "a page of agon"
+
+    def _build_layout(self) -> pn.Column:
+        return pn.Column(Block())  # type: ignore[no-untyped-call]
 
 
 def page(content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -> pn.Template:
@@ -55,10 +60,40 @@ def page(content: pn.viewable.Viewable, links: Sequence[tuple[str, str]] = ()) -
     made.add_panel("content", content)
     if (document := pn.state.curdoc) is not None:
         document.js_on_event("connection_lost", CustomJS(code="window.document.getElementById('lost').hidden = false"))
-        context: Any = document.session_context
-        if context is not None:  # a page whose browser is gone again is not kept for it
-            pn.state.onload(lambda: context.session.request_expiration())
+        if document.session_context is not None:
+            pn.state.onload(partial(_opened, document, made, content))
     return made
+
+
+def _opened(document: Any, made: pn.Template, content: pn.viewable.Viewable) -> None:
+    """A browser has the page: when that is gone again the page is not kept for it, and taken apart."""
+    destroy = document.destroy
+
+    def closed(session: Any) -> None:
+        _closed.append([document, made, *made.select(), *content.select(), *document.models])
+        destroy(session)
+
+    document.destroy = closed
+    document.session_context.session.request_expiration()
+
+
+_closed: list[list[Any]] = []
+"""What closed pages were made of."""
+
+
+async def taken_apart() -> None:
+    """Takes closed pages apart, all the time, some seconds after they were closed.
+
+    Their parts refer to one another in circles. Python can take such memory back only by looking through all there is,
+    for half a second in which everybody waits.
+    """
+    while True:
+        closed = _closed.copy()
+        await asyncio.sleep(2)  # in which what was still to be done with them is done
+        for parts in closed:
+            for part in parts:
+                vars(part).clear()
+        del _closed[: len(closed)]
 
 
 def refusal(title: str, why: str) -> pn.Template:

@@ -12,6 +12,7 @@ from agon.hall.look import WIDGETS, block, stack, text
 from agon.hall.look import table as drawn
 from agon.hall.tables import Hall, Refused, Table
 from agon.plan import PERSON, able, askable, named, settled, thing
+from agon.records import schema
 
 PERSON_SHOWN = "a person"
 ANY = "(any of them, drawn by the table)"
@@ -63,6 +64,7 @@ def warm() -> None:
     for name in offered():
         players(name)
         asked(name)
+    schema()  # which is needed when a match is over
 
 
 class HallPage:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import panel as pn
 import param
-from bokeh.models import Column
+from bokeh.models import Column, FlexBox, Row
 from panel.layout.base import ListPanel
 from panel.models.markup import HTML
 from panel.reactive import Reactive
@@ -146,15 +146,27 @@ class Block(Lean):
 class Stack(Lean, ListPanel):
     """Things below one another. Panel's own column also listens to how far it is scrolled, at twice the cost."""
 
-    _bokeh_model: ClassVar[type[Column]] = Column
+    _bokeh_model: ClassVar[type[FlexBox]] = Column
     _direction = "vertical"
     _stylesheets: ClassVar[list[str]] = pn.Column._stylesheets
     _linked_properties = ()
 
 
+class Wrapped(Stack):
+    """Things beside one another, in as many lines as they need; at least as wide as the widest, as in a stack."""
+
+    _bokeh_model: ClassVar[type[FlexBox]] = Row
+
+
 def stack(*things: Any, **more: Any) -> Stack:
     """Things below one another, as wide as there is room."""
     return Stack(*things, **({"sizing_mode": "stretch_width"} | more))
+
+
+def wrapped(*things: Any) -> Wrapped:
+    """Things beside one another, the lower edges of a line in one line, however many lines they need."""
+    style = ":host { flex-wrap: wrap; } * { align-self: flex-end; }"
+    return Wrapped(*things, sizing_mode="stretch_width", stylesheets=[style])
 
 
 def block(html: str, style: str = "", **more: Any) -> Block:

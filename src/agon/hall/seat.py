@@ -8,7 +8,7 @@ import panel as pn
 from agon.games import MatrixGame, Observation
 from agon.games.base import Event
 from agon.hall.boards import Board, board, rules_text
-from agon.hall.forms import Form, form
+from agon.hall.forms import Form, question
 from agon.hall.frame import Live
 from agon.hall.look import block, button, stack, styled, text
 from agon.hall.tables import NAME, Refused, Table
@@ -41,7 +41,9 @@ class SeatPage:
         """By phase: two that take turns, so that pressing twice is never an answer to the next question, too. The last is shown."""
         self._asked: tuple[int, int] | None = None
         """The question that is asked: the run of the match, and the question's number."""
-        self._own, self._answers, self._seen, self._rules = (stack() for _ in range(4))
+        self._question, self._said = block(""), block("", visible=False)
+        self._own, self._seen, self._rules = stack(), stack(), stack()
+        self._answers = stack(self._question, self._said)
         self._door = Door(self) if seat is not None else None
         self.panel = stack(
             self._title,
@@ -132,16 +134,15 @@ class SeatPage:
 
     def _ask(self) -> None:
         """The form of the question that is open; what is typed into it stays as long as it is open."""
-        question = None if self.seat is None else self.table.questions.get(self.seat)
+        found = None if self.seat is None else self.table.questions.get(self.seat)
         person = None if self.seat is None else self.table.store.people(self.table.id).get(self.seat)
-        asked = None if question is None or person is None or person.away else (id(question), question.number)
+        asked = None if found is None or person is None or person.away else (id(found), found.number)
         if asked == self._asked:
             return
         self._asked = asked
         self._answers.visible = asked is not None
-        if question is None or asked is None:
-            return  # what is there may be asked again
-        self._show_form(question.view)
+        if found is not None and asked is not None:  # else what is there may be asked again
+            self._show_form(found.view)
 
     def _show_form(self, view: Observation) -> None:
         turns = self._forms.setdefault(view.phase, [])
@@ -151,8 +152,11 @@ class SeatPage:
             turns.append(turns.pop(0))
             turns[-1].again(view)
         else:
-            turns.append(form(view, self._send))
-            self._answers.objects = [each.panel for own in self._forms.values() for each in own]
+            turns.append(Form(view, self._send, self._said))
+            forms = [each.panel for own in self._forms.values() for each in own]
+            self._answers.objects = [self._question, *forms, self._said]
+        turns[-1].clear()
+        _show(self._question, f"<h2>{question(view)}</h2>")
         for own in self._forms.values():
             for each in own:
                 each.panel.visible = each is turns[-1]

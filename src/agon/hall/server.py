@@ -28,7 +28,7 @@ from tornado.web import HTTPError, RequestHandler
 
 from agon import AgonError
 from agon.hall.annotating import page as annotate
-from agon.hall.frame import LINKS, page, refusal
+from agon.hall.frame import LINKS, page, refusal, taken_apart
 from agon.hall.lobby import HallPage, HostPage, warm
 from agon.hall.look import text
 from agon.hall.seat import SeatPage
@@ -293,18 +293,19 @@ async def _until_stopped(
     stopped = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-    tidying = asyncio.create_task(_tidied())
+    tidying = [asyncio.create_task(each()) for each in (_tidied, taken_apart)]
     server.start()
     said(
         f"http://{'localhost' if address in LOOPBACK else address}:{port}/ - Ctrl-C ends it; every answer is kept in {folder}"
     )
     await stopped.wait()
-    tidying.cancel()
+    for task in tidying:
+        task.cancel()
     server.stop()
 
 
 async def _tidied() -> None:
-    """Takes the memory of closed pages back every ten seconds, in which everybody waits for less than half of one.
+    """Takes memory back that is in circles, every two minutes: everybody waits for half a second then.
 
     Python, and Panel after every page that is closed, would do so more often, and look through what is always there, too.
     """
@@ -313,5 +314,5 @@ async def _tidied() -> None:
     gc.collect()
     gc.freeze()
     while True:
-        await asyncio.sleep(10)
+        await asyncio.sleep(120)
         gc.collect()

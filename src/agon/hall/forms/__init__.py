@@ -17,7 +17,7 @@ from agon.hall.boards.scene import Scene
 from agon.hall.forms.fields import Field, Refused, Sender, options
 from agon.hall.forms.kinds import PartsField, field
 from agon.hall.forms.trading import trading
-from agon.hall.look import WIDEST, block, button, line, number, stack, text
+from agon.hall.look import WIDEST, Block, button, line, number, stack, text
 
 Send = Callable[[list[Any]], str | None]
 """Takes one or more legal actions, to be played one after another; None when they are accepted, or why they are not."""
@@ -36,15 +36,12 @@ class Body(Protocol):
 
 
 class Form:
-    """Widgets for one view; `panel` shows them. A refusal is said in one line, and everything typed stays."""
+    """Widgets for one view; `panel` shows them. A refusal is said in one line in `said`, and everything typed stays."""
 
-    def __init__(self, view: Observation, send: Send) -> None:
-        self.view, self._send, self._closed = view, send, False
-        self.said = block("")
-        self.said.visible = False
+    def __init__(self, view: Observation, send: Send, said: Block) -> None:
+        self.view, self._send, self._said, self._closed = view, send, said, False
         self.body = _body(view, self)
-        self._title = block(f"<h2>{question(view)}</h2>")
-        self.panel = stack(self._title, self.body.panel, self.said)
+        self.panel = self.body.panel
 
     def fits(self, view: Observation) -> bool:
         """Whether a view can be asked with the same form."""
@@ -57,9 +54,6 @@ class Form:
         assert isinstance(self.body, Buttons | Fields)
         self.body.again()
         self.view, self._closed = view, False
-        if self._title.object != (title := f"<h2>{question(view)}</h2>"):
-            self._title.object = title
-        self.clear()
 
     def send(self, actions: Sequence[Any]) -> None:
         """Sends actions, unless some have been accepted already, or one is not legal."""
@@ -90,8 +84,8 @@ class Form:
 
     def clear(self) -> None:
         """Takes back what was said last."""
-        if self.said.object:
-            self.said.param.update(object="", visible=False)
+        if self._said.object:
+            self._said.param.update(object="", visible=False)
 
     def read(self, what: Callable[[], Any]) -> None:
         """Sends what a field holds, or says what is wrong with it."""
@@ -104,14 +98,9 @@ class Form:
         return self.send([action])
 
     def _say(self, html: str) -> None:
-        if self.said.object == html:
-            self.said.object = ""  # so that the same reason is said again
-        self.said.param.update(object=html, visible=True)
-
-
-def form(view: Observation, send: Send) -> Form:
-    """The form for what a view may answer."""
-    return Form(view, send)
+        if self._said.object == html:
+            self._said.object = ""  # so that the same reason is said again
+        self._said.param.update(object=html, visible=True)
 
 
 def _body(view: Observation, form: Sender) -> Body:

@@ -19,7 +19,7 @@ from agon.hall.forms.fields import (
     TextField,
     share_of,
 )
-from agon.hall.look import block, line, stack, styled, text
+from agon.hall.look import block, line, stack, styled, text, wrapped
 
 
 def field(space: Space, label: str) -> Field:
@@ -77,7 +77,7 @@ class RatingsField:
             )
             self.rows.append((turn, player, value, why))
             self.widgets += [value, why]
-            shown.append(pn.FlexBox(value, why, align_items="flex-end", sizing_mode="stretch_width"))
+            shown.append(wrapped(value, why))
         said = "Tick what is shown; what is not ticked counts as not shown." if space.orders else ""
         self.panel = stack(*([block(f"<p>{said}</p>")] if said else []), *shown)
 

@@ -14,7 +14,7 @@ from agon.games.tradecraft.recipes import amount_of
 from agon.hall.boards.trading import goods
 from agon.hall.forms.fields import ENDLESS, Refused, Sender, TextField, options
 from agon.hall.forms.workshop import Workshop
-from agon.hall.look import block, button, line, stack, styled, text
+from agon.hall.look import block, button, line, stack, styled, text, wrapped
 
 
 def trading(view: Observation, form: Sender) -> "Proposal | Decision | Workshop":
@@ -39,7 +39,7 @@ class Amounts:
             )
             for item, amount in self.hand.items()
         }
-        self.panel = pn.FlexBox(*self.boxes.values(), align_items="flex-end", sizing_mode="stretch_width")
+        self.panel = wrapped(*self.boxes.values())
 
     def read(self) -> dict[str, int]:
         """Whole numbers above 0, by item; what is left empty, or 0, is not there. Raises Refused."""

@@ -24,7 +24,7 @@ from agon.games.tradecraft.recipes import (
 )
 from agon.hall.boards.trading import goods, takes
 from agon.hall.forms.fields import ENDLESS, NOTHING, UNCHOSEN, Refused, Sender, options
-from agon.hall.look import block, button, count, items, line, stack, styled, text
+from agon.hall.look import block, button, count, items, line, stack, styled, text, wrapped
 
 
 def calls_made(past: Sequence[Event]) -> int:
@@ -49,7 +49,7 @@ class Workshop:
         self.recipe = styled(pn.widgets.Select, "What to make", options=NOTHING, value=UNCHOSEN, max_width=640)
         self.times = styled(pn.widgets.TextInput, "How many times", value="1", max_length=ENDLESS, max_width=200)
         self.boxes: dict[str, Any] = {}
-        self.inputs = pn.FlexBox(align_items="flex-end", sizing_mode="stretch_width")
+        self.inputs = wrapped()
         self.takes, self.list = block(""), block("")
         self.add = button("Add to the list", self._add, main=False, max_width=300)
         self.undo = button("Take the last one off the list", self._undo, main=False, max_width=300)
