@@ -282,8 +282,7 @@ async def _until_stopped(
             sign_sessions=True,
             secret_key=hmac.new(hall.secret, f"session/{secrets.token_hex(8)}".encode(), sha256).hexdigest(),
             session_token_expiration=DAY,
-            unused_session_lifetime=15000,
-            check_unused_sessions=1000,
+            check_unused_sessions_milliseconds=1000,
             websocket_max_message_size=2_000_000,
         )
     except OSError as error:

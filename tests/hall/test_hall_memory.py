@@ -1,0 +1,87 @@
+"""Closed pages give their memory back by themselves; whoever stays is left alone."""
+
+import asyncio
+import gc
+import json
+import re
+
+import driving
+from panel.io.server import get_server
+from tornado.httpclient import AsyncHTTPClient
+from tornado.ioloop import IOLoop
+from tornado.websocket import websocket_connect
+
+from agon.hall.frame import taken_apart
+from agon.hall.server import Pages
+from agon.plan import PERSON
+
+
+class Browser:
+    """A page that is open in a browser, as far as the server can tell."""
+
+    def __init__(self, socket):
+        self.socket = socket
+
+    @classmethod
+    async def opens(cls, port, path):
+        page = await AsyncHTTPClient().fetch(f"http://localhost:{port}{path}")
+        token = re.search(r'"token":"([^"]+)"', page.body.decode())[1]
+        where = f"ws://localhost:{port}{path.partition('?')[0]}/ws"
+        made = cls(await websocket_connect(where, subprotocols=["bokeh", token]))
+        await made.asks("PULL-DOC-REQ", {}, "PULL-DOC-REPLY")
+        ready = {"type": "event", "name": "document_ready", "values": {"type": "map"}}
+        event = {"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": ready}
+        await made.asks("PATCH-DOC", {"events": [event]}, "OK")
+        return made
+
+    async def asks(self, kind, content, answer):
+        for part in ({"msgid": kind, "msgtype": kind}, {}, content):
+            await self.socket.write_message(json.dumps(part))
+        async with asyncio.timeout(10):
+            while f'"{answer}"' not in await self.socket.read_message():
+                pass
+
+
+def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path):
+    async def run():
+        async with driving.hall(tmp_path) as hall:
+            table, port = hall.open("pd", [PERSON] * 2), driving.free_port()
+            path = f"/seat?key={hall.key('seat', table.id, 0)}"
+            pages = Pages(hall, tmp_path).made()
+            server = get_server(
+                pages,
+                port=port,
+                address="localhost",
+                loop=IOLoop.current(),
+                check_unused_sessions_milliseconds=100,
+                start=True,
+            )
+            tidying = asyncio.create_task(taken_apart())
+            try:
+                await left_by(port, path, 1)  # what the first page ever needs stays
+                stays = await Browser.opens(port, path)
+                opened, left = await left_by(port, path, 5)
+                await stays.asks("PULL-DOC-REQ", {}, "PULL-DOC-REPLY")
+            finally:
+                tidying.cancel()
+                server.stop()
+            return opened, left
+
+    gc.collect()
+    gc.disable()
+    try:
+        opened, left = asyncio.run(run())
+    finally:
+        gc.enable()
+    assert opened > 5 * 1000 and left < opened / 2  # the rest are small circles, for the collection of all there is
+
+
+async def left_by(port, path, number):
+    """Objects of so many pages, while they are open and some seconds after they were closed."""
+    before = len(gc.get_objects())
+    browsers = [await Browser.opens(port, path) for _ in range(number)]
+    opened = len(gc.get_objects()) - before
+    for each in browsers:
+        each.socket.close()
+    await asyncio.sleep(6)
+    return opened, len(gc.get_objects()) - before
