@@ -72,13 +72,13 @@ def ratio_to_bound(folder, found, concurrency):
 
 
 def test_no_match_waits_for_another(tmp_path):
-    """A barrier after each round would take more than twice the bound. A second attempt if the machine was busy."""
-    found = matches(60)
-    ratio = ratio_to_bound(tmp_path / "first", found, 10)
-    if ratio > 1.2:
-        ratio = min(ratio, ratio_to_bound(tmp_path / "second", found, 10))
+    """A barrier after each round would take more than twice the bound; what is above 1 here is this process's own work.
+
+    Its share grows with whatever else the machine does; `make bench` measures it.
+    """
+    ratio = ratio_to_bound(tmp_path, matches(60), 10)
     print(f"{ratio:.2f} x the bound")
-    assert ratio <= 1.2
+    assert ratio <= 1.6
 
 
 def test_matches_of_a_quick_model_do_not_wait_for_a_slow_one(tmp_path):
