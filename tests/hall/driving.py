@@ -333,6 +333,10 @@ class Person:
     def sit(self, link, name):
         """Opens the link of a seat, agrees, and sits down."""
         self.page.goto(link)
+        self.agree(name)
+
+    def agree(self, name):
+        """Agrees, on the page of a seat, and sits down."""
         self.page.get_by_role("textbox", name="A name for you").fill(name)
         self.press("I agree, and sit down")
 
@@ -462,13 +466,16 @@ def play_on(people, kind, before=None, patience=120, looks=lambda person, phase:
 
     `looks` is called with whoever is about to answer.
     """
-    end, slow = monotonic() + patience, ""
+    end, slow, answers = monotonic() + patience, "", {}
     for each in people.values():
         each.context.set_default_timeout(4_000)  # pages change while they are looked at
     try:
         while True:
             assert monotonic() < end, ({seat: each.status() for seat, each in people.items()}, slow)
             asked = {seat: person.asked() for seat, person in people.items()}
+            for seat, (question, since) in answers.items():  # what a page says may be a moment older than its buttons
+                if asked[seat] == question and monotonic() < since + 1:
+                    asked[seat] = None
             if all(question is not None and question[1] == before for question in asked.values()):
                 return
             for seat, question in asked.items():
@@ -476,6 +483,7 @@ def play_on(people, kind, before=None, patience=120, looks=lambda person, phase:
                     looks(people[seat], question[1])
                     try:
                         answered(people[seat], seat, *question, kind)
+                        answers[seat] = (question, monotonic())
                     except (SlowPage, IndexError, ValueError) as error:  # the page has changed under it: looks again
                         slow = str(error)
                     break

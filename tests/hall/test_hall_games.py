@@ -19,8 +19,8 @@ def test_two_people_finish_a_game_with_a_script_where_there_is_a_third_seat(serv
     people = {0: person(**PHONE), 1: person()}
     people[0].page.goto(server.link("seat", row, 0))
     fits(people[0], "Before you play")
-    for seat, each in people.items():
-        each.sit(server.link("seat", row, seat), f"Person {seat}")
+    people[0].agree("Person 0")
+    people[1].sit(server.link("seat", row, 1), "Person 1")
     seen = set()
 
     def looks(each, phase):

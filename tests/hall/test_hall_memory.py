@@ -77,11 +77,15 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path):
 
 
 async def left_by(port, path, number):
-    """Objects of so many pages, while they are open and some seconds after they were closed."""
+    """Objects of so many pages, while they are open, and when most are gone after they were closed, or ten seconds later."""
     before = len(gc.get_objects())
     browsers = [await Browser.opens(port, path) for _ in range(number)]
     opened = len(gc.get_objects()) - before
     for each in browsers:
         each.socket.close()
-    await asyncio.sleep(6)
-    return opened, len(gc.get_objects()) - before
+    end = asyncio.get_running_loop().time() + 10
+    left = opened
+    while left > opened / 2 and asyncio.get_running_loop().time() < end:
+        await asyncio.sleep(0.2)
+        left = len(gc.get_objects()) - before
+    return opened, left

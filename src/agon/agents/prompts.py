@@ -152,6 +152,8 @@ def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
 def quoted(text: str) -> str:
     """A text as JSON, in one line, whatever it holds: how what others have said is told."""
     written = json.dumps(text, ensure_ascii=False)
+    if written.isprintable():
+        return written
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in written)
 
 

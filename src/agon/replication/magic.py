@@ -33,7 +33,10 @@ def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def area_gains(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.DataFrame:
     """What beliefs add to the area: index model, columns vanilla, enhanced, gain (percent)."""
-    before, after = pairs(areas(table.drop(AVERAGE, errors="ignore"), order))
+    return _gained(*pairs(areas(table.drop(AVERAGE, errors="ignore"), order)))
+
+
+def _gained(before: pd.Series, after: pd.Series) -> pd.DataFrame:
     return pd.DataFrame({"vanilla": before, "enhanced": after, "gain": 100 * (after / before - 1)})
 
 
@@ -48,11 +51,12 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
     Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain, correlation (of area
     and win rate over the rows of Table 1).
     """
-    table, enhanced, rows = facts.wide(1), facts.wide(4), []
+    table, rows = facts.wide(1), []
+    before, after = pairs(facts.wide(4).drop(AVERAGE, errors="ignore"))
     for rest in permutations(ABILITIES[1:]):
         if ABILITIES.index(rest[0]) < ABILITIES.index(rest[-1]):
             order = (ABILITIES[0], *rest)
-            found, gains = areas(table, order), area_gains(enhanced, order)
+            found, gains = areas(table, order), _gained(areas(before, order), areas(after, order))
             rows.append(
                 {
                     "order": " ".join(order),
