@@ -22,7 +22,7 @@ line-others: STAGES = ingest 'play@[ms]*' 'replay@[ms]*' 'counterfactual*' scrip
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
-	pytest -n 2 --dist worksteal -p no:nbval
+	pytest -n 3 --dist worksteal -p no:nbval
 	pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 	git diff --exit-code dvc.lock
 

@@ -7,7 +7,7 @@ from agon.agents import seat_dice
 from agon.agents.prompts import template_of
 from agon.games import MatrixGame
 from agon.models import Answer
-from agon.plan import Match, Seat, games
+from agon.plan import Match, Seat, games, settled
 from agon.play import play_async
 
 VOID = "-"
@@ -20,6 +20,11 @@ MATRIX = {
 """Those that models are told about by prompts/matrix.md."""
 
 PD, STAG, RPS = GAMES["pd"], GAMES["pd_payoff"], GAMES["rps"]
+
+
+def first(name):
+    """A game of conf/game with its first setting."""
+    return games(settled([name])[:1])[0]
 
 
 def small(payoff, options="abcd", rounds=2):

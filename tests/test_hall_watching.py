@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from bokeh.core.json_encoder import serialize_json
 from bokeh.document import Document
-from harness import GAMES
+from harness import GAMES, first
 from magic_games import any_or_void, saying
 
 from agon import ROOT, AgonError, viewer
@@ -31,7 +31,7 @@ TRADE = games(["tradecraft/minecraft-01"])[0]
 FAMILIES = {
     game.name: game
     for game in [GAMES["pd"], GAMES["rps"], CLUES, TRADE]
-    + [games([name])[0] for name in ("undercover", "cost_sharing", "prisoner3", "public_goods")]
+    + [first(name) for name in ("undercover", "cost_sharing", "prisoner3", "public_goods")]
 }
 
 
@@ -163,8 +163,8 @@ def test_the_public_is_not_told_who_the_spy_is_nor_how_anybody_voted(tmp_path):
     thought = '{"thought": ["SECRET"], "beliefs": [[1, 0, 0]]}'
     spy, crowd = games(["chameleon/02-chameleon", "chameleon/02-crowd"])
     clues, pages = list(spy.clues), []
-    for number, (game, first, held) in enumerate(((spy, "Player 2", thought), (crowd, "Player 3", "{}"))):
-        answers = saying(clue=clues, vote=[first, "Player 1", "Player 1"], identify=f"{first}, chameleon")
+    for number, (game, voted, held) in enumerate(((spy, "Player 2", thought), (crowd, "Player 3", "{}"))):
+        answers = saying(clue=clues, vote=[voted, "Player 1", "Player 1"], identify=f"{voted}, chameleon")
         _, turns = played(game, answers, reply=f"SECRET {number}", detail=held)
         pages.append((turns.turn.max(), public_pages(tmp_path / str(number), turns)))
     assert pages[0][0] != pages[1][0]  # the table says clues for other seats

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from harness import GAMES
+from harness import GAMES, first
 from magic_games import any_or_void, saying
 
 from agon import viewer
@@ -21,7 +21,7 @@ def viewed(game, answers=any_or_void, **changes):
     return replayed(turns), turns
 
 
-@pytest.mark.parametrize("game", [GAMES["pd"], *[games([name])[0] for name in FAMILIES]], ids=lambda game: game.name)
+@pytest.mark.parametrize("game", [GAMES["pd"], *[first(name) for name in FAMILIES]], ids=lambda game: game.name)
 def test_every_game_can_be_looked_at(game):
     replay, turns = viewed(game)
     seated = viewer.seating(replay, turns)
