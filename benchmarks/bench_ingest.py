@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hydra import compose, initialize_config_dir
-from hydra.utils import instantiate
 
 from agon import ROOT
 from agon.ingest import ingest
+from agon.plan import games as games_of
 
 SAMPLE = Path(os.environ.get("AGON_RAW_SAMPLE", ROOT / "../shared/published/counterfactual/raw_sample.tar.zst"))
 WORDS = "the other side has been kind so far, and kindness pays as long as it is returned; " * 20
@@ -24,8 +23,7 @@ WORDS = "the other side has been kind so far, and kindness pays as long as it is
 @pytest.fixture(scope="module")
 def variants():
     names = sorted(path.stem for kind in ("pd*.yaml", "rps*.yaml") for path in (ROOT / "conf/game").glob(kind))
-    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        return [instantiate(compose(f"game/{name}").game) for name in names]
+    return games_of(names)
 
 
 def made_up(place: Path) -> None:
@@ -58,7 +56,8 @@ def sources(tmp_path_factory):
             SAMPLE.open("rb") as packed,
             tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(packed), mode="r|") as members,
         ):
-            members.extractall(games, filter="data")
+            members.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.0 to 3.11.3 have none
+            members.extractall(games)
     else:
         made_up(games)
     files = sorted(games.rglob("game.json"))
@@ -83,7 +82,7 @@ def test_original_layout(name, sources, variants, benchmark):
     )
     assert ingested.bad == []
     benchmark.extra_info["MB"] = round(megabytes, 1)
-    benchmark.extra_info["MB_per_s"] = round(megabytes / benchmark.stats.stats.min)
+    benchmark.extra_info["MB_per_s"] = round(megabytes / benchmark.stats.stats.median)
 
 
 def test_facts(variants, benchmark):
