@@ -286,11 +286,12 @@ def test_playing_what_nobody_recorded_says_how_and_for_how_much(project, said):
     )
 
 
-def test_a_budget_without_a_bound_on_answers_is_refused_and_the_recording_is_free_again(said):
+def test_a_budget_without_a_bound_on_answers_is_refused_and_the_recording_is_free_again(project, said):
     code, _, errors = said["record experiment=unplayed budget.usd=1"]
     assert code == 1 and errors.startswith("agon: model quick: without max_tokens")
     code, out, errors = said["record experiment=unplayed budget.calls=0"]
     assert code == 3 and errors == "" and "exchanges.jsonl: 0 exchanges; 0 calls, " in out and "budget.calls=0" in out
+    assert not project.recordings("unplayed").exists()  # else it would be pinned with data/
 
 
 def test_recording_what_asks_no_model_says_what_to_do_instead(said):

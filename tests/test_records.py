@@ -1,6 +1,7 @@
 """The turns table: its schema, and files that are missing, torn, foreign, or written twice."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -138,7 +139,16 @@ def test_the_order_of_labels_and_unused_ones_do_not_change_the_bytes(tmp_path):
 
 def test_what_is_no_turns_table_is_not_written(tmp_path):
     refusal(lambda: write(few().drop(columns="match"), tmp_path / "turns.parquet"))
-    assert not (tmp_path / "turns.parquet").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_those_who_write_one_file_at_once_the_last_ones_is_there_whole(tmp_path):
+    tables = [few(1), few(40)]
+    for _ in range(5):
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda turns: write(turns, tmp_path / "turns.parquet"), tables * 2))
+        assert len(read(tmp_path / "turns.parquet")) in [len(turns) for turns in tables]
+    assert [path.name for path in tmp_path.iterdir()] == ["turns.parquet"]
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):

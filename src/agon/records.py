@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -151,8 +152,11 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
-    """Validates, then writes parquet in one move: a reader sees the old file or the new one, never a part."""
-    part = path.with_name(path.name + ".part")
+    """Validates, then writes parquet in one move: a reader sees the old file or the new one, never a part.
+
+    Of several processes that write one file at once, the last one's is there in the end.
+    """
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as stream:
@@ -163,9 +167,10 @@ def write(turns: pd.DataFrame, path: Path) -> None:
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+    finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
 
 
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from asyncio import CancelledError, Future, Task, create_task, get_running_loop,
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -233,7 +234,10 @@ class Writer:
             raise
 
     def close(self) -> None:
-        """Writes what is still waiting, after an error or a Ctrl-C, and lets another process record. Raises AgonError."""
+        """Writes what is still waiting, after an error or a Ctrl-C, and lets another process record. Raises AgonError.
+
+        A recording without a line is not left behind: it would be one more file of data/, and pinned there.
+        """
         self._thread.shutdown()
         left, self._waiting = self._waiting, []
         try:
@@ -241,6 +245,10 @@ class Writer:
         except OSError as error:
             raise AgonError(f"{self.recording.path} cannot be written: {error.strerror}") from None
         finally:
+            if not os.fstat(self._file).st_size:
+                self.recording.path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    self.recording.path.parent.rmdir()
             os.close(self._file)
             self._lock.release()
 
