@@ -66,7 +66,8 @@ def asked(folder, samples, model, budget=None, at_once=True):
 
 def lines(folder):
     """(exchanges, failures) on disk."""
-    every = [json.loads(line) for line in (folder / FILE).read_bytes().splitlines()]
+    path = folder / FILE  # a recording of nothing is no file
+    every = [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
     return [line for line in every if "exchange" in line], [line for line in every if "failed" in line]
 
 
