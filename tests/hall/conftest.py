@@ -10,7 +10,7 @@ import pytest
 from agon.hall import tables
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-"""The first that is there is used; the first is made for tests, and needs a third of the others' time."""
+"""The first that is there is used; the first is made for tests, and needs less than half of the second's time."""
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--no-first-run"),

@@ -56,6 +56,7 @@ def test_the_other_word_and_the_roles_stay_hidden(server, person):
     play_on(people, "undercover", before="vote")
     nobody_heard(WORDS["spy"], *people.values(), public)
     nobody_heard(WORDS["undercover"], public)
+    assert all(WORDS["undercover"] in each.heard() for each in people.values())  # who may know it does
     of_nobody(row, *people.values(), public)
 
 
@@ -78,7 +79,7 @@ def test_what_is_done_at_once_is_told_when_all_have_done_it(server, person):
             each.page.get_by_text("Your turn, round 1").wait_for()
         rest = [each for seat, each in people.items() if seat] + [public]
         people[0].page.wait_for_timeout(300)
-        before = [len(each.traffic) for each in rest]
+        before, own = [len(each.traffic) for each in rest], len(people[0].traffic)
         if kind == "pd":
             people[0].press(mine)
         else:
@@ -88,4 +89,6 @@ def test_what_is_done_at_once_is_told_when_all_have_done_it(server, person):
         for each, since in zip(rest, before, strict=True):
             each.traffic = each.traffic[since:]
             nobody_heard(rf"\b{mine}\b", each)
+        people[0].traffic = people[0].traffic[own:]
+        assert re.search(rf"\b{mine}\b", people[0].heard())  # who has done it is told so
         of_nobody(row, *people.values(), public)

@@ -246,8 +246,8 @@ class Writer:
             raise AgonError(f"{self.recording.path} cannot be written: {error.strerror}") from None
         finally:
             if not os.fstat(self._file).st_size:
-                self.recording.path.unlink(missing_ok=True)
                 with suppress(OSError):
+                    self.recording.path.unlink()
                     self.recording.path.parent.rmdir()
             os.close(self._file)
             self._lock.release()
