@@ -18,12 +18,12 @@ import msgspec
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
-from hydra.utils import instantiate
+from hydra.utils import get_object, instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, kind_of
 from agon.games import MatrixGame
 from agon.models import Model
 from agon.models.base import told_apart
@@ -267,7 +267,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
                 for seat in {seat.agent: seat for seat, _ in seats if (seat.agent, game.name) not in tried}.values():
                     _try_out(seat, game)
                     tried.add((seat.agent, game.name))
-                content = _hash({"game": rules, "seats": [own for _, own in seats]})
+                content = _hash({"game": _identity(rules), "seats": [own for _, own in seats]})
                 seated = tuple(seat for seat, _ in seats)
                 for repetition in range(each.repetitions or asked.repetitions):
                     match = _match(asked.name, game, seated, repetition, content)
@@ -304,7 +304,9 @@ def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None
             _try_out(seat, game)
         seats.append(seat)
         content.append(own)
-    return Seating(game, tuple(seats), models, _hash({"game": settings_of("game", game_name, conf), "seats": content}))
+    return Seating(
+        game, tuple(seats), models, _hash({"game": _identity(settings_of("game", game_name, conf)), "seats": content})
+    )
 
 
 def able(game_name: str, conf: Path = CONF) -> dict[str, bool]:
@@ -446,23 +448,32 @@ def _seat(entrant: str, game: MatrixGame, models: Mapping[str, Model], conf: Pat
     name, _, model = entrant.partition("@")
     player, settings = _player(name, conf), settings_of("agent", name, conf)
     if not model:
-        return Seat(name, player), [name, settings]
+        return Seat(name, player), [name, _identity(settings)]
     texts = player.texts(game, **_keywords(player)).text
     return Seat(name, player, model), [
         name,
-        _telling(settings, getattr(player, "idle", frozenset())),
+        _identity(settings, getattr(player, "idle", frozenset())),
         models[model].identity,
         texts,
     ]
 
 
-def _telling(settings: dict[str, Any], idle: Set[str]) -> dict[str, Any]:
-    """An agent's settings, and those of the agent it wraps, without the `idle` ones."""
+def _identity(settings: Any, idle: Set[str] = frozenset()) -> Any:
+    """Settings as ids hash them: every `_target_` by its kind, never by where its code is, and without the `idle` ones."""
+    if isinstance(settings, list):
+        return [_identity(value, idle) for value in settings]
+    if not isinstance(settings, dict):
+        return settings
     return {
-        key: _telling(value, idle) if isinstance(value, dict) else value
+        key: _kind(value) if key == "_target_" else _identity(value, idle)
         for key, value in settings.items()
         if key not in idle
     }
+
+
+@functools.cache
+def _kind(target: str) -> str:
+    return kind_of(get_object(target))
 
 
 def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetition: int, content: str) -> Match:

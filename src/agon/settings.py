@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from agon import ROOT, AgonError, rulesets
+from agon import ROOT, AgonError, kind, rulesets
 from agon.games.chameleon import Chameleon
 from agon.games.cost_sharing import CostSharing
 from agon.games.rating import misfit
@@ -135,6 +135,7 @@ class ProblemSetting(Setting):
         }
 
 
+@kind("agon.settings.tradecraft")
 def tradecraft(name: str, variant: str, ruleset: str, digest: str, **fields: Any) -> TradeCraft:
     """A game of TradeCraft by the ruleset of that name. Raises ValueError where its file is not the one that `digest` names."""
     found = rulesets.ruleset(ruleset)

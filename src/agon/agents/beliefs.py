@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
+from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.llm import LLM, ask
 from agon.agents.minds import MINDS, Forecasting, Mind, Semantics
@@ -62,6 +63,7 @@ class Noted(NamedTuple):
     published: bool
 
 
+@kind("agon.agents.beliefs.Beliefs")
 class Beliefs:
     """Thinks before it decides, then answers as the agent that it wraps, which is told what it thought.
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.prompts import Prompts, prompts, template_of
 from agon.agents.reading import Reading, read
@@ -23,6 +24,7 @@ class Draft(NamedTuple):
     """The conversation up to and including it."""
 
 
+@kind("agon.agents.llm.LLM")
 class LLM:
     """Asks its model, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
 

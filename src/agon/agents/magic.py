@@ -3,17 +3,20 @@
 Each is a pure function of what the seat sees and the dice. What they know of words is a list of topics with graded clues.
 """
 
+from agon import kind
 from agon.agents import bargaining, clues
 from agon.games import Dice, Observation
 
 KNOWLEDGE = "data/settings/magic/topics.json"
 
 
+@kind("agon.agents.magic.anything")
 def anything(view: Observation, dice: Dice) -> object:
     """Any legal action, in any game."""
     return view.legal.example(dice)
 
 
+@kind("agon.agents.magic.player")
 def player(
     view: Observation,
     dice: Dice,

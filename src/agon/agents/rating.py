@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from agon import kind
 from agon.games import Dice, Observation
 from agon.games.rating import ORDERS, THEORY_OF_MIND, Ratings, Shown
 
@@ -106,6 +107,7 @@ class Did(NamedTuple):
     """What it requested."""
 
 
+@kind("agon.agents.rating.heuristic")
 def heuristic(view: Observation, dice: Dice) -> tuple[Any, ...]:
     """Scores by counts: a documented baseline that understands nothing. What a judge should be better than.
 

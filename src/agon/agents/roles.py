@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon import AgonError
+from agon import AgonError, kind
 from agon.agents.base import Place, Reply
 from agon.agents.llm import Draft, ask
 from agon.agents.prompts import Template
@@ -104,6 +104,7 @@ def role_prompts(persona: str, folder: str | None = None) -> RolePrompts:
     return RolePrompts(Template(f"tradecraft/personas/{persona}.md", ("persona",), folder), roles)
 
 
+@kind("agon.agents.roles.Roles")
 class Roles:
     """Plays TradeCraft in roles; each call of a tool is one step.
 

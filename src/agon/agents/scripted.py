@@ -7,6 +7,7 @@ Rounds in which an action was void (None) are part of the history and are skippe
 from collections.abc import Sequence
 from functools import cache
 
+from agon import kind
 from agon.games import Dice, MatrixGame, Observation
 from agon.games.equilibria import symmetric_equilibrium
 
@@ -33,11 +34,13 @@ def _best_replies(game: MatrixGame) -> dict[str | None, str]:
 # --- Georgousis et al., Evaluating Counterfactual Strategic Reasoning in LLMs, section 5.1, as done in their records
 
 
+@kind("agon.agents.scripted.one_shot_equilibrium")
 def one_shot_equilibrium(view: Observation, dice: Dice) -> str:
     """Play the one-shot game's symmetric equilibrium, the most mixed one where there are several. Theirs: srep."""
     return _drawn(view.legal.options, symmetric_equilibrium(view.rules), dice)
 
 
+@kind("agon.agents.scripted.cycle")
 def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str:
     """Repeat an order of actions: the first of `orders` whose labels the game has; void rounds do not count. Theirs: pp."""
     for order in orders:
@@ -47,6 +50,7 @@ def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str
     raise ValueError(f"cycle: none of the orders {[list(o) for o in orders]} fits the actions {view.legal.options}")
 
 
+@kind("agon.agents.scripted.best_reply_to_last")
 def best_reply_to_last(view: Observation, dice: Dice) -> str:
     """The best reply to the other's last action; random at first, the first action after a void one. Theirs: tft, which it is not."""
     if not view.past:
@@ -55,6 +59,7 @@ def best_reply_to_last(view: Observation, dice: Dice) -> str:
     return view.legal.options[0] if last is None else _best_replies(view.rules)[last]
 
 
+@kind("agon.agents.scripted.best_reply_to_most_frequent")
 def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
     """The best reply to the other's most frequent action, the earlier of equals; random at first. Theirs: mf and ap."""
     others = [other for _, other in view.past if other is not None]
@@ -66,33 +71,39 @@ def best_reply_to_most_frequent(view: Observation, dice: Dice) -> str:
 # --- Axelrod, The Evolution of Cooperation (1984), and its tournaments (1980)
 
 
+@kind("agon.agents.scripted.tit_for_tat")
 def tit_for_tat(view: Observation, dice: Dice) -> str:
     """Start kind, then repeat the other's last action. Rapoport, in Axelrod (1980)."""
     return (view.past[-1][1] if view.past else None) or view.legal.options[0]
 
 
+@kind("agon.agents.scripted.tit_for_two_tats")
 def tit_for_two_tats(view: Observation, dice: Dice) -> str:
     """Kind, unless the other's last two actions were both unkind. Axelrod (1980)."""
     kind, unkind = view.legal.options[:2]
     return unkind if [other for _, other in view.past[-2:]] == [unkind, unkind] else kind
 
 
+@kind("agon.agents.scripted.grim")
 def grim(view: Observation, dice: Dice) -> str:
     """Kind until the other is unkind once, then unkind for ever. Friedman (1971)."""
     kind, unkind = view.legal.options[:2]
     return unkind if unkind in [other for _, other in view.past] else kind
 
 
+@kind("agon.agents.scripted.always")
 def always(view: Observation, dice: Dice, position: int) -> str:
     """Always the action at `position` in the game's order (0 is the kind one of a dilemma)."""
     return view.legal.options[position]
 
 
+@kind("agon.agents.scripted.alternator")
 def alternator(view: Observation, dice: Dice) -> str:
     """Kind in odd rounds, unkind in even ones. Axelrod library."""
     return view.legal.options[len(view.past) % 2]
 
 
+@kind("agon.agents.scripted.random_mix")
 def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = None) -> str:
     """Each round anew, an action with probability `weights` in the game's order; uniform where none are given."""
     options = view.legal.options
@@ -102,6 +113,7 @@ def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = 
 # --- Memory-one strategies: what to do depends on the last round alone
 
 
+@kind("agon.agents.scripted.memory_one")
 def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float]) -> str:
     """Kind with probability `first` in round 1, then `kind[i]` after CC, CD, DC, DD (own action first).
 
@@ -115,16 +127,19 @@ def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float
     return _drawn(options, (probability, 1 - probability), dice)
 
 
+@kind("agon.agents.scripted.win_stay_lose_shift")
 def win_stay_lose_shift(view: Observation, dice: Dice) -> str:
     """Kind at first; repeat the last action after the other was kind, else change it. Nowak and Sigmund (1993)."""
     return memory_one(view, dice, 1, (1, 0, 0, 1))
 
 
+@kind("agon.agents.scripted.generous_tit_for_tat")
 def generous_tit_for_tat(view: Observation, dice: Dice) -> str:
     """Tit for tat that forgives with the largest safe probability, min(1-(T-R)/(R-S), (R-P)/(T-P)). Nowak and Sigmund (1992)."""
     return memory_one(view, dice, 1, _generous(view.rules))
 
 
+@kind("agon.agents.scripted.extort_2")
 def extort_2(view: Observation, dice: Dice) -> str:
     """Zero-determinant extortion with factor 2: own surplus over P is twice the other's. Press and Dyson (2012)."""
     return memory_one(view, dice, 1, _extortionate(view.rules))

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from agon import AgonError
+from agon import AgonError, kind
 from agon.agents.base import Place, Reply, together
 from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
 from agon.games import Dice, Observation
 
 
+@kind("agon.agents.styles.SelfConsistency")
 class SelfConsistency:
     """Asks `k` times and does what most answers say; ties are broken at random, unreadable answers have no vote.
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, Literal, get_args
 
+from agon import kind
 from agon.crafting.planner import Plan, plan
 from agon.crafting.trading import Needs, needs
 from agon.games import Dice, Observation
@@ -17,6 +18,7 @@ from agon.games.tradecraft.recipes import minus, plus, written
 Persona = Literal["unprimed", "cooperative", "competitive"]
 
 
+@kind("agon.agents.traders.trader")
 def trader(view: Observation, dice: Dice, *, persona: Persona = "unprimed") -> Call:
     """Asks for the fewest units that it needs, offers what it does not need itself, and crafts as soon as it can.
 

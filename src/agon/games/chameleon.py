@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from agon import kind
 from agon.games.base import Event
 from agon.games.deduction import Ask, Deduction, State, holds, plain
 from agon.games.spaces import Choice, Form, Space, Text
@@ -23,6 +24,7 @@ class Facts(NamedTuple):
     roles: tuple[str, str] = ("chameleon", "non-chameleon")
 
 
+@kind("agon.games.chameleon.Chameleon")
 @dataclass(frozen=True)
 class Chameleon(Deduction):
     """MAgIC, sections 2 and A.1. One clue each, then the ballot; a chameleon that is accused guesses the word, once.

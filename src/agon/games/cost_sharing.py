@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
+from agon import kind
 from agon.games.base import PUBLIC, Dice, Event, Observation, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Choice, Offer, Space
 
@@ -54,6 +55,7 @@ class State(NamedTuple):
     agreed: Shares | None = None
 
 
+@kind("agon.games.cost_sharing.CostSharing")
 @dataclass(frozen=True)
 class CostSharing:
     """MAgIC, sections 2 and A.1. A round: each proposes a division of the fee (percent) in turn, then all vote at once.

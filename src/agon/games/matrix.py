@@ -7,6 +7,7 @@ from math import isfinite
 from operator import add, itemgetter
 from typing import Any
 
+from agon import kind
 from agon.games.base import PUBLIC, Choice, Dice, IllegalAction, Observation
 
 Profile = tuple[str | None, ...]
@@ -31,6 +32,7 @@ class _Outcomes(dict[Profile, tuple[State, tuple[float, ...]]]):
         return self[profile]
 
 
+@kind("agon.games.MatrixGame")
 @dataclass(frozen=True)
 class MatrixGame:
     """One normal-form game played `rounds` times; both sides move at once and see all past actions.
@@ -147,6 +149,7 @@ class MatrixGame:
         return IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(self.to_move(state))}")
 
 
+@kind("agon.games.relabel")
 def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label") -> MatrixGame:
     """The same incentives under other words: `labels` maps each old label to its new one (all of them).
 
@@ -157,6 +160,7 @@ def relabel(game: MatrixGame, labels: Mapping[str, str], variant: str = "label")
     return replace(game, options=tuple(labels[option] for option in game.options), variant=variant)
 
 
+@kind("agon.games.repay")
 def repay(game: MatrixGame, payoff: Sequence[Any], variant: str = "payoff") -> MatrixGame:
     """The same words under other incentives: replaces the whole payoff table."""
     changed = replace(game, payoff=payoff, variant=variant)
@@ -165,6 +169,7 @@ def repay(game: MatrixGame, payoff: Sequence[Any], variant: str = "payoff") -> M
     return changed
 
 
+@kind("agon.games.joint")
 def joint(game: MatrixGame, labels: Mapping[str, str], payoff: Sequence[Any], variant: str = "joint") -> MatrixGame:
     """Other words and other incentives at once."""
     return relabel(repay(game, payoff), labels, variant)

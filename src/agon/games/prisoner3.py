@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from agon import kind
 from agon.games.base import Observation, known_seats, known_semantics
 from agon.games.matrix import MatrixGame
 
@@ -46,6 +47,7 @@ class Prisoner3(MatrixGame):
         return super().payoffs([unread if action is None else action for action in profile])
 
 
+@kind("agon.games.prisoner3.prisoner3")
 def prisoner3(
     name: str,
     variant: str,

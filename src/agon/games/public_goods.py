@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
+from agon import kind
 from agon.games.base import PUBLIC, Dice, Observation, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Number
 
@@ -20,6 +21,7 @@ class State(NamedTuple):
     """What the last step leaves in the records alone: (seat, what, value)."""
 
 
+@kind("agon.games.public_goods.PublicGoods")
 @dataclass(frozen=True)
 class PublicGoods:
     """MAgIC, sections 2 and A.1, with the accounts of its A.2 and its prompts: points are given once, and paid once.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from agon import kind
 from agon.games.base import PUBLIC, Dice, Observation, refuse_illegal
 
 SCORED = (
@@ -126,6 +127,7 @@ class Ratings:
         return json.dumps({"ratings": rows}, ensure_ascii=False)
 
 
+@kind("agon.games.rating.Rating")
 @dataclass(frozen=True)
 class Rating:
     """The assessor of paper TradeCraft, section 3.2, as a game with one seat and no points: a step is a dimension.

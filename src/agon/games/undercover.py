@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agon import kind
 from agon.games.base import Event
 from agon.games.deduction import UNSURE, Ask, Deduction, State, plain
 from agon.games.spaces import Choice, Space
@@ -22,6 +23,7 @@ class Facts(NamedTuple):
     roles: tuple[str, str] = ("undercover", "civilian")
 
 
+@kind("agon.games.undercover.Undercover")
 @dataclass(frozen=True)
 class Undercover(Deduction):
     """MAgIC, sections 2 and A.1. Two rounds of clues, then the ballot; nobody guesses, and nobody is told a role.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from agon import kind_of
 from agon.models.base import Answer, CallFailed, Model, Request, identity_of, key_of
 
 WAYS = {
@@ -75,7 +76,7 @@ class StandIn(Model):
         policy = getattr(self.policy, "func", self.policy)
         keywords = getattr(self.policy, "keywords", {})
         own = {
-            "policy": f"{policy.__module__}.{policy.__qualname__}",
+            "policy": kind_of(policy),
             "settings": keywords,
             "words": self.words,
             "malformed": self.malformed,
