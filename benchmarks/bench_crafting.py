@@ -6,10 +6,11 @@ from itertools import cycle
 import pytest
 
 from agon import ROOT
-from agon.crafting import parts, planner, trading
-from agon.crafting.certificates import certify
-from agon.problems import SHIPPED, generated, problem
-from agon.rulesets import ruleset
+from agon.games.tradecraft.planner import parts, trading
+from agon.games.tradecraft.planner import search as planner
+from agon.games.tradecraft.planner.certificates import certify
+from agon.games.tradecraft.problems import SHIPPED, generated, problem
+from agon.games.tradecraft.rulesets import ruleset
 
 SETS = ["minecraft_public", "minecraft", "minecraft3", "alchemy", "invented"]
 CACHES = [parts._part, parts._ways, parts._units, planner._plan, trading._needs, trading._exchanged]

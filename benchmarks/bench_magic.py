@@ -9,14 +9,14 @@ from itertools import cycle, islice
 import pytest
 
 from agon.agents.magic import player
-from agon.games.chameleon import Chameleon
-from agon.games.cost_sharing import CostSharing
-from agon.games.prisoner3 import prisoner3
-from agon.games.public_goods import PublicGoods
-from agon.games.undercover import Undercover
+from agon.games.chameleon.game import Chameleon
+from agon.games.cost_sharing.game import CostSharing
+from agon.games.prisoner3.game import prisoner3
+from agon.games.public_goods.game import PublicGoods
+from agon.games.settings import variants
+from agon.games.undercover.game import Undercover
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.settings import variants
 
 BUILT = {
     "chameleon": Chameleon,

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from agon.agents import scripted
+from agon.games.matrix import scripts as scripted
 from agon.plan import Match, Seat, games
 from agon.play import play_now, table
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
+from agon.games.tables import payoff_table
 from agon.metrics import per_match
 from agon.plan import games
-from agon.records import read
-from agon.replication import counterfactual
-from agon.rules import payoff_table
+from agon.turns import read
+from agon_papers.counterfactual import cells as counterfactual
 
 COLUMNS = ["experiment", "match", "game", "variant", "repetition", "round", "turn", "seat", "agent", "model", "action"]
 

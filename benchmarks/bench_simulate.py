@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agon.games import MatrixGame
-from agon.simulate import Policy, best_reply_to_last, memory_one, mixed, simulate, tit_for_tat
+from agon.games.matrix.simulate import Policy, best_reply_to_last, memory_one, mixed, simulate, tit_for_tat
 
 MATCHES = 200_000
 PD = MatrixGame("pd", "default", ("c", "d"), [[[4, 4], [1, 6]], [[6, 1], [2, 2]]], 16)

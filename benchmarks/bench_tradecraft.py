@@ -10,7 +10,7 @@ import pytest
 
 from agon.games.tradecraft import Ruleset
 from agon.games.tradecraft.recipes import Craft, hand_of
-from agon.rulesets import ruleset
+from agon.games.tradecraft.rulesets import ruleset
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 

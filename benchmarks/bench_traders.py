@@ -3,7 +3,8 @@
 Every ruleset and number of players has its share; the planner's memory is empty at first, as in a new process.
 """
 
-from agon.crafting import planner, trading
+from agon.games.tradecraft.planner import search as planner
+from agon.games.tradecraft.planner import trading
 from agon.plan import configuration, plan
 from agon.play import play_now, table
 

@@ -555,8 +555,8 @@ def serve(folder, port):
     """Serves; each line of standard input opens a table, or (null) asks how things stand."""
     import panel as pn
 
-    from agon.hall import server
-    from agon.hall.tables import Hall
+    from agon_hall import server
+    from agon_hall.tables import Hall
 
     class Opened(Hall):
         def __init__(self, folder, sampling=None):

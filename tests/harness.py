@@ -4,8 +4,8 @@ import asyncio
 from inspect import isfunction
 
 from agon.agents import seat_dice
-from agon.agents.prompts import template_of
 from agon.games import MatrixGame
+from agon.games.base import families
 from agon.models import Answer
 from agon.plan import Match, Seat, games, settled
 from agon.play import play_async
@@ -14,9 +14,7 @@ VOID = "-"
 GAMES = {game.name + ("" if game.variant == "default" else f"_{game.variant}"): game for game in games()}
 """The games of conf/game, by the names of their files."""
 
-MATRIX = {
-    name: game for name, game in GAMES.items() if isinstance(game, MatrixGame) and template_of(game) == "matrix.md"
-}
+MATRIX = {name: game for name, game in GAMES.items() if families(game)[:1] == families(MatrixGame)}
 """Those that models are told about by prompts/matrix.md."""
 
 PD, STAG, RPS = GAMES["pd"], GAMES["pd_payoff"], GAMES["rps"]

@@ -1,12 +1,12 @@
 """MAgIC's five games as tests build them: from their settings, or by hand, and matches of any answers."""
 
 from agon.agents import seat_dice
-from agon.games.chameleon import Chameleon
-from agon.games.cost_sharing import CostSharing
-from agon.games.prisoner3 import prisoner3
-from agon.games.public_goods import PublicGoods
-from agon.games.undercover import Undercover
-from agon.settings import variants
+from agon.games.chameleon.game import Chameleon
+from agon.games.cost_sharing.game import CostSharing
+from agon.games.prisoner3.game import prisoner3
+from agon.games.public_goods.game import PublicGoods
+from agon.games.settings import variants
+from agon.games.undercover.game import Undercover
 
 BUILT = {
     "chameleon": Chameleon,

@@ -8,8 +8,8 @@ import pytest
 
 from agon import AgonError
 from agon.agents.magic import anything
-from agon.annotations import KEPT, LONGEST, Sheet, annotations, judged, log_of, logs, setting, shuffled
-from agon.games.rating import DIMENSIONS
+from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, judged, log_of, logs, setting, shuffled
+from agon.games.rating.game import DIMENSIONS
 from agon.metrics.ratings import reliability, scores
 from agon.plan import Match, Seat
 from agon.play import play_now, table

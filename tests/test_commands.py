@@ -12,8 +12,8 @@ import pytest
 from project import Project
 
 from agon import ROOT
-from agon.commands import main
-from agon.records import read, validated
+from agon.cli import main
+from agon.turns import read, validated
 
 
 def failed(capfd, *arguments: str) -> str:
@@ -172,7 +172,7 @@ for line in sys.stdin:
 def project(tmp_path_factory):
     """A copy of the project with a stand-in and small experiments that ask it."""
     copy = Project(tmp_path_factory.mktemp("commands"))
-    script = {"_target_": "agon.agents.scripted.tit_for_tat", "_partial_": True}
+    script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
     stand_in = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "quick", "policy": script}
     copy.conf("model", "quick", **stand_in, malformed=0.1, concurrency=3)
     copy.conf("model", "priceless", **stand_in, price={}, parameters={"max_tokens": 100})

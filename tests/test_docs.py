@@ -13,7 +13,7 @@ import yaml
 from hydra.utils import instantiate
 
 from agon import ROOT
-from agon.commands import VERBS, main
+from agon.cli import VERBS, main
 from agon.plan import configuration, plan, settings_of
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])

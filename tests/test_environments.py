@@ -13,9 +13,9 @@ from harness import anything
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from agon import AgonError
-from agon.agents.scripted import always, tit_for_tat
-from agon.environments import parallel_env, single_agent_env
+from agon.bridges.gymnasium import parallel_env, single_agent_env
 from agon.games import Choice, IllegalAction, MatrixGame
+from agon.games.matrix.scripts import always, tit_for_tat
 from agon.plan import Match, Seat, games, thing
 from agon.play import play_now
 

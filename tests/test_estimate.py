@@ -9,8 +9,8 @@ from harness import GAMES, experiment
 
 from agon import AgonError
 from agon.agents import seat_dice
-from agon.agents.scripted import tit_for_tat
 from agon.estimate import LETTERS, bills
+from agon.games.matrix.scripts import tit_for_tat
 from agon.models import Request, going_on
 from agon.models.desk import Desk
 from agon.models.limits import Budget

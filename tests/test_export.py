@@ -17,15 +17,15 @@ from harness import PD, RPS, anything
 from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
-from agon.export import inspect_log, jsonl
-from agon.export.conversations import Recorded
+from agon.bridges import inspect_log, jsonl
+from agon.bridges.conversations import Recorded
 from agon.models import Answer, CallFailed, Model
 from agon.models.desk import Desk, Live, Replayed
 from agon.models.limits import Budget
 from agon.models.recording import FILE, Recording, Writer
 from agon.plan import Match, Seat
 from agon.play import play, play_async
-from agon.records import COLUMNS, matches, typed
+from agon.turns import COLUMNS, matches, typed
 
 SAID = {}
 """(match, seat) -> the conversation as the agent itself has it."""
@@ -182,7 +182,7 @@ def test_a_folder_that_cannot_be_written_is_named(turns, tmp_path):
 
 
 def test_without_inspect_there_is_one_clear_line(turns, tmp_path, monkeypatch):
-    monkeypatch.delitem(sys.modules, "agon.export.inspect", raising=False)
+    monkeypatch.delitem(sys.modules, "agon.bridges.inspect", raising=False)
     monkeypatch.setitem(sys.modules, "inspect_ai.event", None)
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     with pytest.raises(AgonError, match="needs inspect-ai"):

@@ -6,10 +6,10 @@ import panel as pn
 import pytest
 from bokeh.document import Document
 
-from agon.annotations import LONGEST, Sheet, annotations, log_of, logs, shuffled
-from agon.games.rating import Rating
-from agon.hall import annotating
-from agon.hall.look import Block
+from agon.games.rating.annotations import LONGEST, Sheet, annotations, log_of, logs, shuffled
+from agon.games.rating.game import Rating
+from agon_hall import annotating
+from agon_hall.look import Block
 
 LOGS = "tests/smoke/logs"
 SECRET = ("gpt-4o", "claude-3", "zz_source", "zz_match", "zz_thought", "zz_target")

@@ -16,17 +16,17 @@ from tradecraft_games import TARGETS, Table, tradecraft
 from agon.agents import seat_dice
 from agon.games import Choice, MatrixGame, Observation
 from agon.games.base import PUBLIC, Event
-from agon.games.cost_sharing import CostSharing
-from agon.games.rating import Rating
+from agon.games.cost_sharing.game import CostSharing
+from agon.games.rating.game import Rating
 from agon.games.tradecraft import TradeCraft
 from agon.games.tradecraft.recipes import Recipe, Ruleset
-from agon.hall import look
-from agon.hall.boards import board, parts, rules_text
-from agon.hall.boards.pictures import bars, lines
-from agon.hall.boards.scene import Scene
-from agon.hall.boards.trading import about_item
-from agon.hall.boards.tree import tree
-from agon.rulesets import ruleset
+from agon.games.tradecraft.rulesets import ruleset
+from agon_hall import look
+from agon_hall.boards import board, parts, rules_text
+from agon_hall.boards.pictures import bars, lines
+from agon_hall.boards.scene import Scene
+from agon_hall.boards.trading import about_item
+from agon_hall.boards.tree import tree
 
 every_game = pytest.mark.parametrize("name", ALL)
 HOSTILE = (

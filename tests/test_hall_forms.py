@@ -13,8 +13,8 @@ from agon.agents import seat_dice
 from agon.games import Choice, MatrixGame
 from agon.games.spaces import Form, Number, Offer, Text
 from agon.games.tradecraft.recipes import Craft
-from agon.hall import forms
-from agon.hall.look import block
+from agon_hall import forms
+from agon_hall.look import block
 
 every_game = pytest.mark.parametrize("name", ALL)
 EMPTY = {"offer": {}, "request": {}}

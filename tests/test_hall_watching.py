@@ -13,17 +13,17 @@ from magic_games import any_or_void, saying
 
 from agon import ROOT, AgonError, viewer
 from agon.games.base import PUBLIC
-from agon.hall import watching
-from agon.hall.look import Block
-from agon.hall.watching import charts as watching_charts
-from agon.hall.watching import choice as watching_choice
-from agon.hall.watching import files as watching_files
-from agon.hall.watching import match as watching_match
-from agon.hall.watching import parts as watching_parts
 from agon.plan import Match, Seat, games
 from agon.play import play_now, table
-from agon.records import COLUMNS, read, typed, write
 from agon.replay import replayed
+from agon.turns import COLUMNS, read, typed, write
+from agon_hall import watching
+from agon_hall.look import Block
+from agon_hall.watching import charts as watching_charts
+from agon_hall.watching import choice as watching_choice
+from agon_hall.watching import files as watching_files
+from agon_hall.watching import match as watching_match
+from agon_hall.watching import parts as watching_parts
 
 SMOKE = ROOT / "tests/smoke"
 CLUES = games(["chameleon/01-chameleon"])[0]

@@ -17,7 +17,8 @@ from hydra.utils import instantiate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agon import ROOT, AgonError, records
+from agon import ROOT, AgonError
+from agon import turns as records
 from agon.games import MatrixGame
 from agon.ingest import Bad, Ingested, ingest
 

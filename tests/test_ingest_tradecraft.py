@@ -8,7 +8,7 @@ import pytest
 from agon import ROOT, AgonError
 from agon.ingest import Bad, ingest
 from agon.ingest.tradecraft import Contradiction, amount
-from agon.records import validated
+from agon.turns import validated
 
 FACTS = ROOT / "data/published/tradecraft"
 EMPTY = dict.fromkeys(

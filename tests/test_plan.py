@@ -359,7 +359,7 @@ def sampled(conf, parameters, sampling):
     """The parameters of a model whose own file says `parameters`."""
     (conf / "model/own.yaml").write_text(
         "_target_: agon.models.standin.StandIn\n_convert_: all\nmodel: own\nconcurrency: 1\n"
-        f"policy: {{_target_: agon.agents.scripted.grim, _partial_: true}}\nparameters: {parameters}\n"
+        f"policy: {{_target_: agon.games.matrix.scripts.grim, _partial_: true}}\nparameters: {parameters}\n"
     )
     return models_of(pairing(["zs"], ["tft"], models=["own"], sampling=sampling), conf)["own"].parameters
 
@@ -436,7 +436,7 @@ def test_what_may_change_an_answer_makes_another_match(conf, file, old, new):
 
 
 def test_other_prompt_texts_make_another_match_wherever_they_lie(tmp_path):
-    ours = CONF.parent / "src/agon/prompts"
+    ours = CONF.parent / "src/agon/agents/prompts"
 
     def found(name, more):
         folder, conf = shutil.copytree(ours, tmp_path / name), shutil.copytree(CONF, tmp_path / f"conf {name}")

@@ -16,10 +16,10 @@ from harness import GAMES, PD, RPS, anything, experiment, letters, small
 
 from agon import ROOT, AgonError
 from agon.agents import Reply
-from agon.agents.scripted import grim, tit_for_tat
+from agon.games.matrix.scripts import grim, tit_for_tat
 from agon.plan import Match, Seat, plan
 from agon.play import ordered, play, play_now, table
-from agon.records import matches, validated
+from agon.turns import matches, validated
 
 
 class Slow:

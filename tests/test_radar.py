@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from agon import figures, radar
+from agon import figures
+from agon.metrics import radar
 
 NAMES = ["judgement", "reasoning", "deception", "self_awareness", "trust"]
 TABLE = pd.DataFrame(

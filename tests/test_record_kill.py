@@ -13,7 +13,7 @@ import pytest
 from project import FULL, Project, moved, serving
 
 from agon.models.recording import Recording
-from agon.records import read
+from agon.turns import read
 
 KILLS, MATCHES = (50, 200) if FULL else (5, 24)
 DECISIONS = 10_000 if FULL else 608

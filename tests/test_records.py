@@ -11,7 +11,7 @@ from harness import PD, anything, anything_or_void
 from agon import AgonError
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.records import COLUMNS, LABEL, decoded, matches, read, typed, validated, write, write_table
+from agon.turns import COLUMNS, LABEL, decoded, matches, read, typed, validated, write, write_table
 
 
 def few(count=3):

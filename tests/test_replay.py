@@ -10,8 +10,8 @@ from magic_games import any_or_void, seen
 from agon import AgonError
 from agon.plan import Match, Seat, games
 from agon.play import play_now, table
-from agon.records import read
 from agon.replay import one_match, replayed
+from agon.turns import read
 
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
 EVERY = [*GAMES.values(), *games(FAMILIES)]

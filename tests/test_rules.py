@@ -5,7 +5,7 @@ import json
 from harness import PD
 from magic_games import chameleon, cost_sharing, family, prisoners, public_goods, undercover
 
-from agon.rules import seat_table
+from agon.games.tables import seat_table
 
 
 def rows(game):

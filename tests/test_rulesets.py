@@ -6,14 +6,25 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from agon.ruleset_files.__main__ import main
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.ruleset_files import Size, faults, invented, joint, permuted, renamed, rewired, taken_over, text_of, unheard
-from agon.ruleset_files.__main__ import main
-from agon.rulesets import RulesetFile, built, ruleset
+from agon.games.tradecraft.ruleset_files import (
+    Size,
+    faults,
+    invented,
+    joint,
+    permuted,
+    renamed,
+    rewired,
+    taken_over,
+    text_of,
+    unheard,
+)
+from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset
 
 FOLDER = ROOT / "data/rulesets"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.json"))

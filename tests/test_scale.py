@@ -14,7 +14,8 @@ from distributed import LocalCluster
 from harness import experiment
 from project import Project, moved, serving
 
-from agon import AgonError, scale
+from agon import AgonError
+from agon.bridges import dask as scale
 from agon.models.desk import Desk, Replayed
 from agon.models.limits import Budget, BudgetReached
 from agon.models.openai import OpenAI
@@ -22,7 +23,7 @@ from agon.models.recording import Recording, Writer
 from agon.plan import plan
 from agon.play import play
 from agon.record import record
-from agon.records import write
+from agon.turns import write
 
 MATCHES = 12
 ROUNDS = 16

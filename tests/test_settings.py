@@ -9,11 +9,11 @@ import pytest
 from magic_games import BUILT, family
 
 from agon import ROOT, AgonError
-from agon.agents.clues import lexicon
 from agon.agents.magic import KNOWLEDGE
+from agon.games.clues import lexicon
 from agon.games.deduction import holds
-from agon.magic_settings import main, run
-from agon.settings import variants
+from agon.games.magic_settings import main, run
+from agon.games.settings import variants
 
 MAGIC = ROOT / "data/settings/magic"
 GOOD = {

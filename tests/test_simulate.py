@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from agon.agents import scripted
 from agon.games import MatrixGame
 from agon.games.equilibria import equilibria, symmetric_equilibrium
-from agon.simulate import (
+from agon.games.matrix import scripts as scripted
+from agon.games.matrix.simulate import (
     CHUNK,
     Policy,
     best_reply_to_last,

@@ -18,11 +18,11 @@ from agon import AgonError
 from agon.agents import seat_dice
 from agon.agents.magic import anything
 from agon.agents.telling import CUT, answered, in_ascii, teller, told
+from agon.bridges.text import REACH, single_text_env, text_env
 from agon.games import IllegalAction
 from agon.games.tradecraft import Call
 from agon.plan import Match, Seat
 from agon.play import play_now
-from agon.text_environments import REACH, single_text_env, text_env
 
 TWO, THREE = tradecraft(turns=3), tradecraft(3, turns=2)
 SEQUENTIAL = {"tradecraft": TWO, "tradecraft_3": THREE, "pd": GAMES["pd"]} | {

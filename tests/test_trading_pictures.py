@@ -8,15 +8,17 @@ import pytest
 from matplotlib.colors import to_rgb
 from tradecraft_games import HANDS, alchemy, proposal, tradecraft
 
-from agon import figures, trading_pictures, trading_tables, viewer
+from agon import figures, viewer
 from agon.agents import seat_dice
 from agon.agents.magic import anything
 from agon.games.tradecraft import Call
+from agon.games.tradecraft import pictures as trading_pictures
+from agon.games.tradecraft import tables as trading_tables
+from agon.games.tradecraft.pictures import crafting_graph
+from agon.games.tradecraft.timeline import CHANGES, OUTCOMES, timeline
+from agon.games.tradecraft.ways import FUEL, derivations, planned
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.trading_pictures import crafting_graph
-from agon.trading_timeline import CHANGES, OUTCOMES, timeline
-from agon.trading_ways import FUEL, derivations, planned
 
 GAMES = {"two": tradecraft(), "three": tradecraft(3), "four": tradecraft(4, turns=4), "alchemy": alchemy()}
 GAMES["first"] = tradecraft(end="first")

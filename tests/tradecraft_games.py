@@ -2,7 +2,7 @@
 
 from agon.agents import seat_dice
 from agon.games.tradecraft import TradeCraft
-from agon.rulesets import ruleset
+from agon.games.tradecraft.rulesets import ruleset
 
 HANDS = [{"oak_log": 2, "raw_iron": 3, "coal": 1, "stick": 5}, {"oak_planks": 6, "cobblestone": 4, "iron_ingot": 1}]
 TARGETS = [{"stone_shovel": 1}, {"bucket": 1}]

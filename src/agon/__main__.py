@@ -9,7 +9,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
         )
     )
 
-from agon.commands import main
+from agon.cli import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -302,7 +302,7 @@ UNITS = {
 def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = ()) -> Figure:
     """One printed table as recomputed: a row per model and style, a column per opponent or variant, mean ± sd as text.
 
-    `table`: agon.replication.counterfactual.with_intervals of one table; `differing`: (row, column) that do not agree.
+    `table`: agon_papers.counterfactual.cells.with_intervals of one table; `differing`: (row, column) that do not agree.
     """
     first = table.iloc[0]
     decimals, styled = _decimals(first.metric), table.prompt.ne("all").any()

@@ -25,10 +25,10 @@ from yaml import YAMLError  # type: ignore[import-untyped]
 
 from agon import ROOT, AgonError, kind_of
 from agon.games import MatrixGame
+from agon.games.settings import variants
 from agon.models import Model
 from agon.models.base import told_apart
 from agon.models.standin import StandIn
-from agon.settings import variants
 
 CONF = ROOT / "conf"
 PERSON = "human"

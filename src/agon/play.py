@@ -21,7 +21,7 @@ from agon.agents import Place, Reply, seat_dice, together
 from agon.games import Observation
 from agon.models import Answering, Halted
 from agon.plan import Match
-from agon.records import COLUMNS, LABEL, read, typed, write
+from agon.turns import COLUMNS, LABEL, read, typed, write
 
 TABLE = -1
 """Whose dice the game itself throws."""

@@ -11,7 +11,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from agon import AgonError
-from agon.replication.counterfactual import whole_cells
+from agon_papers.counterfactual.cells import whole_cells
 
 PAGES = Environment(
     loader=PackageLoader("agon"),

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from harness import letters, played, small
 
-from agon.agents import scripted
+from agon.games.matrix import scripts as scripted
 
 TURNS, SEED = 200, 20_260
 GAME = small([[[3, 3], [0, 5]], [[5, 0], [1, 1]]], "CD", TURNS)

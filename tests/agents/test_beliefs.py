@@ -882,7 +882,7 @@ def first_of(view):
     return first(view.legal)
 
 
-@pytest.mark.parametrize("policy", ["agon.agents.scripted.tit_for_tat", "agon.agents.magic.player"])
+@pytest.mark.parametrize("policy", ["agon.games.matrix.scripts.tit_for_tat", "agon.agents.magic.player"])
 def test_the_stand_in_answers_it(policy):
     module, name = policy.rsplit(".", 1)
     model = StandIn(model="x", policy=getattr(__import__(module, fromlist=[name]), name))
@@ -940,7 +940,7 @@ def test_conf_has_it_in_words_and_in_numbers():
 def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):
     (tmp_path / "beliefs").mkdir()
     ours = Beliefs.texts(PD, partial(LLM))
-    text = (ROOT / "src/agon/prompts/beliefs/matrix.md").read_text()
+    text = (ROOT / "src/agon/games/matrix/beliefs.md").read_text()
     (tmp_path / "beliefs/matrix.md").write_text(text.replace("What will", "Tell me what will"))
     mine = Beliefs.texts(PD, partial(LLM), folder=str(tmp_path))
     assert mine.text != ours.text and ours.text.startswith(LLM.texts(PD).text)

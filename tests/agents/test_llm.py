@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from agon import AgonError
 from agon.agents import Place, seat_dice
 from agon.agents.llm import LLM
-from agon.agents.scripted import grim
 from agon.agents.styles import SelfConsistency
+from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed
 from agon.models.base import identity_of, key_of
 from agon.play import table

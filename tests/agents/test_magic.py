@@ -21,10 +21,10 @@ from magic_games import (
 
 from agon import ROOT, AgonError
 from agon.agents import seat_dice
-from agon.agents.bargaining import proportional, rounded, shapley
-from agon.agents.clues import VAGUE, believed, lexicon
 from agon.agents.magic import KNOWLEDGE, anything, player
-from agon.games.cost_sharing import SIZES, Airline
+from agon.games.clues import VAGUE, believed, lexicon
+from agon.games.cost_sharing.game import SIZES, Airline
+from agon.games.cost_sharing.scripts import proportional, rounded, shapley
 from agon.plan import thing
 
 NAMES = ["magic_fair", "magic_selfish", "magic_generous", "anything"]

@@ -15,7 +15,7 @@ from agon.agents import seat_dice
 from agon.agents.llm import LLM
 
 GOLDEN = ROOT / "tests/golden/prompts"
-STYLES = sorted(path.stem for path in (ROOT / "src/agon/prompts/styles").glob("*.md"))
+STYLES = sorted(path.stem for path in (ROOT / "src/agon/agents/prompts/styles").glob("*.md"))
 THREE = small(
     [[[[9, 1, 0], [2.5, 2, 2]], [[3, 0, 4], [1, 5, 6]]], [[[7, 0.5, 1], [0, -1, 2]], [[8, 4, 3], [10_000_000, 1, 2]]]],
     options=("north", "south"),

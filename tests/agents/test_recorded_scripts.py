@@ -3,9 +3,9 @@
 import pytest
 
 from agon import ROOT
-from agon.agents.scripted import best_reply_to_last, best_reply_to_most_frequent, cycle
 from agon.games import Observation
 from agon.games.equilibria import symmetric_equilibrium
+from agon.games.matrix.scripts import best_reply_to_last, best_reply_to_most_frequent, cycle
 from agon.plan import games, thing
 
 pd = pytest.importorskip("pandas")

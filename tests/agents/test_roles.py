@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
 from agon.agents.llm import LLM
-from agon.agents.role_history import past_turns
-from agon.agents.roles import STEPS, USED_UP, Roles
 from agon.agents.styles import SelfConsistency
-from agon.agents.tool_calls import call_in
 from agon.estimate import bills
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS
+from agon.games.tradecraft.history import past_turns
+from agon.games.tradecraft.roles import STEPS, USED_UP, Roles
+from agon.games.tradecraft.tool_calls import call_in
 from agon.models import CallFailed
 from agon.models.desk import Desk, Replayed
 from agon.models.limits import Budget
@@ -563,7 +563,7 @@ def test_a_persona_that_is_not_there_is_named():
 
 
 def test_another_game_is_refused_in_one_line():
-    with pytest.raises(AgonError, match=r"^an agent of agon.agents.roles plays TradeCraft, not "):
+    with pytest.raises(AgonError, match=r"^an agent of agon.games.tradecraft.roles plays TradeCraft, not "):
         Roles.texts(PD)
 
 
@@ -651,7 +651,7 @@ def test_the_bill_counts_the_steps_that_roles_are_expected_to_take():
 @pytest.mark.parametrize("style", ["zs", "cot", "spp"])
 def test_the_plain_agent_plays_in_every_style(style):
     turns, models = run(any_call, player=LLM, style=style, changes={"turns": 3})
-    words = (ROOT / f"src/agon/prompts/styles/{style}.md").read_text().strip()
+    words = (ROOT / f"src/agon/agents/prompts/styles/{style}.md").read_text().strip()
     assert turns.valid.all() and prompts(models[0])[0].endswith(words)
 
 

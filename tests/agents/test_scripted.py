@@ -7,7 +7,7 @@ import pytest
 from harness import GAMES, PD, RPS, STAG, Fed, moves, seen, small
 
 from agon.agents import seat_dice
-from agon.agents.scripted import (
+from agon.games.matrix.scripts import (
     _extortionate,
     _generous,
     alternator,

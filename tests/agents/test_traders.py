@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agon.agents.magic import anything
-from agon.agents.traders import trader
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
+from agon.games.tradecraft.scripts import trader
 from agon.plan import thing
 
 PERSONAS = ["unprimed", "cooperative", "competitive"]

@@ -3,11 +3,11 @@
 import pytest
 
 from agon import ROOT
-from agon.crafting.certificates import Certificate, Problem, certify, surplus
-from agon.crafting.planner import executed, plan
+from agon.games.tradecraft.planner.certificates import Certificate, Problem, certify, surplus
+from agon.games.tradecraft.planner.search import executed, plan
+from agon.games.tradecraft.problems import problem
 from agon.games.tradecraft.recipes import covers
-from agon.problems import problem
-from agon.rulesets import ruleset
+from agon.games.tradecraft.rulesets import ruleset
 
 PUBLIC = ROOT / "data/problems/minecraft_public"
 SHORTEST = {

@@ -6,8 +6,8 @@ import os
 import pytest
 
 from agon import ROOT, AgonError
-from agon.problems import BANDS, SHIPPED, Wish, certified, generated, main, problem, text
-from agon.rulesets import ruleset
+from agon.games.tradecraft.problems import BANDS, SHIPPED, Wish, certified, generated, main, problem, text
+from agon.games.tradecraft.rulesets import ruleset
 
 FILES = sorted((ROOT / "data/problems").glob("*/*.json"))
 SAMPLE = FILES if os.environ.get("AGON_FULL") else FILES[::12]

@@ -13,8 +13,8 @@ from tradecraft_games import tradecraft
 
 from agon import ROOT
 from agon.agents import seat_dice
-from agon.annotations import logs
 from agon.games import Choice, IllegalAction
+from agon.games.rating.annotations import logs
 from agon.plan import settled, thing
 
 GOLDEN = ROOT / "tests" / "golden"

@@ -7,7 +7,7 @@ from magic_games import AIRLINES, Run, any_or_void, cost_sharing, family, known,
 
 from agon.agents import seat_dice
 from agon.games import IllegalAction
-from agon.games.cost_sharing import CostSharing
+from agon.games.cost_sharing.game import CostSharing
 
 P = ["Player 1", "Player 2", "Player 3"]
 SPLITS = [(40, 30, 30), (50, 25, 25), (60, 20, 20)]

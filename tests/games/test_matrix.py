@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agon.agents import seat_dice
 from agon.games import IllegalAction, MatrixGame, joint, relabel, repay
-from agon.games.matrix import payoff_rows
+from agon.games.matrix.game import payoff_rows
 
 DILEMMA = (4, 4), (1, 6), (6, 1), (2, 2)
 HUNT = (6, 6), (1, 4), (4, 1), (2, 2)

@@ -13,12 +13,12 @@ from tradecraft_games import tradecraft
 from agon import AgonError
 from agon.agents.magic import anything
 from agon.games import IllegalAction
-from agon.games.rating import DIMENSIONS, ORDERS, Rating, Ratings
+from agon.games.rating.game import DIMENSIONS, ORDERS, Rating, Ratings
+from agon.games.rating.logs import log_of, main, packed, run
+from agon.games.settings import variants
 from agon.plan import Match, Seat, settled, thing
 from agon.play import play_now, table
-from agon.rating_logs import log_of, main, packed, run
-from agon.records import write
-from agon.settings import variants
+from agon.turns import write
 
 SAID = {"player": "Ann", "phase": "propose", "call": {"tool": "submit_proposal", "message": "Coal?"}}
 THOUGHT = {"player": "Ann", "phase": "propose", "thought": "he cannot know that I need iron"}
@@ -183,7 +183,7 @@ def test_nothing_that_players_wrote_is_taken_for_a_setting(text, tmp_path, monke
     entry = SAID | {"call": {"tool": "decide", "message": text, "_target_": "os.getcwd"}}
     (tmp_path / "game").mkdir()
     (tmp_path / "x.json").write_text(json.dumps(LOG | {"turns": [[entry]]}))
-    conf = f"_target_: agon.games.rating.Rating\nname: rating\nsettings: {tmp_path}\n"
+    conf = f"_target_: agon.games.rating.game.Rating\nname: rating\nsettings: {tmp_path}\n"
     (tmp_path / "game/rating.yaml").write_text(conf)
     game = thing("game", "rating/x", tmp_path)
     assert json.loads(game.observe(game.start(None), 0).rules.turns[0][0]) == entry

@@ -18,7 +18,7 @@ from agon.games.tradecraft import Call, known
 from agon.games.tradecraft.recipes import floored
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.records import validated
+from agon.turns import validated
 
 quick = settings(max_examples=150, deadline=None)
 GAMES = {

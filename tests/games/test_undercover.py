@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from magic_games import Run, any_or_void, family, known, saying, seen, undercover
 
 from agon.agents import seat_dice
-from agon.games.undercover import CREDITS
+from agon.games.undercover.game import CREDITS
 
 P = ["Player 1", "Player 2", "Player 3"]
 seeds = st.integers(0, 2**32)

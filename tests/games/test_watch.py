@@ -5,11 +5,11 @@ from random import Random
 import pytest
 
 from agon.games.base import PUBLIC
-from agon.games.chameleon import Chameleon
+from agon.games.chameleon.game import Chameleon
 from agon.games.tradecraft import Call, TradeCraft
-from agon.games.undercover import Undercover
+from agon.games.tradecraft.rulesets import ruleset
+from agon.games.undercover.game import Undercover
 from agon.plan import named, settled, thing
-from agon.rulesets import ruleset
 
 GAMES = [settled([name])[0] for name in named("game")]
 

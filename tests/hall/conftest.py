@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import driving
 import pytest
 
-from agon.hall import tables
+from agon_hall import tables
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 """The first that is there is used; the first is made for tests, and needs less than half of the second's time."""

@@ -25,12 +25,12 @@ except ModuleNotFoundError:  # tests with a browser are skipped
 
 from agon import ROOT, replay
 from agon.agents import Reply
-from agon.hall import tables
-from agon.hall.store import Store, TableRow
-from agon.hall.tables import EXPERIMENT, Hall, consent
 from agon.plan import PERSON, Match, Seat
 from agon.play import play_async, table
-from agon.records import matches, read, validated
+from agon.turns import matches, read, validated
+from agon_hall import tables
+from agon_hall.store import Store, TableRow
+from agon_hall.tables import EXPERIMENT, Hall, consent
 
 THOUGHT = "a stand-in speaks"
 """In every answer of a stand-in, before its move: nobody at a table may read it."""

@@ -15,8 +15,8 @@ from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
 from agon import AgonError
-from agon.hall.server import serve
 from agon.plan import PERSON
+from agon_hall.server import serve
 
 PASSWORD = "open-sesame-of-these-tests"
 

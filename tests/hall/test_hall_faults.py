@@ -5,7 +5,7 @@ import re
 from driving import answered, checked, play_on
 
 from agon.plan import PERSON
-from agon.records import read
+from agon.turns import read
 
 CAUGHT = """window.sockets = []; const Socket = window.WebSocket;
 window.WebSocket = class extends Socket { constructor(...given) { super(...given); window.sockets.push(this); } };"""

@@ -6,7 +6,7 @@ import pytest
 from driving import KINDS, PHONE, checked, fits, play_on
 
 from agon.plan import PERSON
-from agon.records import matches, read
+from agon.turns import matches, read
 
 TWO = ("tradecraft", "pd", "rps")
 SEATS = {name: [PERSON, PERSON] if name in TWO else [PERSON, PERSON, "anything"] for name in KINDS}

@@ -11,9 +11,9 @@ from tornado.httpclient import AsyncHTTPClient
 from tornado.ioloop import IOLoop
 from tornado.websocket import websocket_connect
 
-from agon.hall.frame import taken_apart
-from agon.hall.server import Pages
 from agon.plan import PERSON
+from agon_hall.frame import taken_apart
+from agon_hall.server import Pages
 
 
 class Browser:

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from project import KEY, serving
 
 from agon import AgonError
-from agon.hall.store import Kept
-from agon.hall.tables import Hall, Refused, consent
 from agon.plan import PERSON
-from agon.records import matches, read, validated
+from agon.turns import matches, read, validated
+from agon_hall.store import Kept
+from agon_hall.tables import Hall, Refused, consent
 
 SAME = [
     *("experiment", "match", "game", "variant", "rules", "repetition", "round", "turn", "phase", "seat", "role"),
@@ -408,7 +408,7 @@ def paid(tmp_path, monkeypatch, request):
     """Tables of this process may ask a model that costs money: a server of this test."""
     import functools
 
-    from agon.hall import tables
+    from agon_hall import tables
 
     monkeypatch.setenv(KEY, "a-key-of-these-tests")
     with serving(answer=lambda body: f"[move] cooperation, thought over {len(body['messages'])} times"[:18]) as server:

@@ -8,7 +8,7 @@ import pytest
 
 from agon import AgonError
 from agon.agents.magic import anything
-from agon.games.rating import Rating
+from agon.games.rating.game import Rating
 from agon.metrics.ratings import COLUMNS, averages, compared, distance, outcomes, reliability, scores
 from agon.plan import Match, Seat
 from agon.play import play_now, table

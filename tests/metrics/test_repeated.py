@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.metrics.repeated import (
+from agon.games.matrix.metrics import (
     METRICS,
     Course,
     action_shares,
@@ -26,8 +26,8 @@ from agon.metrics.repeated import (
     shares_over_rounds,
     total_points,
 )
-from agon.records import typed
-from agon.rules import equilibrium_table, payoff_table
+from agon.games.tables import equilibrium_table, payoff_table
+from agon.turns import typed
 
 
 def matrix(game):

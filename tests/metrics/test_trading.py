@@ -7,10 +7,10 @@ from tradecraft_games import tradecraft
 
 from agon import AgonError
 from agon.agents.magic import anything
-from agon.metrics.trading import KINDS, first_seat, players, trading
+from agon.games.tradecraft.metrics import KINDS, first_seat, players, trading
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.records import typed
+from agon.turns import typed
 
 
 def call(tool, **arguments):

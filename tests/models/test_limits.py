@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agon.agents.scripted import grim
+from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed, Halted
 from agon.models import limits as module
 from agon.models.limits import REST, Bucket, Budget, BudgetReached, Gate, Worth

@@ -11,9 +11,9 @@ import pytest
 from harness import MATRIX, PD, RPS, anything, at_the_table, seated, seen, small
 
 from agon import AgonError
-from agon.agents import scripted
 from agon.agents.llm import LLM
 from agon.agents.reading import read
+from agon.games.matrix import scripts as scripted
 from agon.models import CallFailed, Request, going_on
 from agon.models.desk import Desk, Live
 from agon.models.limits import Budget

@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
+from agon.games.tables import payoff_table
 from agon.ingest import ingest
 from agon.metrics import action_shares, per_match
 from agon.plan import games
-from agon.replication.counterfactual import MODELS
-from agon.replication.counterfactual_claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided, evidence_of
-from agon.replication.counterfactual_evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence
-from agon.rules import payoff_table
+from agon_papers.counterfactual.cells import MODELS
+from agon_papers.counterfactual.claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided, evidence_of
+from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence
 
 FULL = {short: full for full, short in MODELS.items()}
 ACTIONS = {"pd": ("cooperation", "defection"), "rps": ("rock", "paper", "scissors")}

@@ -9,8 +9,9 @@ import pytest
 from scipy.optimize import linprog
 
 from agon import ROOT
-from agon.replication import magic, magic_roles
-from agon.replication.magic_facts import ABILITIES, AVERAGE, MODELS, Missing, read_facts
+from agon_papers.magic import cells as magic
+from agon_papers.magic import roles as magic_roles
+from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, Missing, read_facts
 
 FACTS = ROOT / "data/published/magic"
 pytestmark = pytest.mark.skipif(

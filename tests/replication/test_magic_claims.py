@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from agon import ROOT
-from agon.replication.magic_claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided
-from agon.replication.magic_evidence import Evidence
-from agon.replication.magic_facts import read_facts
+from agon_papers.magic.claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided
+from agon_papers.magic.evidence import Evidence
+from agon_papers.magic.facts import read_facts
 
 FACTS, SAMPLE = ROOT / "data/published/magic", ROOT / "tests/smoke/magic"
-SOURCES = sorted((ROOT / "src/agon/replication").glob("magic_claims*.py"))
+SOURCES = sorted((ROOT / "src/agon_papers/magic").glob("claims*.py"))
 
 HOLD = """
 over_a_hundred_cases strongest_is_o1 threefold_over_weakest every_model_gains o1_judges_best larger_areas_win_more

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 from agon import ROOT
-from agon.replication.magic_counts import (
+from agon_papers.magic.counts import (
     DEFINITIONS,
     as_printed,
     chance,
@@ -20,8 +20,8 @@ from agon.replication.magic_counts import (
     sizes,
     summed,
 )
-from agon.replication.magic_facts import read_facts
-from agon.replication.magic_pairs import holm, mcnemar_bounds, p_values, significance
+from agon_papers.magic.facts import read_facts
+from agon_papers.magic.pairs import holm, mcnemar_bounds, p_values, significance
 
 FACTS = ROOT / "data/published/magic"
 
@@ -73,7 +73,7 @@ def test_formula_5_exceeds_one():
 
 
 def test_how_a_number_was_cut_is_said():
-    from agon.replication.magic_counts import _how
+    from agon_papers.magic.counts import _how
 
     definition = counted(21, "")
     assert [_how(definition, as_printed(text)) for text in ("42.9", "42.8", "33.4", "45.0")] == [

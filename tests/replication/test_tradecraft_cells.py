@@ -5,10 +5,13 @@ import pytest
 
 from agon import ROOT
 from agon.ingest import ingest
-from agon.records import read
-from agon.replication import tradecraft, tradecraft_counts, tradecraft_drawn, tradecraft_scores
-from agon.replication.tradecraft_facts import PANELS, group_of, read_facts
 from agon.report import agreed
+from agon.turns import read
+from agon_papers.tradecraft import cells as tradecraft
+from agon_papers.tradecraft import counts as tradecraft_counts
+from agon_papers.tradecraft import drawn as tradecraft_drawn
+from agon_papers.tradecraft import scores as tradecraft_scores
+from agon_papers.tradecraft.facts import PANELS, group_of, read_facts
 
 FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecraft"
 

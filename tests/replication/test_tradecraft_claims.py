@@ -8,13 +8,13 @@ import pytest
 
 from agon import ROOT
 from agon.ingest import ingest
-from agon.records import read
-from agon.replication.tradecraft_claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided
-from agon.replication.tradecraft_evidence import Evidence, Gap, chance, joined
-from agon.replication.tradecraft_facts import read_facts
+from agon.turns import read
+from agon_papers.tradecraft.claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided
+from agon_papers.tradecraft.evidence import Evidence, Gap, chance, joined
+from agon_papers.tradecraft.facts import read_facts
 
 FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecraft"
-SOURCES = sorted((ROOT / "src/agon/replication").glob("tradecraft_claims*.py"))
+SOURCES = sorted((ROOT / "src/agon_papers/tradecraft").glob("claims*.py"))
 
 FAIL = """
 first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said setup_is_fair every_turn_is_scored

@@ -8,10 +8,10 @@ import pytest
 from agon import ROOT
 from agon.games.tradecraft import TradeCraft
 from agon.games.tradecraft.game import crafted
+from agon.games.tradecraft.rulesets import ruleset
 from agon.ingest import ingest
-from agon.replication.tradecraft_facts import read_facts
-from agon.replication.tradecraft_replay import Table, covers, hand_of, plus, replay
-from agon.rulesets import ruleset
+from agon_papers.tradecraft.facts import read_facts
+from agon_papers.tradecraft.replay import Table, covers, hand_of, plus, replay
 
 FACTS, RULES = ROOT / "data/published/tradecraft", ROOT / "data/rulesets/minecraft.json"
 

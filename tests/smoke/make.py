@@ -12,8 +12,8 @@ from agon.agents.magic import anything
 from agon.games.tradecraft import Call
 from agon.plan import Match, Seat, thing
 from agon.play import play_now, table
-from agon.records import read, write
-from agon.replication.counterfactual import MODELS
+from agon.turns import read, write
+from agon_papers.counterfactual.cells import MODELS
 
 
 def bungling(view, dice):

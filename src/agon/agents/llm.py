@@ -65,7 +65,7 @@ class LLM:
     @staticmethod
     def texts(game: Any, style: str = "zs", folder: str | None = None, **_: Any) -> Prompts:
         """The prompts that an agent with these settings uses in a game."""
-        return prompts(template_of(game, folder), style, folder)
+        return prompts(template_of(game, folder), style)
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision."""

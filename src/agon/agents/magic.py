@@ -4,8 +4,8 @@ Each is a pure function of what the seat sees and the dice. What they know of wo
 """
 
 from agon import kind
-from agon.agents import bargaining, clues
-from agon.games import Dice, Observation
+from agon.games import Dice, Observation, clues
+from agon.games.cost_sharing import scripts as bargaining
 
 KNOWLEDGE = "data/settings/magic/topics.json"
 
@@ -31,8 +31,8 @@ def player(
 ) -> object:
     """Plays every game of MAgIC.
 
-    `breadth`: words of its topic that a clue should fit (agon.agents.clues); `standard`, `greed`, `patience`: how it
-    bargains (agon.agents.bargaining); `dilemma`, `contribution`: functions of this module; `knowledge`: a file of topics.
+    `breadth`: words of its topic that a clue should fit (agon.games.clues); `standard`, `greed`, `patience`: how it
+    bargains (agon.games.cost_sharing.scripts); `dilemma`, `contribution`: functions of this module; `knowledge`: a file of topics.
     """
     if view.phase == "move":
         return DILEMMA[dilemma](view)

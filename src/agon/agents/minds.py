@@ -5,10 +5,13 @@ from statistics import pstdev
 from typing import Any, Literal
 
 from agon.agents.suspicion import RATINGS, Matrix, Suspicions, normalised, prior, suspect, updated, watcher
-from agon.games import MatrixGame, Observation, chameleon, cost_sharing, undercover
+from agon.games import MatrixGame, Observation
+from agon.games.chameleon import game as chameleon
+from agon.games.cost_sharing import game as cost_sharing
 from agon.games.deduction import NOBODY, UNSURE
-from agon.games.public_goods import PublicGoods
+from agon.games.public_goods.game import PublicGoods
 from agon.games.spaces import Choice, Form, Space, Text
+from agon.games.undercover import game as undercover
 
 Semantics = Literal["strict", "published"]
 Thinking = Generator[Space, Any, None]

@@ -1,4 +1,4 @@
-"""Prompts: Jinja templates, one per game and one per style, out of agon's own folder or a user's."""
+"""Prompts: Jinja templates, one in the folder of each family of games and one per style; a user's folder comes first."""
 
 import functools
 import json
@@ -6,27 +6,39 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
 
 from agon import ROOT, AgonError
-from agon.games import MatrixGame, Observation
+from agon.games import Observation
+from agon.games.base import families
 
-OWN = Path(__file__).parent.parent / "prompts"
+OWN = Path(__file__).with_name("prompts")
 SYSTEMS = 1000
 """So many system messages are kept: most matches of an experiment begin alike."""
 
 
-class Template:
-    """A file of macros, with the text of all that it includes: agon's own, or one in a user's folder that comes before it."""
+class Source(NamedTuple):
+    """A template: its file's name, and the folders in which it and what it includes are looked for, in this order."""
 
-    def __init__(self, name: str, needed: Sequence[str], folder: str | None = None) -> None:
-        self._folders = [OWN] if folder is None else [_folder(folder), OWN]
-        self._environment = _environment(tuple(self._folders))
-        self.file = _found(self._folders, name)
+    file: str
+    folders: tuple[Path, ...]
+
+    def of(self, file: str) -> "Source":
+        """Another file in the same folders."""
+        return self._replace(file=file)
+
+
+class Template:
+    """A file of macros, with the text of all that it includes."""
+
+    def __init__(self, source: Source, needed: Sequence[str]) -> None:
+        self.file = source.file
+        self._environment = _environment(source.folders)
+        _look_up(source)
         with _blamed(self.file):
             self._macros = vars(self._environment.get_template(self.file).module)
             self.text = "\n".join(_sources(self._environment, self.file))
@@ -48,13 +60,13 @@ class Template:
 class Prompts(Template):
     """The texts for one game in one style.
 
-    A game's template NAME.md defines three macros: `system(view, style)`, `turn(view, since)`, which tells what has
+    A game's template defines three macros: `system(view, style)`, `turn(view, since)`, which tells what has
     happened since the seat was asked last (`view.past[since:]`) and asks, and `again(fault, view)`; it may set `asides`.
     """
 
-    def __init__(self, game: str, style: str, folder: str | None = None) -> None:
-        super().__init__(game, ("system", "turn", "again"), folder)
-        styled = _found(self._folders, f"styles/{style}.md")
+    def __init__(self, source: Source, style: str) -> None:
+        super().__init__(source, ("system", "turn", "again"))
+        styled = _look_up(source.of(f"styles/{style}.md"))
         with _blamed(styled):
             self._style = self._environment.get_template(styled).render().strip()
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
@@ -84,32 +96,40 @@ class Prompts(Template):
 
 
 @functools.cache
-def prompts(game: str, style: str, folder: str | None = None) -> Prompts:
-    """The texts for a game: its own template, else matrix.md. Raises AgonError when there is none, or it is broken."""
-    return Prompts(game, style, folder)
+def prompts(source: Source, style: str) -> Prompts:
+    """The texts for a game (see `template_of`). Raises AgonError when there is none, or it is broken."""
+    return Prompts(source, style)
 
 
 @functools.cache
-def template_of(game: Any, folder: str | None = None) -> str:
-    """Name of a game's template: its own where there is one."""
-    return _own_or(f"{game.name}.md", "matrix.md", game, folder)
+def template_of(game: Any, folder: str | None = None) -> Source:
+    """A game's template: NAME.md in a user's `folder`, else prompt.md in the folder of its family."""
+    return _named(game, "", "prompt.md", folder)
 
 
 @functools.cache
 def beliefs_of(game: Any, folder: str | None = None) -> Template:
-    """What an agent that thinks about beliefs is asked in a game: its own template in beliefs/, else beliefs/matrix.md.
+    """What an agent that thinks about beliefs is asked in a game: beliefs/NAME.md in a user's `folder`, else its family's beliefs.md.
 
     Three macros: `ask(view, since, mind)`, `again(fault, view)`, and `recall(view, mind)`, what is said to the agent of its
     beliefs when it is next asked for a decision. Raises AgonError when there is none, or it is broken.
     """
-    name = _own_or(f"beliefs/{game.name}.md", "beliefs/matrix.md", game, folder)
-    return Template(name, ("ask", "again", "recall"), folder)
+    return Template(_named(game, "beliefs/", "beliefs.md", folder), ("ask", "again", "recall"))
 
 
-def _own_or(own: str, other: str, game: Any, folder: str | None) -> str:
-    """The template of a game's own; for a normal-form game that has none, the other."""
-    folders = [OWN] if folder is None else [_folder(folder), OWN]
-    return own if not isinstance(game, MatrixGame) or any((each / own).is_file() for each in folders) else other
+def source_of(game: Any, file: str, folder: str | None = None) -> Source:
+    """A file among the templates of a game (or of a class of games); one in a user's `folder` comes first."""
+    own = [] if folder is None else [_folder(folder)]
+    return Source(file, (*own, *families(game), OWN))
+
+
+def _named(game: Any, prefix: str, own: str, folder: str | None) -> Source:
+    """A user's template is called like the game or like its family."""
+    if folder is not None:
+        for name in (game.name, *(family.name for family in families(game))):
+            if (_folder(folder) / f"{prefix}{name}.md").is_file():
+                return source_of(game, f"{prefix}{name}.md", folder)
+    return source_of(game, own, folder)
 
 
 @contextmanager
@@ -136,8 +156,9 @@ def _sources(environment: jinja2.Environment, name: str) -> list[str]:
 
 @functools.cache
 def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
+    families = {folder.name: jinja2.FileSystemLoader(folder / "prompts") for folder in reversed(folders)}
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders),
+        loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders), jinja2.PrefixLoader(families)]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         autoescape=False,  # plain text for models; nothing of this reaches HTML unescaped
@@ -171,7 +192,11 @@ def _folder(folder: str) -> Path:
     return path
 
 
-def _found(folders: Sequence[Path], name: str) -> str:
-    if not any((folder / name).is_file() for folder in folders):
-        raise AgonError(f"there is no prompt {name} in {' or '.join(str(folder) for folder in folders)}")
-    return name
+def _look_up(source: Source) -> str:
+    try:
+        loader: Any = _environment(source.folders).loader
+        loader.get_source(_environment(source.folders), source.file)
+    except jinja2.TemplateNotFound:
+        folders = " or ".join(str(folder) for folder in source.folders)
+        raise AgonError(f"there is no prompt {source.file} in {folders}") from None
+    return source.file

@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
-from agon.agents.rating import rated
-from agon.agents.tool_calls import call_in
 from agon.games import Choice
-from agon.games.rating import Ratings
+from agon.games.rating.game import Ratings
+from agon.games.rating.scripts import rated
 from agon.games.spaces import Form, Number, Offer, Text
 from agon.games.tradecraft.calls import Calls
+from agon.games.tradecraft.tool_calls import call_in
 
 _TAG = "[move]"
 _MOVE = re.compile(re.escape(_TAG), re.IGNORECASE)
@@ -59,7 +59,7 @@ def read(text: str, legal: Any, last: bool = False) -> Reading:
 
 
 def _call(text: str, legal: Calls) -> Reading:
-    """The call of a tool (agon.agents.tool_calls); the tag does not matter."""
+    """The call of a tool (agon.games.tradecraft.tool_calls); the tag does not matter."""
     call, fault, _ = call_in(text)
     if call is not None and call not in legal:
         call, fault = None, "the call is too long, or holds half a surrogate pair"

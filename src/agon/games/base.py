@@ -1,6 +1,9 @@
 """What every game answers: who is to move, what is legal, what each seat sees, what a step pays."""
 
+import sys
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from agon.games.spaces import Choice as Choice  # offered here too
@@ -106,6 +109,19 @@ class Game(Protocol[S]):
 
         Raises IllegalAction for an action that is not legal, and for a seat that is not to move.
         """
+
+
+@cache
+def _families(made: type) -> tuple[Path, ...]:
+    files = [getattr(sys.modules[each.__module__], "__file__", None) for each in made.__mro__]
+    return tuple(
+        dict.fromkeys(Path(file).parent for file in files if file and (Path(file).parent / "game.py").is_file())
+    )
+
+
+def families(made: Any) -> tuple[Path, ...]:
+    """The folders that say more about a game, its rules or a class of either: its family's, then those it inherits from."""
+    return _families(made if isinstance(made, type) else type(made))
 
 
 def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:

@@ -9,7 +9,7 @@ from math import gcd, lcm, prod
 from operator import mul
 from typing import Any
 
-from agon.games.matrix import MatrixGame
+from agon.games.matrix.game import MatrixGame
 
 Mix = tuple[Fraction, ...]
 """A probability for each option, in the game's order."""

@@ -22,7 +22,7 @@ from agon.ingest.base import Bad, Ingested
 from agon.ingest.facts import facts
 from agon.ingest.game_json import originals
 from agon.ingest.recorded import Conditions, Unusable, labelled
-from agon.records import typed
+from agon.turns import typed
 
 STYLES = ("zs", "cot", "spp")
 SCRIPTS = ("srep", "pp", "mf", "ap", "tft")

@@ -11,7 +11,7 @@ from agon import AgonError
 from agon.ingest.base import Bad
 from agon.ingest.files import first_line
 from agon.ingest.recorded import Conditions, Recorded, Settings
-from agon.records import shown
+from agon.turns import shown
 
 MATCHES = pya.schema(
     [(name, pya.string()) for name in ("source_path", "model", "prompt", "opponent", "payoffs")]

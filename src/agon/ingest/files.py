@@ -20,7 +20,7 @@ import zstandard
 
 from agon import AgonError
 from agon.ingest.base import Bad
-from agon.records import shown
+from agon.turns import shown
 
 LARGEST = 1 << 28
 """Bytes of one file that are still read into memory; recorded games have less than a megabyte."""

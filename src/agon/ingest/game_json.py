@@ -19,7 +19,7 @@ import pyarrow as pya
 from agon.ingest.base import Bad
 from agon.ingest.files import files, printable
 from agon.ingest.recorded import Conditions, Recorded, Settings, Unusable, labelled
-from agon.records import COUNT, TEXT
+from agon.turns import COUNT, TEXT
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 

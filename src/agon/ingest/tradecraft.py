@@ -20,7 +20,7 @@ import pyarrow as pya
 
 from agon import AgonError
 from agon.ingest.base import Bad, Ingested
-from agon.records import shown, typed
+from agon.turns import shown, typed
 
 RULES = 1
 """Version of what is written about a recorded game."""

@@ -1,12 +1,12 @@
 """Pure functions from tables to tables; they never see a game, an agent, a prompt or a file."""
 
+from agon.games.matrix.metrics import action_shares, per_match, shares_over_rounds
+from agon.games.tradecraft.metrics import first_seat, players, trading
 from agon.metrics.abilities import abilities, paired
 from agon.metrics.interval import summary
 from agon.metrics.people import head_to_head
 from agon.metrics.ratings import averages, outcomes, reliability, scores
-from agon.metrics.repeated import action_shares, per_match, shares_over_rounds
 from agon.metrics.tallies import tallies
-from agon.metrics.trading import first_seat, players, trading
 
 __all__ = [
     "abilities",

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from agon.metrics.interval import summary
-from agon.records import matches
+from agon.turns import matches
 
 
 def head_to_head(turns: pd.DataFrame, agent: str = "human") -> pd.DataFrame:

@@ -33,7 +33,7 @@ STEP = [
 def tallies(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
     """One row per challenger, defender, setting and metric: KEYS, metric, hits, n; all repetitions and roles of a setting together.
 
-    `seats`: agon.rules.seat_table. The challenger sits at the seats under test, the defender at the others: agents, or agent@model.
+    `seats`: agon.games.tables.seat_table. The challenger sits at the seats under test, the defender at the others: agents, or agent@model.
     Raises AgonError for games that `seats` does not know, and, naming them, for games of `seats` that somebody has not played.
     """
     rows = _seated(turns, seats)

@@ -1,0 +1,187 @@
+"""The engine's games as PettingZoo and Gymnasium environments, so that learners written for these interfaces can play them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+from gymnasium import Env
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.spaces import Discrete, MultiDiscrete
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from agon import AgonError
+from agon.agents import Script, seat_dice
+from agon.games import Choice, Dice, IllegalAction, MatrixGame
+
+View = NDArray[np.int64]
+Views = dict[str, View]
+
+TABLE = -1
+"""Whose dice the game itself throws, as in agon.play."""
+
+
+def parallel_env(game: MatrixGame, seed: int = 0) -> "SimultaneousMatch":
+    """An environment that plays `game`; `seed` is what a `reset` without one starts from.
+
+    Agents are "seat_0", "seat_1", ... With k options, actions are Discrete(k): positions in the game's options. An
+    observation is MultiDiscrete of shape (rounds, seats): a row per round, the own action first, then the others' in
+    seat order, and k for every round that has not been played. Rewards are the step's points; all agents terminate
+    with the last round and none is ever truncated. Raises ValueError for a game in which not all seats move at once.
+    """
+    return SimultaneousMatch(game, seed)
+
+
+def single_agent_env(game: MatrixGame, seat: int, opponents: Sequence[Script], seed: int = 0) -> "SingleSeat":
+    """An environment for whoever sits at `seat` of `game`; `opponents`, scripts, have the other seats, in order.
+
+    Spaces and rewards are those of `parallel_env`. `reset(seed=n)` starts the match that agon.play plays with the seed n:
+    every other seat throws its own dice. A reset without a seed goes on to the next match; the first one starts from `seed`.
+    Raises AgonError when there is no such seat or the number of opponents is wrong, ValueError as `parallel_env` does.
+    """
+    return SingleSeat(game, seat, opponents, seed)
+
+
+class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
+    """One match after another of a game in which all seats move at once; see `parallel_env`."""
+
+    def __init__(self, game: MatrixGame, seed: int = 0) -> None:
+        self.game = game
+        self.metadata = {"name": f"{game.name}_{game.variant}", "render_modes": [], "is_parallelizable": True}
+        self.render_mode = None
+        self.possible_agents = [f"seat_{seat}" for seat in range(game.seats)]
+        self.agents: list[str] = []
+        """Who is to move; nobody before the first reset and after the last round."""
+        self._random = Random(seed)
+        legal = _legal(game, game.start(Random(seed)))
+        self.codes = {action: code for code, action in enumerate(legal.options)}
+        shape = (game.rounds, game.seats)
+        self.action_spaces = {agent: Discrete(len(self.codes)) for agent in self.possible_agents}
+        self.observation_spaces = {
+            agent: MultiDiscrete(np.full(shape, len(self.codes) + 1)) for agent in self.possible_agents
+        }
+
+    def observation_space(self, agent: str) -> MultiDiscrete:
+        """The same object each time, as seeding a space needs."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Discrete[np.int64]:
+        """The same object each time, as seeding a space needs."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: Any = None) -> tuple[Views, dict[str, dict[str, Any]]]:
+        """Starts a match; `options` are ignored, as there are none."""
+        if seed is not None:
+            self._random = Random(seed)
+        return self.start(self._random)
+
+    def start(self, dice: Dice) -> tuple[Views, dict[str, dict[str, Any]]]:
+        """Starts a match with the table's own dice."""
+        self.state = self.game.start(dice)
+        self.agents = list(self.possible_agents)
+        return self._views(), {agent: {} for agent in self.agents}
+
+    def step(
+        self, actions: Mapping[str, int | np.int64]
+    ) -> tuple[Views, dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        """Plays one round. Raises IllegalAction for an agent that is missing and for an action outside its space."""
+        if set(actions) != set(self.agents):
+            raise IllegalAction(f"{sorted(actions)} acted; to move: {self.agents}")
+        chosen = {seat: self.label(agent, actions[agent]) for seat, agent in enumerate(self.agents)}
+        self.state, points = self.game.step(self.state, chosen)
+        over = not self.game.to_move(self.state)
+        if not over:
+            _legal(self.game, self.state)
+        moved = self.agents
+        self.agents = [] if over else moved
+        return (
+            self._views(),
+            dict(zip(moved, map(float, points), strict=True)),
+            dict.fromkeys(moved, over),
+            dict.fromkeys(moved, False),
+            {agent: {} for agent in moved},
+        )
+
+    def label(self, agent: str, action: int | np.int64) -> str:
+        """The option that an action stands for. Raises IllegalAction for one outside the agent's space."""
+        if not self.action_spaces[agent].contains(action):
+            raise IllegalAction(f"{agent} may not play {action!r}: only 0 to {len(self.codes) - 1}")
+        return tuple(self.codes)[action]
+
+    def _views(self) -> Views:
+        views = {}
+        for seat, agent in enumerate(self.possible_agents):
+            view = np.full((self.game.rounds, self.game.seats), len(self.codes), dtype=np.int64)
+            for row, profile in zip(view, self.game.observe(self.state, seat).past, strict=False):
+                row[:] = [self.codes[str(action)] for action in profile]
+            views[agent] = view
+        return views
+
+
+class SingleSeat(Env[View, np.int64]):
+    """One match after another of one seat against scripts; see `single_agent_env`."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own declaration
+
+    def __init__(self, game: MatrixGame, seat: int, opponents: Sequence[Script], seed: int = 0) -> None:
+        if seat not in range(game.seats) or len(opponents) != game.seats - 1:
+            raise AgonError(
+                f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {len(opponents)} opponents does not fit"
+            )
+        self.table = parallel_env(game)
+        self.agent = self.table.possible_agents[seat]
+        others = [other for other in range(game.seats) if other != seat]
+        self.scripts = dict(zip(others, opponents, strict=True))
+        self.observation_space = self.table.observation_space(self.agent)
+        self.action_space = self.table.action_space(self.agent)
+        self.spec = EnvSpec(
+            f"agon/{re.sub('[^a-zA-Z0-9_.-]', '_', f'{game.name}_{game.variant}')}-v{game.rules}",
+            "agon.bridges.gymnasium:single_agent_env",
+            kwargs={"game": game, "seat": seat, "opponents": opponents, "seed": seed},
+        )
+        self._first: int | None = seed
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[View, dict[str, Any]]:
+        """Starts a match; `options` are ignored, as there are none."""
+        chosen, self._first = self._first if seed is None else seed, None
+        super().reset(seed=chosen)
+        if chosen is None:
+            chosen = int(self.np_random.integers(2**63))
+        self._dice = {seat: seat_dice(chosen, seat) for seat in self.scripts}
+        views, _ = self.table.start(seat_dice(chosen, TABLE))
+        return views[self.agent], {}
+
+    def step(self, action: np.int64) -> tuple[View, float, bool, bool, dict[str, Any]]:
+        """Plays one round. Raises IllegalAction for an action outside the space and when no match is on, AgonError for a script's."""
+        if not self.table.agents:
+            raise IllegalAction("the match is over, or has not begun: call reset")
+        self.table.label(self.agent, action)  # before any script throws its dice
+        answers = {self.table.possible_agents[seat]: self._answer(seat) for seat in self.scripts}
+        views, points, ended, _, _ = self.table.step({self.agent: action, **answers})
+        return views[self.agent], points[self.agent], ended[self.agent], False, {}
+
+    def _answer(self, seat: int) -> int:
+        view = self.table.game.observe(self.table.state, seat)
+        action = self.scripts[seat](view, self._dice[seat])
+        if action not in view.legal:
+            raise AgonError(
+                f"the script at seat {seat} answered {action!r}: only {', '.join(self.table.codes)} are legal"
+            )
+        return self.table.codes[action]
+
+
+def _legal(game: Any, state: Any) -> Choice:
+    """What all seats may do at once. Raises ValueError where they move in turn or have different choices."""
+    moving = tuple(game.to_move(state))
+    if moving != tuple(range(game.seats)):
+        raise ValueError(
+            f"{game.name}: of {game.seats} seats {list(moving)} are to move; a parallel environment needs all at once"
+        )
+    first, *others = (game.legal_actions(state, seat) for seat in moving)
+    if not isinstance(first, Choice) or any(getattr(other, "options", None) != first.options for other in others):
+        raise ValueError(f"{game.name}: a parallel environment needs one list of options, the same for every seat")
+    if not hasattr(game, "rounds"):
+        raise ValueError(f"{game.name}: a parallel environment needs a fixed number of rounds")
+    return first

@@ -1,0 +1,89 @@
+"""How scripts share a cost: standards of fairness for an airport's fee, proposals that concede, votes that converge."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from agon.games import Observation
+from agon.games.cost_sharing.game import SIZES, Airline
+
+STEP = 5
+"""Percent: proposals are multiples of it."""
+
+Shares = tuple[float, ...]
+
+
+def proportional(airlines: Sequence[Airline]) -> Shares:
+    """Each pays by its use: the mean of its parts of all flights and of all passengers (percent)."""
+    flights, passengers = _parts([a.flights for a in airlines]), _parts([a.passengers for a in airlines])
+    return tuple((by_flights + by_people) / 2 for by_flights, by_people in zip(flights, passengers, strict=True))
+
+
+def shapley(airlines: Sequence[Airline]) -> Shares:
+    """The Shapley value of the airport game, a flight being a player. Littlechild and Owen (1973), in percent.
+
+    A runway for small aircraft is taken to cost 1, for medium ones 2, for large ones 3. All flights share the first part
+    equally, all but the small ones the second, and so on; an airline pays for its flights.
+    """
+    shares = [0.0] * len(airlines)
+    for size in range(1, len(SIZES) + 1):
+        using = [a.flights if SIZES.index(a.aircraft) + 1 >= size else 0 for a in airlines]
+        if any(using):
+            shares = [share + flights / sum(using) for share, flights in zip(shares, using, strict=True)]
+    return _parts(shares)
+
+
+STANDARDS: dict[str, Callable[[Sequence[Airline]], Shares]] = {"proportional": proportional, "shapley": shapley}
+
+
+def bargain(view: Observation, standard: str, greed: float, patience: int) -> Any:
+    """A proposal or a vote.
+
+    It proposes between what is fair by its `standard` and the division by use that is cheapest for itself: `greed` of the
+    way at first, and less by an equal step every round, down to what is fair in round `patience`. It votes for the proposal
+    that is nearest to what it would propose; from that round on for the one nearest to the middle of all, which others who
+    do so choose as well.
+    """
+    airlines, own = view.rules.airlines, view.seat
+    wanted = wanted_by(airlines, own, standard, greed * max(0.0, 1 - (view.round - 1) / max(1, patience - 1)))
+    if view.phase == "propose":
+        return rounded(wanted)
+    table = {event.seat: event.value for event in view.past if event.phase == "propose"}  # the last of each seat
+    known = {seat: shares for seat, shares in table.items() if shares is not None}
+    if not known:
+        return view.legal.options[own]
+    if view.round >= patience:
+        wanted = tuple(sum(column) / len(known) for column in zip(*known.values(), strict=True))
+    return view.legal.options[min(known, key=lambda seat: (_distance(known[seat], wanted), seat))]
+
+
+@cache
+def wanted_by(airlines: tuple[Airline, ...], own: int, standard: str, greed: float) -> Shares:
+    """What the airline at seat `own` asks for: `greed` of the way from what is fair to what is cheapest for itself."""
+    fair = STANDARDS[standard](airlines)
+    by_use = [
+        fair,
+        _parts([a.flights for a in airlines]),
+        _parts([a.passengers for a in airlines]),
+        _parts([a.flights * a.hours for a in airlines]),
+    ]
+    best = min(by_use, key=lambda shares: shares[own])
+    return tuple(greed * one + (1 - greed) * other for one, other in zip(best, fair, strict=True))
+
+
+def rounded(shares: Sequence[float]) -> tuple[int, ...]:
+    """In steps of 5 that sum to 100; what rounding down leaves goes to the largest remainders."""
+    steps = [share / STEP for share in shares]
+    whole = [int(step) for step in steps]
+    order = sorted(range(len(steps)), key=lambda seat: (whole[seat] - steps[seat], seat))
+    for seat in order[: 100 // STEP - sum(whole)]:
+        whole[seat] += 1
+    return tuple(STEP * step for step in whole)
+
+
+def _parts(amounts: Sequence[float]) -> Shares:
+    return tuple(100 * amount / sum(amounts) for amount in amounts)
+
+
+def _distance(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True))

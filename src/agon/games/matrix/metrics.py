@@ -1,0 +1,305 @@
+"""Metrics of repeated two-player normal-form games, one row per match and player.
+
+Definitions: Georgousis et al., Evaluating Counterfactual Strategic Reasoning in LLMs, section 6.3 ("as printed"),
+and what their recorded numbers show was counted ("as_done"); regret and exploitability are ours.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from agon import AgonError
+from agon.turns import decoded
+
+KEYS = ["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model", "opponent", "opponent_model"]
+
+METRICS = [
+    "total_points",
+    "opponent_comprehension",
+    "opponent_comprehension_as_done",
+    "cooperation_rate",
+    "efficiency",
+    "efficiency_as_done",
+    "validity_rate",
+    "regret",
+    "exploitability",
+    "distance_to_uniform",
+    "distance_to_equilibrium",
+]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Matches of one game as arrays (matches x rounds), from one player's side; actions are positions, -1 is void."""
+
+    own: NDArray[np.int8]
+    other: NDArray[np.int8]
+    paid: NDArray[np.float64]
+    paid_other: NDArray[np.float64]
+    payoff: NDArray[np.float64]
+    """What (own, other) pays the player (points), actions x actions."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(matches, rounds)."""
+        return self.own.shape[0], self.own.shape[1]
+
+
+def total_points(course: Course) -> NDArray[np.float64]:
+    """Points over all rounds; void rounds pay 0."""
+    return course.paid.sum(axis=1)
+
+
+def opponent_comprehension(course: Course) -> NDArray[np.float64]:
+    """As printed: earliest round from which the player earns no less than the other in 90 % of rounds; N + 1 if never."""
+    return _earliest(course.paid >= course.paid_other)
+
+
+def opponent_comprehension_as_done(course: Course) -> NDArray[np.float64]:
+    """As done in two-action games: a round counts when the player earns no less than by copying the other's action.
+
+    There a missing own action is taken as the second one, and a round with a void other never counts.
+    In games of three actions the records follow the printed definition.
+    """
+    if len(course.payoff) != 2:
+        return opponent_comprehension(course)
+    own = np.where(course.own < 0, 1, course.own)
+    earned, copied = course.payoff[own, course.other], course.payoff[course.other, course.other]
+    return _earliest((earned >= copied) & (course.other >= 0))
+
+
+def _earliest(good: NDArray[np.bool_], share: float = 0.9) -> NDArray[np.float64]:
+    rounds = good.shape[1]
+    left = np.arange(rounds, 0, -1)
+    enough = np.cumsum(good[:, ::-1], axis=1)[:, ::-1] >= share * left - 1e-9
+    return np.where(enough.any(axis=1), enough.argmax(axis=1) + 1.0, rounds + 1.0)
+
+
+def mix(course: Course) -> NDArray[np.float64]:
+    """How often the player took each action, over its non-void actions (matches x actions); absent if all were void."""
+    counts = np.stack([(course.own == action).sum(axis=1) for action in range(len(course.payoff))], axis=1)
+    total = counts.sum(axis=1, keepdims=True).astype(float)
+    return np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
+
+
+def cooperation_rate(course: Course) -> NDArray[np.float64]:
+    """Share of all rounds with the first action; absent in games of more than two actions."""
+    if len(course.payoff) != 2:
+        return np.full(course.shape[0], np.nan)
+    return (course.own == 0).mean(axis=1)
+
+
+def regret(course: Course) -> NDArray[np.float64]:
+    """Points per round that the best single action would have added, given what the other did (external regret)."""
+    both = (course.own >= 0) & (course.other >= 0)
+    faced = course.payoff[:, course.other]
+    best = np.where(both, faced, 0).sum(axis=2).max(axis=0)
+    earned = np.where(both, course.payoff[course.own, course.other], 0).sum(axis=1)
+    rounds = both.sum(axis=1).astype(float)
+    return np.divide(best - earned, rounds, out=np.full(len(rounds), np.nan), where=rounds > 0)
+
+
+def exploitability(course: Course) -> NDArray[np.float64]:
+    """Points per round that the least welcome reply to the player's overall mix takes off its security level.
+
+    The security (maximin) level is what the player can make sure of; in a zero-sum game this is the usual exploitability.
+    """
+    return security(course.payoff)[1] - (mix(course) @ course.payoff).min(axis=1)
+
+
+def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """The maximin mix and its guaranteed payoff, by linear programming."""
+    actions = len(payoff)
+    found = linprog(
+        [*[0.0] * actions, -1.0],
+        A_ub=np.column_stack([-payoff.T, np.ones(payoff.shape[1])]),
+        b_ub=np.zeros(payoff.shape[1]),
+        A_eq=[[*[1.0] * actions, 0.0]],
+        b_eq=[1.0],
+        bounds=[*[(0, None)] * actions, (None, None)],
+    )
+    return found.x[:-1], float(found.x[-1])
+
+
+def distance(course: Course, targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Total variation distance (0 to 1) from the player's overall mix to the nearest of `targets` (rows)."""
+    return np.abs(mix(course)[:, None, :] - targets[None]).sum(axis=2).min(axis=1) / 2
+
+
+def of_course(course: Course, equilibria: NDArray[np.float64] | None = None) -> pd.DataFrame:
+    """Every metric that needs no tokens, one row per match; `equilibria` holds the player's equilibrium mixes as rows."""
+    actions = len(course.payoff)
+    columns = {
+        "total_points": total_points(course),
+        "opponent_comprehension": opponent_comprehension(course),
+        "opponent_comprehension_as_done": opponent_comprehension_as_done(course),
+        "cooperation_rate": cooperation_rate(course),
+        "regret": regret(course),
+        "exploitability": exploitability(course),
+        "distance_to_uniform": distance(course, np.full((1, actions), 1 / actions)),
+    }
+    if equilibria is not None:
+        columns["distance_to_equilibrium"] = distance(course, equilibria)
+    return pd.DataFrame(columns)
+
+
+def per_match(
+    turns: pd.DataFrame,
+    payoffs: pd.DataFrame,
+    equilibria: pd.DataFrame | None = None,
+    seats: Sequence[int] = (0,),
+) -> pd.DataFrame:
+    """One row per match and player in `seats`: who played whom, and every metric (see METRICS).
+
+    `payoffs`: game, variant, seat, action, others, payoff (agon.games.payoff_rows). `equilibria`: game, variant,
+    equilibrium (number), seat, action, weight. Efficiency is points per 1000 tokens: as printed over the match's
+    tokens, as done over the tokens of its largest round; absent where tokens are.
+    Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.
+    """
+    parts = []
+    for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
+        rules = payoffs[(payoffs.game == game) & (payoffs.variant == variant)]
+        if rules.empty:
+            raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
+        known = (
+            equilibria[(equilibria.game == game) & (equilibria.variant == variant)] if equilibria is not None else None
+        )
+        parts += [_one_game(group, rules, known, seat) for seat in seats]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, *METRICS])
+
+
+def _one_game(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
+    mine, theirs, rounds = _sides(group, seat)
+    payoff, options = _payoff_matrix(rules, seat)
+    grid = (-1, rounds)
+    course = Course(
+        own=_positions(mine.action, options).reshape(grid),
+        other=_positions(theirs.action, options).reshape(grid),
+        paid=mine.payoff.to_numpy().reshape(grid),
+        paid_other=theirs.payoff.to_numpy().reshape(grid),
+        payoff=payoff,
+    )
+    targets = _targets(known, seat, options)
+    first, other = mine.iloc[::rounds], theirs.iloc[::rounds]
+    tokens = mine.tokens.to_numpy(dtype=float, na_value=np.nan).reshape(grid)
+    points = total_points(course)
+    keys = first[["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model"]].reset_index(
+        drop=True
+    )
+    return keys.assign(
+        opponent=other.agent.to_numpy(),
+        opponent_model=other.model.to_numpy(),
+        rounds=rounds,
+        tokens=tokens.sum(axis=1),
+        **of_course(course, targets),
+        efficiency=_ratio(1000 * points, tokens.sum(axis=1)),
+        efficiency_as_done=_ratio(1000 * points, tokens.max(axis=1)),
+        validity_rate=100 * mine.valid.to_numpy().reshape(grid).mean(axis=1),
+    )
+
+
+def of_arrays(
+    actions: NDArray[np.integer[Any]],
+    paid: NDArray[Any],
+    game: str,
+    variant: str,
+    payoffs: pd.DataFrame,
+    equilibria: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """`of_course` for seat 0 of played arrays (matches, rounds, 2): positions of actions, and points (agon.games.matrix.simulate)."""
+    rules = payoffs[(payoffs.game == game) & (payoffs.variant == variant)]
+    known = equilibria[(equilibria.game == game) & (equilibria.variant == variant)] if equilibria is not None else None
+    payoff, options = _payoff_matrix(rules, 0)
+    course = Course(
+        own=actions[:, :, 0].astype(np.int8),
+        other=actions[:, :, 1].astype(np.int8),
+        paid=paid[:, :, 0].astype(float),
+        paid_other=paid[:, :, 1].astype(float),
+        payoff=payoff,
+    )
+    return of_course(course, _targets(known, 0, options)).assign(game=game, variant=variant)
+
+
+def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str]]:
+    table = rules[rules.seat == seat].pivot_table(index="action", columns="others", values="payoff", sort=False)
+    options = list(table.index)
+    return table[options].to_numpy(dtype=float), options
+
+
+def _targets(known: pd.DataFrame | None, seat: int, options: Sequence[str]) -> NDArray[np.float64] | None:
+    if known is None or known.empty:
+        return None
+    own = known[known.seat == seat]
+    return own.pivot_table(index="equilibrium", columns="action", values="weight")[list(options)].to_numpy(dtype=float)
+
+
+def _sides(group: pd.DataFrame, seat: int) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+    keys = group.match.cat.codes.to_numpy() * np.int64(1 << 32) + group.turn.to_numpy()
+    sides = []
+    for own in (group.seat == seat, group.seat == 1 - seat):
+        side = group[own]
+        key = keys[own.to_numpy()]
+        sides.append(side if (key[1:] > key[:-1]).all() else side.iloc[np.argsort(key, kind="stable")])
+    mine, theirs = sides
+    rounds = int(group["round"].max())
+    counts = mine.match.value_counts(sort=False)
+    whole = len(mine) == len(theirs) and len(mine) + len(theirs) == len(group)
+    if not whole or not counts[counts > 0].eq(rounds).all() or (mine.match.array != theirs.match.array).any():
+        raise AgonError("matches of a game must have two seats and equally many rounds, without gaps")
+    return mine, theirs, rounds
+
+
+def _positions(actions: pd.Series, options: Sequence[str]) -> NDArray[np.int8]:
+    labels = decoded(actions).cat
+    lookup = np.array(
+        [options.index(label) if label in options else -2 for label in labels.categories] + [-1], dtype=np.int8
+    )
+    positions = lookup[labels.codes.to_numpy()]
+    if (positions == -2).any():
+        strange = [label for label in labels.categories if label not in options]
+        raise AgonError(f"actions {strange} are not in the game: {list(options)}")
+    return positions
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+
+
+def action_shares(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "agent")) -> pd.DataFrame:
+    """How often each legal action was taken among valid decisions: the `by` keys, action, value (share), n (decisions).
+
+    An action that was legal and never taken has the share 0; a group without a valid decision has no row,
+    and a table without one gives an empty table of the same columns.
+    """
+    valid = turns[turns.valid & turns.action.notna()]
+    legal = valid[[*by, "legal"]].drop_duplicates()
+    options = {label: json.loads(label)["choice"] for label in legal.legal.unique()}
+    possible = (
+        legal.assign(action=pd.Series([options[label] for label in legal.legal], index=legal.index, dtype=object))
+        .explode("action")
+        .astype({"action": "str"})
+        .drop(columns="legal")
+        .drop_duplicates()
+    )
+    keys = [*by, "action"]
+    counts = (
+        valid.assign(action=decoded(valid.action).astype("str"))
+        .groupby(keys, observed=True, dropna=False)
+        .size()
+        .rename("count")
+        .reset_index()
+    )
+    table = possible.merge(counts, on=keys, how="left").fillna({"count": 0})
+    total = table.groupby(list(by), observed=True, dropna=False)["count"].transform("sum")
+    return table.assign(value=table["count"] / total, n=total.astype(int)).drop(columns="count").reset_index(drop=True)
+
+
+def shares_over_rounds(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "model")) -> pd.DataFrame:
+    """`action_shares` round by round."""
+    return action_shares(turns, [*by, "round"])

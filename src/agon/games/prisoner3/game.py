@@ -1,0 +1,75 @@
+"""The three-player iterated prisoner's dilemma of MAgIC: a repeated normal-form game made from four numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from agon import kind
+from agon.games.base import Observation, known_seats, known_semantics
+from agon.games.matrix.game import MatrixGame
+
+OPTIONS = ("cooperate", "defect")
+
+Semantics = Literal["strict", "published"]
+
+
+@dataclass(frozen=True)
+class Prisoner3(MatrixGame):
+    """A round in which an action cannot be read is played on, unlike other normal-form games: the paper's rounds have no void.
+
+    The action stays unread in the history and the records; payoffs take it as cooperation, so that a failure of form is
+    never paid like a defection. `semantics` published: as defection, which is what the released code takes it for.
+    """
+
+    tested: Sequence[int] = ()
+    semantics: Semantics = "strict"
+    _public: "Prisoner3" = field(init=False, repr=False, compare=False)
+
+    __hash__ = MatrixGame.__hash__
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known_semantics(self.name, self.semantics, get_args(Semantics))
+        object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
+        object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        *_, own = super().__reduce__()
+        return Prisoner3, (*own, self.tested, self.semantics)
+
+    def observe(self, state: Any, seat: int) -> Observation:
+        """All finished rounds from the seat's side, and of the rules all but who is under test."""
+        return super().observe(state, seat)._replace(rules=self._public)
+
+    def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
+        """Points of each seat for one round; an action that is None pays as `semantics` says. Raises IllegalAction."""
+        unread = self.options[0 if self.semantics == "strict" else 1]
+        return super().payoffs([unread if action is None else action for action in profile])
+
+
+@kind("agon.games.prisoner3.prisoner3")
+def prisoner3(
+    name: str,
+    variant: str,
+    cooperate: float,
+    one_defect: float,
+    two_defect: float,
+    defect: float,
+    rounds: int = 5,
+    tested: Sequence[int] = (),
+    semantics: Semantics = "strict",
+    rules: int = 1,
+) -> Prisoner3:
+    """The game of one score table. MAgIC, sections 2 and A.1.
+
+    All get `cooperate` when nobody defects and `defect` when everybody does; a lone defector gets `one_defect`, each of two
+    `two_defect`; who cooperates gets 0 as soon as anybody defects.
+    """
+    scores = {1: one_defect, 2: two_defect, 3: defect}
+
+    def paid(profile: tuple[str, ...]) -> list[float]:
+        defectors = profile.count("defect")
+        return [cooperate if not defectors else scores[defectors] if own == "defect" else 0 for own in profile]
+
+    payoff = [[[paid((a, b, c)) for c in OPTIONS] for b in OPTIONS] for a in OPTIONS]
+    return Prisoner3(name, variant, OPTIONS, payoff, rounds, rules, tested, semantics)

@@ -1,0 +1,240 @@
+"""People's ratings: a sheet goes through logs turn by turn and keeps every answer as it is given, as scores in a CSV file."""
+
+import csv
+import errno
+import io
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from agon import AgonError
+from agon.agents.prompts import Template, source_of
+from agon.games import Dice
+from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, Shown
+from agon.games.settings import variants
+from agon.metrics.ratings import COLUMNS
+from agon.turns import shown
+
+KEPT = [*COLUMNS, "why"]
+"""The columns of a file of annotations: those of scores, and the justification."""
+LONGEST = 2000
+"""Characters of a justification, at most."""
+
+Answers = Mapping[str, Mapping[str, Any]]
+"""Player -> dimension -> a number from 0 to 1, or (first, second, third) for theory of mind."""
+
+
+def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
+    """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
+    found = variants({"name": "rating", "settings": folder})
+    return [Rating("rating", name, own["log"], targets=targets, full=full) for name, own in found.items()]
+
+
+def shuffled(games: Sequence[Rating]) -> list[Rating]:
+    """The games in the order in which raters are shown them. It tells nothing of the records' order, and is the same for all:
+
+    those who stop early have rated the same turns, so that they can be compared.
+    """
+    mixed = sorted(games, key=lambda game: (game.match, game.variant))
+    Random("annotations").shuffle(mixed)
+    return mixed
+
+
+class Page(NamedTuple):
+    """What is judged at once: a turn of a match, with all that came before it."""
+
+    game: Rating
+    turn: int
+
+
+class Sheet:
+    """One person's way through some logs. `kept`: the file; a sheet made anew goes on where the file ends.
+
+    Raises AgonError for a name or a dimension that cannot be.
+    """
+
+    def __init__(
+        self,
+        games: Sequence[Rating],
+        who: str,
+        folder: Path,
+        dimensions: Sequence[str] = DIMENSIONS,
+        repetition: int = 0,
+    ) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", who):
+            raise AgonError(f"{who!r} is no name for a file: use letters, digits, - and _")
+        if unknown := [each for each in dimensions if each not in DIMENSIONS]:
+            raise AgonError(f"there is no dimension {unknown[0]}: there are {', '.join(DIMENSIONS)}")
+        if len({game.match for game in games}) < len(games):
+            raise AgonError("two of the logs are of the same match: each must have an id of its own in `match`")
+        self.rater, self.kept = f"human:{who}", folder / f"{who}.csv"
+        self.dimensions, self.repetition = tuple(dimensions), repetition
+        self._known = pd.DataFrame()
+        self._stamp: tuple[int, int, int] | None = None
+        self.pages = [Page(game, turn + 1) for game in games for turn in range(len(log_of(game).turns))]
+
+    def left(self) -> list[Page]:
+        """The pages that are not answered in full, in order."""
+        own = self._own()
+        known = set(zip(own["match"], own["view"], own.dimension, own.turn, own.seat, strict=True))
+        return [
+            page
+            for page in self.pages
+            if any(
+                (page.game.match, page.game.view, dimension, page.turn, seat) not in known
+                for dimension in self.dimensions
+                for seat in range(len(log_of(page.game).players))
+            )
+        ]
+
+    def given(self, page: Page) -> tuple[dict[str, dict[str, Any]], str]:
+        """The answers to a page that are kept, as `rate` takes them, and why; of an unanswered page there are none."""
+        own = self._own()
+        own = own[(own["match"] == page.game.match) & (own["view"] == page.game.view) & (own.turn == page.turn)]
+        found: dict[str, dict[str, Any]] = {}
+        for seat, player in enumerate(log_of(page.game).players):
+            value = own[own.seat == seat].set_index(["dimension", "aspect"]).value.to_dict()
+            for dimension in self.dimensions:
+                orders = dimension == THEORY_OF_MIND
+                each = [value.get((dimension, aspect)) for aspect in (ORDERS if orders else ("",))]
+                if None not in each:
+                    found.setdefault(player, {})[dimension] = tuple(map(bool, each)) if orders else each[0]
+        return found, "" if own.empty else str(own.why.iloc[-1])
+
+    def _own(self) -> pd.DataFrame:
+        """What is in the file now; it is read again only when it has changed, by whomever."""
+        known = self.kept.stat() if self.kept.exists() else None
+        stamp = known and (known.st_size, known.st_mtime_ns, known.st_ino)
+        if stamp is None or stamp != self._stamp:
+            own = annotations(self.kept)
+            self._known, self._stamp = own[(own.rater == self.rater) & (own.repetition == self.repetition)], stamp
+        return self._known
+
+    def text(self, page: Page) -> pd.DataFrame:
+        """The page to be read: turn, player, what; up to and with the turn to be judged. To be shown as text (agon.viewer.shown)."""
+        log = log_of(page.game)
+        rows = [
+            (turn, entry.pop("player", ""), json.dumps(entry, ensure_ascii=False))
+            for turn, entries in enumerate(log.turns[: page.turn], 1)
+            for entry in map(json.loads, entries)
+        ]
+        return pd.DataFrame(rows, columns=["turn", "player", "what"])
+
+    def drawn(self, page: Page, dice: Dice) -> dict[str, dict[str, Any]]:
+        """Answers at random, for scripts."""
+        players = log_of(page.game).players
+
+        def value(dimension: str) -> Any:
+            return Ratings(1, ("",), dimension == THEORY_OF_MIND).example(dice)[0][2]
+
+        return {player: {dimension: value(dimension) for dimension in self.dimensions} for player in players}
+
+    def rate(self, page: Page, answers: Answers, why: str = "") -> None:
+        """Keeps the answers to a page, of all players and dimensions at once; they are on the disk when it returns.
+
+        Answering a page again replaces its answers; the same ones are not written again. Raises AgonError, and keeps nothing, for
+        answers that are not as they should be.
+        """
+        players = log_of(page.game).players
+        if len(why) > LONGEST:
+            raise AgonError(f"the reason has {len(why)} characters; at most {LONGEST} are allowed")
+        if set(answers) != set(players):
+            raise AgonError(f"rate each of {', '.join(players)}, and nobody else")
+        rows = []
+        for seat, player in enumerate(players):
+            if set(answers[player]) != set(self.dimensions):
+                raise AgonError(f"{player}: rate each of {', '.join(self.dimensions)}, and nothing else")
+            for dimension in self.dimensions:
+                value = answers[player][dimension]
+                orders = dimension == THEORY_OF_MIND
+                if fault := Ratings(1, players, orders).fault_of(value):
+                    raise AgonError(f"{player}, {dimension}: {fault}")
+                both = zip(ORDERS, value, strict=True) if orders else [("", value)]
+                known = (page.game.match, self.rater, self.repetition, page.game.view, dimension)
+                rows += [(*known, aspect, page.turn, seat, float(each), _plain(why)) for aspect, each in both]
+        same = self.given(page) == ({player: dict(answers[player]) for player in players}, _plain(why))
+        _append(self.kept, [] if same else rows)
+
+
+def judged(dimensions: Sequence[str]) -> str:
+    """What each dimension is, in the words that models are given; in Markdown."""
+    return "\n".join(f"- **{dimension}**: {'<br>'.join(rubric(dimension))}" for dimension in dimensions)
+
+
+def rubric(dimension: str) -> list[str]:
+    """What a dimension is, line by line, in the words that models are given."""
+    return Template(source_of(Rating, "prompt.md"), ("rubric",)).rendered("rubric", dimension).splitlines()
+
+
+def setting(game: Rating) -> str:
+    """What was played, in the words that models are given."""
+    whole = Template(source_of(Rating, "prompt.md"), ("system",)).rendered(
+        "system", game.observe(game.start(_none), 0), ""
+    )
+    return whole.partition("# The game\n")[2].partition("\nThe players are ")[0].strip()
+
+
+def log_of(game: Rating) -> Shown:
+    """What a rater sees of a game's log."""
+    log: Shown = game.observe(game.start(_none), 0).rules
+    return log
+
+
+_none: Any = None
+"""Rating throws no dice."""
+
+
+def annotations(*paths: Path) -> pd.DataFrame:
+    """The scores in files of annotations, with `why`; of what was answered twice, the last. Files that are not there have none.
+
+    A line that was cut off while it was written is passed over: that answer was never kept.
+    """
+    rows = []
+    for path in paths:
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        for number, line in enumerate(text.split("\n")):
+            if number and line and (row := _row(line)) is not None:
+                rows.append(row)
+    table = pd.DataFrame(rows, columns=KEPT).astype(
+        {"repetition": "int64", "turn": "int64", "seat": "int64", "value": "float64"}
+    )
+    return table.drop_duplicates([name for name in COLUMNS if name != "value"], keep="last").reset_index(drop=True)
+
+
+def _row(line: str) -> list[Any] | None:
+    try:
+        (cells,) = csv.reader([line], strict=True)
+        own = dict(zip(KEPT, cells, strict=True))
+        counts = {name: int(own[name]) for name in ("repetition", "turn", "seat")}
+        return list((own | counts | {"value": float(own["value"])}).values())
+    except (ValueError, csv.Error):
+        return None
+
+
+def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+    """Writes lines at the end of a file, durably, after a new line where the last one was cut off. Raises AgonError."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab+", buffering=0) as file:  # unbuffered: one write, so that no other can come between
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - 1))
+            before = "" if file.read(1) == b"\n" else "\n" if end else ",".join(KEPT) + "\n"
+            whole = (before + text.getvalue()).encode()
+            if file.write(whole) != len(whole):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be written, the answer is not kept: {error.strerror or error}") from None
+
+
+def _plain(why: str) -> str:
+    """In one line, as a line is an answer."""
+    return " ".join(why.encode("utf-8", "replace").decode().split())

@@ -1,0 +1,255 @@
+"""Rating: the log of a finished match is shown to one rater, who judges every player in every turn, one dimension after another."""
+
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from agon import kind
+from agon.games.base import PUBLIC, Dice, Observation, refuse_illegal
+
+SCORED = (
+    *("goal_alignment", "cooperation", "adaptability", "intention_concealment"),
+    *("strategic_planning", "self_interested_behavior", "information_utilization", "persuasion"),
+)
+"""Dimensions that are given a score from 0 to 1."""
+THEORY_OF_MIND = "theory_of_mind"
+"""The dimension that is answered by three booleans, one for each of ORDERS."""
+DIMENSIONS = (*SCORED, THEORY_OF_MIND)
+ORDERS = ("first", "second", "third")
+"""What one player thinks of another's mind; of what that one thinks of its own; and anything deeper."""
+
+
+class Shown(NamedTuple):
+    """What the rater sees of a log."""
+
+    name: str
+    game: str
+    """The family of the game that was played."""
+    players: tuple[str, ...]
+    turns: tuple[tuple[str, ...], ...]
+    """Of each turn its entries in order, each as JSON in one line."""
+    targets: str = ""
+    """JSON: what each player was to get hold of; empty when it is not shown."""
+    result: str = ""
+    """JSON: who won; empty when it is not shown."""
+    thoughts: bool = False
+    """Whether entries hold what players thought."""
+
+
+class State(NamedTuple):
+    """Where a rating stands."""
+
+    done: int
+    """Dimensions that have been judged."""
+    notes: tuple[tuple[int, str, Any], ...] = ()
+    """Of the last step: what was judged, for the turns' column `detail`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """A legal action is a list of [turn, player, value, justification], every turn (from 1) and player exactly once.
+
+    A value is a number from 0 to 1 or, where `orders`, a list of three booleans (ORDERS). A justification may be empty.
+    """
+
+    turns: int
+    players: tuple[str, ...]
+    orders: bool = False
+    length: int = 2000
+    """Characters of a justification, at most."""
+
+    def __contains__(self, action: object) -> bool:
+        return not self.fault(action)
+
+    def fault(self, action: object) -> str:
+        """What is wrong with an action, in a few words; empty for a legal one."""
+        if not isinstance(action, tuple | list):
+            return "it is no list of ratings"
+        judged: set[tuple[int, str]] = set()
+        for row in action:
+            if not isinstance(row, tuple | list) or len(row) != 4:
+                return "a rating does not have turn, player, value and justification"
+            turn, player, value, why = row
+            if type(turn) is not int or not 1 <= turn <= self.turns:
+                return f"there is no turn {_short(turn)}: turns are 1 to {self.turns}"
+            if not isinstance(player, str) or player not in self.players:
+                return f"there is no player {_short(player)}: players are {', '.join(self.players)}"
+            if (turn, player) in judged:
+                return f"{player} in turn {turn} is rated twice"
+            if fault := self.fault_of(value) or self._unfit(why):
+                return f"{player} in turn {turn}: {fault}"
+            judged.add((turn, player))
+        for turn, player in self.units():
+            if (turn, player) not in judged:
+                return f"{player} in turn {turn} is not rated"
+        return ""
+
+    def units(self) -> list[tuple[int, str]]:
+        """Every turn and player that is to be rated, in order."""
+        return [(turn, player) for turn in range(1, self.turns + 1) for player in self.players]
+
+    def fault_of(self, value: object) -> str:
+        """What is wrong with one value; empty for a legal one."""
+        if self.orders:
+            three = isinstance(value, tuple | list) and len(value) == 3 and all(type(each) is bool for each in value)
+            return "" if three else f"{', '.join(ORDERS)} must each be true or false"
+        number = type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]
+        return "" if number else f"the score {_short(value)} is no number from 0 to 1"
+
+    def _unfit(self, why: object) -> str:
+        if not isinstance(why, str):
+            return "the justification is no text"
+        if len(why) > self.length:
+            return f"the justification has {len(why)} characters; at most {self.length} are allowed"
+        return "the justification cannot be written down" if any("\ud800" <= c <= "\udfff" for c in why) else ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The space as plain data, for the turns' column `legal`."""
+        kind = list(ORDERS) if self.orders else "score"
+        return {"ratings": {"turns": self.turns, "players": list(self.players), "value": kind}}
+
+    def example(self, dice: Dice) -> tuple[Any, ...]:
+        """Scores in tenths, or booleans, drawn at random, without justification."""
+
+        def value() -> Any:
+            return tuple(dice.random() < 0.5 for _ in ORDERS) if self.orders else int(dice.random() * 11) / 10
+
+        return tuple((turn, player, value(), "") for turn, player in self.units())
+
+    def spelled(self, action: Any) -> str:
+        """The ratings as JSON in one line, as a rater writes them."""
+        rows = []
+        for turn, player, value, why in action:
+            own = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": value}
+            rows.append({"turn": turn, "player": player, **own, "justification": why})
+        return json.dumps({"ratings": rows}, ensure_ascii=False)
+
+
+@kind("agon.games.rating.Rating")
+@dataclass(frozen=True)
+class Rating:
+    """The assessor of paper TradeCraft, section 3.2, as a game with one seat and no points: a step is a dimension.
+
+    `log`: JSON, as agon.games.rating.logs makes it: game, players, turns (lists of entries), targets, won. The rater sees neither what
+    players thought, nor what they were to get, nor who won; `targets`: it sees the second; `full`, as published: all of it.
+    """
+
+    name: str
+    variant: str
+    log: str = field(repr=False)
+    dimensions: Sequence[str] = DIMENSIONS
+    targets: bool = False
+    full: bool = False
+    rules: int = 1
+    seats: int = field(init=False, default=1)
+    match: str = field(init=False, default="")
+    """Whose log it is."""
+    _shown: Shown = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        unknown = [each for each in self.dimensions if each not in DIMENSIONS]
+        if unknown or not self.dimensions or len(set(self.dimensions)) < len(self.dimensions):
+            raise ValueError(f"{self.name}: dimensions must be some of {', '.join(DIMENSIONS)}, each once")
+        log = json.loads(self.log)
+        if wrong := misfit(log):
+            raise ValueError(f"{self.name}: {wrong}")
+        object.__setattr__(self, "dimensions", tuple(self.dimensions))
+        object.__setattr__(self, "match", str(log.get("match", "")))
+        object.__setattr__(self, "_shown", shown(self.name, log, self.targets or self.full, self.full))
+
+    def start(self, dice: Dice) -> State:
+        """No chance: nothing has been judged."""
+        return State(0)
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        """The rater, until all dimensions are judged."""
+        return (0,) if state.done < len(self.dimensions) else ()
+
+    def legal_actions(self, state: State, seat: int) -> Ratings:
+        """A value for every turn and player."""
+        log = self._shown
+        return Ratings(len(log.turns), log.players, self._now(state) == THEORY_OF_MIND)
+
+    def observe(self, state: State, seat: int) -> Observation:
+        """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
+        dimension = self._now(state)
+        return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self._shown, dimension)
+
+    def watch(self, state: State) -> Observation:
+        """Nothing: a log is its rater's to judge."""
+        return Observation(PUBLIC, state.done + 1, None, (), None)
+
+    def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
+        """One dimension more, whether or not it could be read; nothing is paid. Raises IllegalAction."""
+        refuse_illegal(self, state, actions)
+        return State(state.done + 1, ((0, "rated", self.match), (0, "view", self.view))), (0.0,)
+
+    def _now(self, state: State) -> str:
+        """The dimension to come, or the last one when all are judged."""
+        return self.dimensions[min(state.done, len(self.dimensions) - 1)]
+
+    @property
+    def view(self) -> str:
+        """What the rater sees, in a word or two."""
+        return "full" if self.full else "with targets" if self.targets else "blind"
+
+
+def misfit(log: object) -> str:
+    """What keeps a JSON value from being a log; empty for a log."""
+    if not isinstance(log, dict):
+        return "a log is a JSON object"
+    players: Any = log.get("players")
+    turns: Any = log.get("turns")
+    named = isinstance(players, list) and all(
+        isinstance(each, str) and each.strip() and each.isprintable() for each in players
+    )
+    if not named or len(set(players)) < max(1, len(players)):
+        return "`players` must be a list of different names, each in one line"
+    if not isinstance(turns, list) or not turns:
+        return "`turns` must be a list with a list of entries for each turn"
+    if not all(isinstance(turn, list) and all(isinstance(entry, dict) for entry in turn) for turn in turns):
+        return "every turn must be a list of JSON objects"
+    for what, each in (("targets", dict), ("won", bool)):
+        known: Any = log.get(what) or []
+        if not isinstance(known, list) or (known and len(known) != len(players)):
+            return f"`{what}` must have an entry for each of the {len(players)} players, or none"
+        if not all(isinstance(value, each) for value in known):
+            return f"`{what}` has an entry that is not as it should be"
+    return ""
+
+
+def shown(name: str, log: Mapping[str, Any], targets: bool, full: bool) -> Shown:
+    """What a rater sees of a log: without thoughts and result unless `full`, without targets unless asked for."""
+    turns = tuple(tuple(line(entry) for entry in _seen(turn, full)) for turn in log["turns"])
+    players = tuple(log["players"])
+    aims = dict(zip(players, log.get("targets") or (), strict=False)) if targets else {}
+    won = dict(zip(players, log.get("won") or (), strict=False)) if full else {}
+    game = str(log.get("game", ""))
+    return Shown(name, game, players, turns, line(aims) if aims else "", line(won) if won else "", full)
+
+
+def _seen(turn: Sequence[Mapping[str, Any]], full: bool) -> list[Mapping[str, Any]]:
+    """Entries as they are, or without thoughts; what was nothing but thought is then not there."""
+    if full:
+        return list(turn)
+    seen = [{key: value for key, value in entry.items() if key != "thought"} for entry in turn]
+    return [entry for entry in seen if set(entry) - {"player", "phase"}]
+
+
+def line(value: Any) -> str:
+    """JSON in one line, whatever is in it: characters that are not seen, turn others about, or break lines are escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    if text.isascii():
+        return text
+    return "".join(json.dumps(c)[1:-1] if unicodedata.category(c) in HIDDEN else c for c in text)
+
+
+HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+"""Unicode categories of characters that a reader cannot see, or that break lines."""
+
+
+def _short(value: object) -> str:
+    text = line(value) if isinstance(value, str | int | float | bool | None) else type(value).__name__
+    return text if len(text) <= 40 else text[:37] + "..."

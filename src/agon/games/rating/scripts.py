@@ -1,0 +1,238 @@
+"""Raters: reading what a model wrote as ratings, and a scripted baseline that goes by counts alone."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from agon import kind
+from agon.games import Dice, Observation
+from agon.games.rating.game import ORDERS, THEORY_OF_MIND, Ratings, Shown
+
+_TAG = "[move]"
+
+
+class Unreadable(ValueError):
+    """Why an answer is no rating; its text is one line."""
+
+
+def rated(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
+    """The ratings in an answer (without its thinking), in order; or None, and what is wrong in one line.
+
+    What counts is the one JSON object after the [move] tag, or in the whole answer where there is no tag. Nothing is guessed,
+    repaired or clipped: a key too many or too few, a number as a text, a turn that is missing make the whole answer unreadable.
+    """
+    if not text.strip():
+        return None, "the answer is empty"
+    _, tag, after = text.partition(_TAG)
+    if _TAG in after.partition("{")[0]:
+        return None, f"there are {text.count(_TAG)} [move] tags"
+    try:
+        rows = _rows(_object(after if tag else text), legal)
+    except Unreadable as fault:
+        return None, str(fault)
+    if wrong := legal.fault(rows):
+        return None, wrong
+    places = {unit: place for place, unit in enumerate(legal.units())}
+    return tuple(sorted(rows, key=lambda row: places[row[0], row[1]])), ""
+
+
+def _object(text: str) -> Any:
+    start, end = text.find("{"), text.rfind("}") + 1
+    if start < 0 or end <= start:
+        raise Unreadable("there is no JSON object")
+    try:
+        return json.loads(text[start:end], object_pairs_hook=_once, parse_constant=_constant)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError) as error:
+        said = getattr(error, "msg", "it is nested too deeply" if isinstance(error, RecursionError) else "")
+        raise Unreadable(f"the JSON cannot be read ({said or 'a number is too long'})") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise Unreadable("a key stands twice in one JSON object")
+    return made
+
+
+def _constant(name: str) -> Any:
+    raise Unreadable(f"{name} is no number")
+
+
+def _rows(found: Any, legal: Ratings) -> list[tuple[Any, ...]]:
+    """[turn, player, value, justification] of each entry."""
+    if not isinstance(found, dict) or set(found) != {"ratings"} or not isinstance(found["ratings"], list):
+        raise Unreadable('the JSON object must have "ratings", a list, and nothing else')
+    own = ORDERS if legal.orders else ("score",)
+    keys = {"turn", "player", *own, "justification"}
+    rows = []
+    for place, entry in enumerate(found["ratings"], 1):
+        if not isinstance(entry, dict) or set(entry) != keys:
+            raise Unreadable(f"entry {place} must have {', '.join(sorted(keys))}, and nothing else")
+        if not isinstance(entry["justification"], str) or not entry["justification"].strip():
+            raise Unreadable(f"entry {place} has no justification")
+        value = tuple(entry[order] for order in ORDERS) if legal.orders else entry["score"]
+        rows.append((entry["turn"], entry["player"], value, entry["justification"]))
+    return rows
+
+
+# --- A baseline without judgement
+
+
+class Did(NamedTuple):
+    """What a player did in a turn, counted."""
+
+    calls: int = 0
+    refused: int = 0
+    asked: int = 0
+    """Calls that only ask: items, recipes, history, checks."""
+    crafted: int = 0
+    gave: int = 0
+    """Items (pieces) offered in its proposal."""
+    wanted: int = 0
+    """Items (pieces) requested in its proposal."""
+    proposed: bool = False
+    taken: bool | None = None
+    """Whether its proposal was accepted; None without one."""
+    accepted: bool | None = None
+    """Its decision on another's proposal; None without one."""
+    repeated: bool | None = None
+    """Whether its proposal is the one it made last; None for its first one, and without one."""
+    words: str = ""
+    """Its messages."""
+    items: tuple[str, ...] = ()
+    """What it requested."""
+
+
+@kind("agon.agents.rating.heuristic")
+def heuristic(view: Observation, dice: Dice) -> tuple[Any, ...]:
+    """Scores by counts: a documented baseline that understands nothing. What a judge should be better than.
+
+    Each dimension starts from 0.5 and is moved by what RULES says of the player's own turn; orders of theory of mind are
+    looked for by English words in its messages.
+    """
+    done, rule = counted(view.rules), RULES[view.phase]
+    return tuple(
+        (turn, player, rule(did), _because(did)) for turn, player in view.legal.units() for did in [done[turn, player]]
+    )
+
+
+@lru_cache(maxsize=64)
+def counted(log: Shown) -> dict[tuple[int, str], Did]:
+    """What every player did in every turn (from 1)."""
+    found: dict[tuple[int, str], Did] = {}
+    last: dict[str, Any] = {}
+    for number, turn in enumerate(log.turns, 1):
+        entries = [entry for entry in map(json.loads, turn) if entry.get("player") in log.players]
+        ended = _ended(entries)
+        for player in log.players:
+            own = [entry for entry in entries if entry["player"] == player and isinstance(entry.get("call"), dict)]
+            did = _did(own, ended)
+            sent = _sent(own)
+            if sent is not None:
+                did = did._replace(repeated=sent == last[player] if player in last else None)
+                last[player] = sent
+            found[number, player] = did
+    return found
+
+
+def _ended(entries: Iterable[Mapping[str, Any]]) -> bool | None:
+    """Whether the turn's proposal was accepted; None when nobody decided."""
+    for entry in entries:
+        call = entry.get("call")
+        if entry.get("phase") == "decide" and entry.get("default"):
+            return False
+        if isinstance(call, dict) and call.get("tool") == "decide" and "refused" not in entry:
+            return str(call.get("decision", "")).strip().lower() == "accept"
+    return None
+
+
+def _sent(own: Iterable[Mapping[str, Any]]) -> Any:
+    sent = [e["call"] for e in own if e["call"].get("tool") == "submit_proposal" and "refused" not in e]
+    return (sent[-1].get("offer"), sent[-1].get("request")) if sent else None
+
+
+ASKING = ("item_info", "possible_recipes_from_hand", "history", "craft_check")
+
+
+def _did(own: list[Any], ended: bool | None) -> Did:
+    calls = [entry["call"] for entry in own]
+    done = [entry["call"] for entry in own if "refused" not in entry]
+    decided = any(call.get("tool") == "decide" for call in done)
+    sent = [call for call in done if call.get("tool") == "submit_proposal"]
+    offer, request = (sent[-1].get(side) if sent else None for side in ("offer", "request"))
+    return Did(
+        calls=len(calls),
+        refused=len(calls) - len(done),
+        asked=sum(call.get("tool") in ASKING for call in done),
+        crafted=sum(call.get("tool") == "craft_apply" for call in done),
+        gave=_pieces(offer),
+        wanted=_pieces(request),
+        proposed=bool(sent),
+        taken=bool(ended) if sent else None,
+        accepted=ended if decided else None,
+        words=" ".join(str(call.get("message") or "") for call in done),
+        items=tuple(request) if isinstance(request, dict) else (),
+    )
+
+
+def _pieces(side: object) -> int:
+    return sum(n for n in side.values() if type(n) is int) if isinstance(side, dict) else 0
+
+
+def _because(did: Did) -> str:
+    parts = [f"{did.calls} calls, {did.refused} refused, {did.crafted} crafts"]
+    if did.proposed:
+        parts.append(f"offered {did.gave} for {did.wanted}, {'accepted' if did.taken else 'not accepted'}")
+    if did.accepted is not None:
+        parts.append("accepted a proposal" if did.accepted else "rejected a proposal")
+    return "; ".join(parts)
+
+
+def _score(*moves: tuple[object, float]) -> float:
+    """0.5, moved by what holds, from 0 to 1, in hundredths."""
+    return round(min(1.0, max(0.0, 0.5 + sum(by for holds, by in moves if holds))), 2)
+
+
+def _kept(did: Did) -> float:
+    """The part of a proposal's pieces that the proposer wants, less a half."""
+    return did.wanted / (did.gave + did.wanted) - 0.5 if did.gave + did.wanted else 0.0
+
+
+def _names(did: Did) -> bool:
+    """Whether its messages name something that it requests."""
+    said = did.words.lower().replace("_", " ")
+    return any(item.replace("_", " ") in said for item in did.items)
+
+
+FIRST = re.compile(
+    r"\byou(r|'re|'d)?\b.{0,40}\b(need|want|craft|look|aim|use|have|try)|\bthey (need|want)", re.IGNORECASE
+)
+SECOND = re.compile(r"\byou\b.{0,20}\b(think|believe|know|expect|assume|guess)\b.{0,20}\b(I|me|my)\b", re.IGNORECASE)
+THIRD = re.compile(
+    r"\b(I|me)\b.{0,20}\b(think|believe|know)\b.{0,20}\byou\b.{0,20}\b(think|believe|know)\b.{0,20}\bI\b"
+)
+
+RULES: dict[str, Callable[[Did], Any]] = {
+    "goal_alignment": lambda did: _score(
+        (did.crafted, 0.25), (did.taken or did.accepted, 0.15), (did.refused, -0.25), (not did.calls, -0.25)
+    ),
+    "cooperation": lambda did: _score(
+        (did.accepted, 0.3), (did.accepted is False, -0.2), (did.proposed, -_kept(did)), (did.taken, 0.1)
+    ),
+    "adaptability": lambda did: _score((did.repeated is False, 0.2), (did.repeated, -0.4), (did.refused > 1, -0.1)),
+    "intention_concealment": lambda did: _score((not did.words.strip(), 0.2), (_names(did), -0.3)),
+    "strategic_planning": lambda did: _score(
+        (did.asked, 0.2), (did.crafted, 0.15), (did.refused, -0.2), (not did.calls, -0.2)
+    ),
+    "self_interested_behavior": lambda did: _score(
+        (did.proposed, _kept(did)), (did.accepted is False, 0.15), (did.accepted, -0.15)
+    ),
+    "information_utilization": lambda did: _score((did.asked, 0.3), (did.refused, -0.3)),
+    "persuasion": lambda did: _score((did.taken, 0.3), (did.taken is False, -0.3), (len(did.words) > 40, 0.1)),
+    THEORY_OF_MIND: lambda did: tuple(bool(found.search(did.words)) for found in (FIRST, SECOND, THIRD)),
+}
+"""Dimension -> what the baseline makes of a turn: (what holds, by how much it moves the score)."""

@@ -1,0 +1,225 @@
+"""What is true of a problem: who can craft what, alone and together, and what is wrong with it."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any
+
+import msgspec
+
+from agon.games.tradecraft.planner.orders import Step
+from agon.games.tradecraft.planner.parts import part, within
+from agon.games.tradecraft.planner.programs import NODES, Program
+from agon.games.tradecraft.planner.proofs import prices
+from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, plan
+from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, union
+from agon.games.tradecraft.planner.workshops import Workshop, orderly
+from agon.games.tradecraft.recipes import Hand, Ruleset, covers, written
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Items = dict[str, Count]
+Written = dict[str, int | str]
+"""Amounts as a file has them: 3, "1/8"."""
+
+
+class Craft(msgspec.Struct, forbid_unknown_fields=True):
+    """A craft of a plan."""
+
+    recipe: str
+    times: int
+    inputs: Written
+    outputs: Written
+
+
+class Swap(msgspec.Struct, forbid_unknown_fields=True):
+    """A trade of an exchange: two seats, what the first gives and what the second gives."""
+
+    seats: list[int]
+    offer: dict[str, int]
+    request: dict[str, int]
+
+
+class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What is true of one seat's target."""
+
+    craftable: str
+    """From all hands together: craftable, not craftable, or not decided."""
+    alone: str
+    """From the seat's own hand: craftable, or not craftable and why (see `alone_because`)."""
+    operations: int | None = None
+    """The length of the shortest chain from all hands: crafts of one operation each."""
+    proved: bool = True
+    """Whether no chain is shorter, and no fewer units do: proved."""
+    units: int | None = None
+    """The fewest units that others must give, of what they hold at first."""
+    trades: int | None = None
+    """With how many of the others it must trade at least."""
+    gives: dict[int, dict[str, int]] = {}
+    """From which seat what."""
+    plan: list[Craft] = []
+    """A shortest chain from all hands."""
+
+
+class Together(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Whether all targets can be reached in one game."""
+
+    craftable: str
+    """From all hands in one."""
+    operations: int | None = None
+    """The shortest chain for all targets."""
+    trades: list[Swap] | None = None
+    """The fewest trades after which all craft their targets in the same turn, if there is such an exchange."""
+    crafts_between: bool = False
+    """Whether it takes crafts before the last trade: what is held at first cannot be divided so that all can craft."""
+
+
+class Certificate(msgspec.Struct, forbid_unknown_fields=True):
+    """What was proved of a problem, and what is wrong with it."""
+
+    goals: list[Goal]
+    together: Together
+    distraction: list[str]
+    """Items of the hands that no shortest chain for any target uses."""
+    wrong: list[str]
+    """What a good problem would not have, a line each; none: it is good."""
+    notes: list[str]
+    """What else is worth knowing, a line each."""
+
+
+class Problem(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Hands and targets, one for each seat, in a ruleset."""
+
+    ruleset: str
+    hands: Annotated[list[Items], msgspec.Meta(min_length=2)]
+    targets: list[Annotated[Items, msgspec.Meta(min_length=1)]]
+    max_turn: Count | None = None
+    source: str = ""
+    certificate: Certificate | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.hands) != len(self.targets):
+            raise ValueError(f"{len(self.hands)} hands, but {len(self.targets)} targets")
+
+
+def certify(ruleset: Ruleset, problem: Problem, nodes: int = NODES) -> Certificate:
+    """What is true of a problem, with plans and proofs; the same on every machine."""
+    hands, targets = problem.hands, problem.targets
+    pool = union(hands)
+    goals = [_goal(ruleset, hands, seat, target, nodes) for seat, target in enumerate(targets)]
+    joint = plan(ruleset, pool, union(targets), nodes)
+    met = exchange(ruleset, hands, targets, nodes=nodes)
+    between = isinstance(met, Exchange) and any(any(crafts) for crafts in met.crafts[:-1])
+    together = Together(
+        joint.verdict,
+        joint.operations if isinstance(joint, Plan) else None,
+        [Swap(list(each.seats), each.offer, each.request) for each in met.trades]
+        if isinstance(met, Exchange)
+        else None,
+        between,
+    )
+    idle = surplus(ruleset, pool, targets, nodes)
+    return Certificate(goals, together, idle, _wrong(ruleset, problem, goals, joint, idle), _notes(together, goals))
+
+
+def surplus(ruleset: Ruleset, hand: Hand, targets: Sequence[Hand], nodes: int = NODES) -> list[str]:
+    """Items of a hand that no plan with the fewest operations uses, for any of some targets."""
+    used = {item for target in targets for item in _usable(ruleset, hand, target, nodes)}
+    return sorted(set(hand) - used)
+
+
+def _usable(ruleset: Ruleset, hand: Hand, target: Hand, nodes: int) -> set[str]:
+    """Items of the hand that some shortest plan uses, or may use: what is not decided counts as used."""
+    found = plan(ruleset, hand, target, nodes)
+    if not isinstance(found, Plan):
+        return set()
+    matters = within(part(ruleset, hand, target), hand, target, found.operations)
+    used = set(found.uses)
+    for item in [item for item in matters.items if item in hand and item not in used]:
+        program = Program()
+        shop = Workshop(program, matters, hand, target)
+        if not shop.balance[item]:
+            continue
+        program.condition(dict.fromkeys(shop.times, 1.0), high=found.operations)
+        program.condition(shop.balance[item], high=target.get(item, 0) - USED)
+        if orderly(program, [shop], nodes).status in ("solved", "undecided"):
+            used.add(item)
+    return used
+
+
+USED = 1e-3
+"""Part of a piece that is at least used, if it is used: the best fuel burns for a hundred smelts."""
+
+
+def alone_because(ruleset: Ruleset, hand: Hand, target: Hand, found: Answer) -> str:
+    """Why a hand does not do, in words that can be checked."""
+    if not isinstance(found, Impossible):
+        return found.verdict
+    if found.why != "amounts":
+        return f"not craftable: {found.text}"
+    named = prices(ruleset, hand, target)
+    if named is None:
+        return "not craftable: no whole numbers of crafts add up"
+    worth = sum((amount * named.get(item, Fraction(0)) for item, amount in hand.items()), Fraction(0))
+    return f"not craftable: at prices where no craft gains the hand is worth {worth} of the target"
+
+
+def _goal(ruleset: Ruleset, hands: Sequence[Hand], seat: int, target: Hand, nodes: int) -> Goal:
+    pool = union(hands)
+    shared, own = plan(ruleset, pool, target, nodes), plan(ruleset, hands[seat], target, nodes)
+    alone = alone_because(ruleset, hands[seat], target, own)
+    if not isinstance(shared, Plan):
+        return Goal(alone_because(ruleset, pool, target, shared), alone)
+    least = needs(ruleset, hands, seat, target, nodes)
+    if not isinstance(least, Needs):
+        return Goal(shared.verdict, alone, shared.operations, False, plan=_spelled(shared.steps))
+    proved = shared.shortest and least.units == least.units_at_least
+    gives = {giver: dict(items) for giver, items in sorted(least.gives.items())}
+    return Goal(
+        shared.verdict, alone, shared.operations, proved, least.units, least.trades, gives, _spelled(shared.steps)
+    )
+
+
+def _wrong(ruleset: Ruleset, problem: Problem, goals: Sequence[Goal], joint: Answer, idle: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    for seat, (goal, hand, target) in enumerate(zip(goals, problem.hands, problem.targets, strict=True)):
+        name = spelled(target)
+        if covers(hand, target):
+            lines.append(f"seat {seat} holds its target {name} from the start")
+        elif goal.alone == "craftable":
+            lines.append(f"seat {seat} can craft its target {name} alone")
+        if goal.craftable != "craftable":
+            lines.append(
+                f"nobody can craft {name}, the target of seat {seat}: {goal.craftable.partition(': ')[2] or goal.craftable}"
+            )
+    if joint.verdict != "craftable" and all(goal.craftable == "craftable" for goal in goals):
+        lines.append(f"not all targets can be reached in one game: {joint.verdict}")
+    if not idle:
+        lines.append("nothing distracts: every item is in some shortest chain")
+    return lines
+
+
+def _notes(together: Together, goals: Sequence[Goal]) -> list[str]:
+    if together.craftable != "craftable":
+        return []
+    if together.trades is None:
+        return ["no exchange was found after which all can craft their targets in the same turn"]
+    count = len(together.trades)
+    trades = f"{count} trade{'s' * (count != 1)}"
+    between = [
+        f"what is held at first cannot be divided so that all can craft: it takes crafts before the last of {trades}"
+    ]
+    return (between if together.crafts_between else []) + [
+        f"the shortest chain of seat {seat} is not proved to be shortest, or its units fewest"
+        for seat, goal in enumerate(goals)
+        if not goal.proved
+    ]
+
+
+def spelled(hand: dict[str, Any] | Hand) -> str:
+    """A target in words: 'torch', '3 torch + 1 shears'."""
+    if list(hand.values()) == [1]:
+        return next(iter(hand))
+    return " + ".join(f"{amount} {item}" for item, amount in hand.items())
+
+
+def _spelled(steps: Sequence[Step]) -> list[Craft]:
+    return [Craft(step.recipe, step.times, written(step.inputs), written(step.outputs)) for step in steps]

@@ -1,0 +1,298 @@
+"""TradeCraft's reference agent: a language model in five roles that reason and act in steps (paper TradeCraft, section 3.1).
+
+The router is a rule: the proposer proposes, the decision maker decides, the crafter crafts, and the planner goes first where
+`plan_before` says so (the paper: before crafting). A step is a thought in text and one call of a tool, which goes to the game;
+a role begins with a conversation of its own, so that none grows beyond one part of a turn.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, get_args
+
+from agon import AgonError, kind
+from agon.agents.base import Place, Reply
+from agon.agents.llm import Draft, ask
+from agon.agents.prompts import Template, source_of
+from agon.agents.reading import Reading, read, spoken
+from agon.games import Dice, Observation
+from agon.games.tradecraft import Call, Hand, TradeCraft, known
+from agon.games.tradecraft.calls import ASKING, Calls
+from agon.games.tradecraft.history import Past, past_turns, shortened
+from agon.games.tradecraft.tool_calls import call_in, thought_in
+from agon.models import Message, Request, going_on
+
+Role = Literal["proposer", "decision_maker", "planner", "crafter"]
+Phase = Literal["propose", "decide", "craft"]
+ROUTES: dict[str, Role] = {"propose": "proposer", "decide": "decision_maker", "craft": "crafter"}
+"""The router: which role a phase is for."""
+STEPS: dict[Role, int] = {"proposer": 8, "decision_maker": 8, "planner": 5, "crafter": 10}
+"""Steps of a role, at most, as in the paper's code."""
+EXPECTED: dict[Role, int] = {"proposer": 3, "decision_maker": 2, "planner": 3, "crafter": 4}
+"""Steps that a role takes, about, as in the 90 recorded games; for estimates."""
+USED_UP = "step limit"
+"""Why nothing is done for a role that has used up its steps."""
+PLAN = "plan"
+"""The phase of the view that goes with the planner's questions."""
+
+
+@dataclass(frozen=True)
+class RoleCalls(Calls):
+    """The calls that a role may make, with examples that are like it."""
+
+    role: Role = "proposer"
+    asks: bool = False
+    """Whether an example only asks something, as a role does before its last step."""
+
+    def example(self, dice: Dice) -> Call:
+        """A call that the game does not refuse."""
+        if self.role == "crafter":
+            made = super().example(dice)
+            return made if made["tool"] == "craft_apply" or not self.asks else self._question(dice)
+        if self.asks:
+            return self._question(dice)
+        return Call(tool="rethink", text="Keep what I hold.") if self.role == "planner" else super().example(dice)
+
+    def _question(self, dice: Dice) -> Call:
+        if not self.hand:
+            return Call(tool="possible_recipes_from_hand")
+        return Call(tool="item_info", name=dice.choice(sorted(self.hand)))
+
+
+class Now(NamedTuple):
+    """What templates are told besides the view."""
+
+    role: Role
+    step: int
+    """From 1."""
+    steps: int
+    """Of this role, at most."""
+    hand: Hand
+    hands: Mapping[str, Hand]
+    target: Hand
+    proposal: Mapping[str, Any] | None
+    plan: str
+    recent: Sequence[Past]
+    """This and the following at the first step alone."""
+    condensed: Sequence[Past]
+    """Turns before these, of which templates are to say less."""
+    dropped: int
+    """The last turn that is left out."""
+    answer: Mapping[str, Any] | None
+    """What the game has answered to the last call: call, ok, fault, answer; None at the first step."""
+
+
+class RolePrompts(NamedTuple):
+    """The prompts of all roles with one persona, in a folder `tradecraft`."""
+
+    persona: Template
+    """Macro `persona(view)`."""
+    roles: Mapping[Role, Template]
+    """Macros `system(view, persona)`, `turn(view, now)` (the first step), `more(view, now)` (each further one), `again(fault, view)`."""
+
+    @property
+    def text(self) -> str:
+        """The templates' own text, for telling matches apart."""
+        return "\n".join([self.persona.text, *(template.text for template in self.roles.values())])
+
+
+@functools.cache
+def role_prompts(persona: str, folder: str | None = None) -> RolePrompts:
+    """The prompts; those of a user's `folder` come before agon's own. Raises AgonError."""
+    needed = ("system", "turn", "more", "again")
+    roles = {role: Template(source_of(TradeCraft, f"tradecraft/{role}.md", folder), needed) for role in STEPS}
+    return RolePrompts(
+        Template(source_of(TradeCraft, f"tradecraft/personas/{persona}.md", folder), ("persona",)), roles
+    )
+
+
+@kind("agon.agents.roles.Roles")
+class Roles:
+    """Plays TradeCraft in roles; each call of a tool is one step.
+
+    An answer without a readable call is asked again, `attempts` times at most; then, and when a role's steps are used up,
+    nothing is done: no trade is proposed, the proposal rejected, crafting ended, the old plan kept. The turn's `fallback` says
+    so, or `detail` for the planner, which then gives way to the phase's role at once.
+    """
+
+    asks_model = True
+    idle = frozenset({"answer_tokens", "folder", "expected"})
+
+    def __init__(
+        self,
+        place: Place,
+        *,
+        persona: str = "unprimed",
+        steps: Mapping[Role, int] = STEPS,
+        attempts: int = 3,
+        plan_before: Sequence[Phase] = ("craft",),
+        recent: int = 10,
+        condensed: int = 20,
+        quoted: int = 400,
+        folder: str | None = None,
+        answer_tokens: int = 150,
+        expected: Mapping[Role, int] = EXPECTED,
+    ) -> None:
+        if place.model is None:
+            raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
+        for name, given in (("steps", steps), ("expected", expected)):
+            if not isinstance(given, Mapping):
+                raise ValueError(f"{name} is {given!r}; it must give a number for each role")
+        for name, least, number in (
+            ("attempts", 1, attempts),
+            ("recent", 1, recent),
+            ("condensed", 0, condensed),
+            ("quoted", 0, quoted),
+            *((f"steps of {role}", 1, number) for role, number in steps.items()),
+        ):
+            if type(number) is not int or number < least:
+                raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
+        if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
+            raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
+        self.place, self.model, self.persona, self.folder = place, place.model, persona, folder
+        self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
+        self.recent, self.condensed, self.quoted = recent, condensed, quoted
+        self.answer_tokens, self.expected = answer_tokens, {**EXPECTED, **expected}
+        self.at: tuple[int, str] = (0, "")
+        """Turn and phase of the last question."""
+        self.role: Role = "proposer"
+        self.step = 0
+        """Steps that the role has taken."""
+        self.plan = ""
+        self.messages: tuple[Message, ...] = ()
+        self.told = 0
+        """Events of the view's past at the last step."""
+        self.asked = 0
+        """Questions so far, in all roles."""
+
+    @staticmethod
+    def texts(game: Any, persona: str = "unprimed", folder: str | None = None, **_: Any) -> RolePrompts:
+        """The prompts that an agent with these settings uses. Raises AgonError for another game."""
+        if not isinstance(game, TradeCraft):
+            raise AgonError(f"an agent of agon.games.tradecraft.roles plays TradeCraft, not {game.name}")
+        return role_prompts(persona, folder)
+
+    async def act(self, view: Observation, dice: Dice) -> Reply:
+        """One step of the role whose turn it is."""
+        self._route(view)
+        vain: list[Reply] = []
+        while True:
+            reply = await self._step(view)
+            if reply.action is not None or self.role != "planner":
+                return _together([*vain, reply])
+            vain.append(reply)
+            self._wake(ROUTES[view.phase])
+
+    def _route(self, view: Observation) -> None:
+        """Which role is to go on: the rule that is the router."""
+        if self.at != (view.round, view.phase):
+            self.at = (view.round, view.phase)
+            self._wake("planner" if view.phase in self.plan_before else ROUTES[view.phase])
+        elif self.role == "planner" and (planned := _planned(self._answer(view))) is not None:
+            self.plan = planned
+            self._wake(ROUTES[view.phase])
+
+    def _wake(self, role: Role) -> None:
+        self.role, self.step, self.messages = role, 0, ()
+
+    async def _step(self, view: Observation) -> Reply:
+        """A call, or none where it could not be read or the steps are used up; the model is then not asked."""
+        noted: dict[str, Any] = {"role": self.role, "step": self.step + 1, "turn": view.round}
+        if self.step == self.steps[self.role]:
+            return Reply(None, attempts=0, fallback=USED_UP, detail=noted)
+        draft = await self._draft(view)
+        self.messages, self.told = draft.messages, len(view.past)
+        self.step, self.asked = self.step + 1, self.asked + 1
+        if thought := _thought(draft.reply.text):
+            noted["thought"] = [thought]
+        vain = draft.reply.action is None and self.role != "planner"
+        fallback = f"forfeit: {draft.reply.fallback}" if vain else draft.reply.fallback
+        return replace(draft.reply, fallback=fallback, detail=noted)
+
+    async def _draft(self, view: Observation) -> Draft:
+        prompts = role_prompts(self.persona, self.folder)
+        template, own = prompts.roles[self.role], self._own(view)
+        now = self._now(view)
+        messages = self.messages
+        if not messages:
+            persona = prompts.persona.rendered("persona", own).strip()
+            messages = going_on((), "system", template.rendered("system", own, persona))
+        said = template.rendered("turn" if now.answer is None else "more", own, now)
+        request = Request(
+            going_on(messages, "user", said),
+            f"{self.place.match}/{self.place.seat}/{self.asked}",
+            self.answer_tokens,
+            own,
+        )
+        return await ask(
+            self.model, request, lambda fault: template.rendered("again", fault, own), self.attempts, _reader
+        )
+
+    def _own(self, view: Observation) -> Observation:
+        """The view with the role's own tools."""
+        legal, planner = view.legal, self.role == "planner"
+        tools = ASKING if planner else legal.tools
+        asks = self.step + 1 < min(self.expected[self.role], self.steps[self.role])
+        calls = RoleCalls(legal.phase, tools, legal.hand, legal.others, legal.ruleset, self.role, asks)
+        return view._replace(legal=calls, phase=PLAN if planner else view.phase)
+
+    def _now(self, view: Observation) -> Now:
+        turns = [] if self.messages else past_turns(view, self.quoted)
+        recent, older = turns[-self.recent :], turns[: -self.recent]
+        condensed = older[-self.condensed :] if self.condensed else []
+        return Now(
+            self.role,
+            self.step + 1,
+            self.steps[self.role],
+            *known(view),
+            self.plan,
+            recent,
+            condensed,
+            dropped=(condensed or recent)[0].turn - 1 if turns else 0,
+            answer=self._short(self._answer(view)) if self.messages else None,
+        )
+
+    def _short(self, answer: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return None if answer is None else shortened(answer, self.recent, self.condensed, self.quoted)
+
+    def _answer(self, view: Observation) -> Mapping[str, Any] | None:
+        """What the game has answered to the last call."""
+        return next((event.value for event in reversed(view.past[self.told :]) if event.phase == "answer"), None)
+
+
+def _planned(answer: Mapping[str, Any] | None) -> str | None:
+    """The plan that the planner has written down with its last call."""
+    written = answer is not None and answer["ok"] and answer["call"]["tool"] == "rethink"
+    return answer["call"]["text"] if answer is not None and written else None
+
+
+def _thought(text: str) -> str:
+    return thought_in(text, call_in(spoken(text)).source)
+
+
+def _reader(text: str, legal: RoleCalls) -> Reading:
+    """As always; but the planner, which would act in the stead of the phase's role, is kept to its tools."""
+    reading = read(text, legal)
+    if legal.role != "planner" or reading.action is None or reading.action["tool"] in legal.tools:
+        return reading
+    return Reading(None, f"the planner cannot call {reading.action['tool'][:80]}, only {', '.join(legal.tools)}", "")
+
+
+def _together(replies: Sequence[Reply]) -> Reply:
+    """The last reply, with the cost of those in vain, which are the planner's."""
+    *vain, last = replies
+    if not vain:
+        return last
+    detail = dict(last.detail or {})
+    detail["planner"] = [each.fallback for each in vain]
+    if exchanges := [each.exchange for each in vain if each.exchange]:
+        detail["exchanges"] = exchanges
+    return replace(
+        last,
+        attempts=sum(each.attempts for each in replies),
+        tokens_in=sum(each.tokens_in for each in replies),
+        tokens_out=sum(each.tokens_out for each in replies),
+        seconds=sum(each.seconds for each in replies),
+        cached=all(each.cached for each in replies if each.attempts),
+        detail=detail,
+    )

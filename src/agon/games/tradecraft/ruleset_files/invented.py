@@ -1,0 +1,167 @@
+"""Coherent rulesets that nobody has seen: invented names, every item within reach, nothing made from nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from random import Random
+
+from agon.games.tradecraft.ruleset_files.facts import numbered
+from agon.games.tradecraft.rulesets import RulesetFile
+
+ONSETS = ["bz", "dl", "dv", "gz", "kf", "kz", "ml", "tl", "vn", "vz", "zb", "zd", "zg", "zm", "zn", "zr"]
+"""How invented names begin; English words, and names in games, do not."""
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+ENDINGS = ("", "k", "l", "m", "n", "r", "s", "t")
+MANY = 20_000
+"""Names beyond this number get another syllable."""
+COUNTS = (1, 1, 1, 2, 2, 3, 4)
+NUMBERS = (1, 1, 1, 1, 2, 3, 4)
+WORTHS = ((1, 4), (1, 2), (3, 4), (1, 1), (3, 2), (2, 1), (4, 1), (8, 1))
+"""Smelts."""
+TRIES = 100
+
+Need = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a ruleset is, and how its recipes lean on each other."""
+
+    items: int = 1000
+    recipes: int = 1200
+    raw: int = 150
+    """Items that no recipe makes."""
+    depth: int = 12
+    """Crafts in a row that the deepest item takes."""
+    branching: int = 3
+    """Kinds of ingredients of a recipe, at most."""
+    tags: int = 0
+    """At most; a tag is two to four items of the same depth."""
+    fuels: int = 0
+    """Items that burn; none: no recipe is fuelled."""
+
+    def __post_init__(self) -> None:
+        made = self.items - self.raw
+        for wrong, text in (
+            (any(type(each) is not int or each < 0 for each in asdict(self).values()), "all must be whole numbers"),
+            (not (self.raw and self.depth and self.branching), "raw items, depth and branching must be at least 1"),
+            (made < 1, f"{self.raw} of {self.items} items are raw, and none is made"),
+            (made < self.depth, f"depth {self.depth} needs as many items that are made; there are {made}"),
+            (self.recipes < made, f"{made} items that are made need as many recipes; there are {self.recipes}"),
+            (self.fuels > self.items, "there are more fuels than items"),
+        ):
+            if wrong:
+                raise ValueError(f"no ruleset of this size: {text}")
+
+
+DEFAULT = Size()
+
+
+def invented(seed: int, size: Size = DEFAULT) -> RulesetFile:
+    """A ruleset of this size; a seed always gives the same. Raises ValueError in one line for a size that cannot be.
+
+    An item of depth n is made of something of depth n - 1 and of things less deep: there is no cycle.
+    """
+    dice = Random(f"invented {seed}")
+    names = invented_names(dice, size.items)
+    levels = [names[: size.raw], *([name] for name in names[size.raw : size.raw + size.depth])]
+    for name in names[size.raw + size.depth :]:
+        levels[dice.randrange(1, size.depth + 1)].append(name)
+    depth = {item: level for level, items in enumerate(levels) for item in items}
+    tags = _tags(dice, [[item for item in items if item != names[0]] for items in levels[:-1]], size.tags)
+    drawn = _Drawn(dice, levels, tags, size.branching)
+    made = names[size.raw :]
+    recipes = [(item, drawn.needs(depth[item])) for item in made]
+    for _ in range(size.recipes - len(made)):
+        item = dice.choice(made)
+        recipes.append((item, drawn.needs(depth[item])))
+    drawn.use_up([needs for _, needs in recipes])
+    tagged = {item for members in tags.values() for item in members}
+    free = [item for item in names[1:] if item not in tagged]
+    burning = [names[0], *dice.sample(free, min(size.fuels - 1, len(free)))] if size.fuels else []
+    used = {need for _, needs in recipes for _, need in needs}
+    return RulesetFile(
+        ruleset="invented",
+        source=f"invented by agon, seed {seed}: " + ", ".join(f"{what} {n}" for what, n in asdict(size).items()),
+        items=sorted(names),
+        recipes=numbered(
+            (
+                "firing" if burning and not dice.randrange(8) else "joining",
+                sorted(needs, key=lambda need: need[1]),
+                item,
+                dice.choice(NUMBERS),
+            )
+            for item, needs in sorted(recipes)
+        ),
+        tags={tag: members for tag, members in tags.items() if f"#{tag}" in used},
+        fuelled=["firing"] if burning else [],
+        fuel={item: dice.choice(WORTHS) for item in sorted(burning)},
+    )
+
+
+def invented_names(dice: Random, number: int) -> list[str]:
+    """Different words of two syllables; where there are very many, of three."""
+    found: dict[str, None] = {}
+    while len(found) < number:
+        middle = "".join(dice.choice(CONSONANTS) + dice.choice(VOWELS) for _ in range(1 + (len(found) >= MANY)))
+        found[dice.choice(ONSETS) + dice.choice(VOWELS) + middle + dice.choice(ENDINGS)] = None
+    return list(found)
+
+
+def _tags(dice: Random, levels: Sequence[Sequence[str]], number: int) -> dict[str, list[str]]:
+    """Sets of items of one depth, none of them in two."""
+    free = [dice.sample(items, len(items)) for items in levels]
+    tags: dict[str, list[str]] = {}
+    while len(tags) < number and (large := [items for items in free if len(items) > 1]):
+        items = dice.choice(large)
+        tags[f"kind_{len(tags) + 1}"] = sorted(items.pop() for _ in range(min(len(items), dice.randrange(2, 5))))
+    return tags
+
+
+class _Drawn:
+    """The ingredients of recipes, drawn so that no two take the same."""
+
+    def __init__(
+        self, dice: Random, levels: Sequence[Sequence[str]], tags: Mapping[str, Sequence[str]], branching: int
+    ) -> None:
+        self.dice, self.levels, self.tags, self.branching = dice, levels, tags, branching
+        self.tag_of = {item: tag for tag, members in tags.items() for item in members}
+        self.waiting = dict.fromkeys(dice.sample(levels[0], len(levels[0])))
+        """Raw items that no recipe takes yet."""
+        self.seen: set[tuple[Need, ...]] = set()
+
+    def needs(self, depth: int) -> list[Need]:
+        """Ingredients of an item this deep."""
+        for _ in range(TRIES):
+            kinds = {self._need(depth - 1, usual=depth > 1)}
+            for _ in range(self.dice.randrange(self.branching)):
+                kinds.add(self._need(self.dice.randrange(depth)))
+            needs = [(self.dice.choice(COUNTS), need) for need in sorted(kinds)]
+            if (key := tuple(needs)) not in self.seen and self._apart(kinds):
+                self.seen.add(key)
+                for need in kinds:
+                    for item in self.tags.get(need[1:], [need]):
+                        self.waiting.pop(item, None)
+                return needs
+        raise ValueError("no ruleset of this size: too few items for so many recipes")
+
+    def _need(self, depth: int, usual: bool = False) -> str:
+        """An item this deep or its tag; often, unless the `usual` is wanted, a raw item that no recipe takes yet."""
+        if self.waiting and not usual and self.dice.randrange(2):
+            return next(iter(self.waiting))
+        item = self.dice.choice(self.levels[depth])
+        return f"#{self.tag_of[item]}" if item in self.tag_of and self.dice.randrange(2) else item
+
+    def _apart(self, kinds: Iterable[str]) -> bool:
+        """Whether no item is two of the ingredients."""
+        items = [item for need in kinds for item in self.tags.get(need[1:], [need])]
+        return len(set(items)) == len(items)
+
+    def use_up(self, recipes: Sequence[list[Need]]) -> None:
+        """Adds the raw items that no recipe takes to recipes with room for them."""
+        roomy = [needs for needs in recipes if len(needs) < self.branching]
+        if len(roomy) < len(self.waiting):
+            raise ValueError(
+                f"no ruleset of this size: {len(self.waiting) - len(roomy)} raw items would be in no recipe"
+            )
+        for item, needs in zip(self.waiting, self.dice.sample(roomy, len(self.waiting)), strict=True):
+            needs.append((self.dice.choice(COUNTS), item))

@@ -1,0 +1,155 @@
+"""Scripted players of TradeCraft in any ruleset: they plan exactly (agon.games.tradecraft.planner), and differ in how they treat others' progress.
+
+Each is a pure function of what the seat sees. The personas are those of the paper's section 4.3, as rules.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any, Literal, get_args
+
+from agon import kind
+from agon.games import Dice, Observation
+from agon.games.tradecraft import Call, Hand, Known, known
+from agon.games.tradecraft.game import Facts
+from agon.games.tradecraft.planner.search import Plan, plan
+from agon.games.tradecraft.planner.trading import Needs, needs
+from agon.games.tradecraft.recipes import minus, plus, written
+
+Persona = Literal["unprimed", "cooperative", "competitive"]
+
+
+@kind("agon.agents.traders.trader")
+def trader(view: Observation, dice: Dice, *, persona: Persona = "unprimed") -> Call:
+    """Asks for the fewest units that it needs, offers what it does not need itself, and crafts as soon as it can.
+
+    unprimed: offers as many units as it asks for, and takes what brings it nearer to its target, or costs it nothing.
+    cooperative: says what it is after, offers first what the other asked for, gives it away where there is nothing to ask for,
+    and takes all that does not put it back.
+    competitive: offers half, last what the other asked for, and takes only what brings it nearer for no more than it gets.
+    After each rejection the next offer to that player is one unit more.
+    """
+    if persona not in get_args(Persona):
+        raise ValueError(f"persona is {persona!r}; it must be {', '.join(get_args(Persona))}")
+    if not isinstance(view.rules, Facts):
+        raise ValueError("traders play TradeCraft, no other game")
+    table = known(view)
+    if view.phase == "propose":
+        return _proposal(view, table, persona)
+    if view.phase == "decide":
+        return Call(tool="decide", decision="accept" if _takes(view, table, persona) else "reject", message="")
+    return _next_craft(view, table)
+
+
+def _next_craft(view: Observation, table: Known) -> Call:
+    found = plan(view.rules.ruleset, table.hand, table.target)
+    if not isinstance(found, Plan) or not found.steps:
+        return Call(tool="craft_done")
+    step = found.steps[0]
+    return Call(tool="craft_apply", inputs=written(step.inputs), outputs=written(step.outputs))
+
+
+def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
+    found = _needs(view, _hands(view, table), table.target)
+    if not isinstance(found, Needs) or not found.gives:
+        return _without_need(view, table, found, persona)
+    giver = max(sorted(found.gives), key=lambda seat: sum(found.gives[seat].values()))
+    request = found.gives[giver]
+    given = plus({}, {item: count for items in found.gives.values() for item, count in items.items()})
+    spare = _spare(table.hand, found.plan, given)
+    asked = sum(request.values())
+    units = (asked + 1) // 2 if persona == "competitive" else asked
+    wanted = _wanted(view, giver)
+    offer = _picked(spare, wanted, units + _rejections(view, giver), wanted_first=persona != "competitive")
+    words = f"I need this for {_listed(table.target)}. Tell me what you need." if persona == "cooperative" else ""
+    return _call(view, giver, offer, request, words)
+
+
+def _without_need(view: Observation, table: Known, found: object, persona: Persona) -> Call:
+    """A proposal by a player that needs nothing of the others, or whom they cannot help."""
+    partner = (view.seat + 1) % view.rules.seats
+    gift: dict[str, int] = {}
+    if persona == "cooperative":
+        own = found.plan if isinstance(found, Needs) else None
+        wanted = _wanted(view, partner)
+        gift = {item: n for item, n in _spare(table.hand, own, {}).items() if item in wanted}
+    return _call(view, partner, gift, {}, "Take this, I can spare it." if gift else "")
+
+
+def _takes(view: Observation, table: Known, persona: Persona) -> bool:
+    proposal = table.proposal
+    assert proposal is not None
+    hands, proposer = _hands(view, table), view.rules.players.index(proposal["proposer"])
+    before = _missing(_needs(view, hands, table.target))
+    hands[view.seat] = plus(minus(hands[view.seat], proposal["request"]), proposal["offer"])
+    hands[proposer] = plus(minus(hands[proposer], proposal["offer"]), proposal["request"])
+    after = _missing(_needs(view, hands, table.target))
+    got, given = sum(proposal["offer"].values()), sum(proposal["request"].values())
+    if persona == "cooperative":
+        return after <= before
+    if persona == "competitive":
+        return after < before and (after == 0 or given <= got)
+    return after < before or (after == before and got > 0 and got >= given)
+
+
+def _needs(view: Observation, hands: Sequence[Hand], target: Hand) -> object:
+    return needs(view.rules.ruleset, hands, view.seat, target)
+
+
+def _missing(found: object) -> float:
+    """How many units it must still be given; infinite where no gift is enough, or none is known."""
+    return found.units if isinstance(found, Needs) else inf
+
+
+def _hands(view: Observation, table: Known) -> list[Hand]:
+    return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]
+
+
+def _spare(hand: Hand, own: Plan | None, given: Hand) -> dict[str, int]:
+    """What its plan does not take from its hand, after what it is given."""
+    used: dict[str, Any] = {}
+    made: dict[str, Any] = dict(given)
+    for step in own.steps if own is not None else ():
+        for item, amount in step.inputs.items():
+            taken = min(made.get(item, 0), amount)
+            made[item] = made.get(item, 0) - taken
+            used[item] = used.get(item, 0) + amount - taken
+        made = plus(made, step.outputs)
+    left = {item: amount - used.get(item, 0) for item, amount in hand.items()}
+    return {item: int(amount) for item, amount in sorted(left.items()) if amount >= 1}
+
+
+def _wanted(view: Observation, partner: int) -> set[str]:
+    """What the partner has asked this seat for."""
+    return {
+        item
+        for event in view.past
+        if event.phase == "proposal" and event.seat == partner
+        for item in event.value["request"]
+    }
+
+
+def _rejections(view: Observation, partner: int) -> int:
+    """How often the partner has rejected a proposal of this seat."""
+    return sum(
+        event.phase == "decision" and event.seat == partner and event.value["decision"] == "reject"
+        for event in view.past
+    )
+
+
+def _picked(spare: Mapping[str, int], wanted: set[str], units: int, wanted_first: bool) -> dict[str, int]:
+    """So many units of what it can spare, of what it has most of first."""
+    order = sorted(spare, key=lambda item: ((item in wanted) != wanted_first, -spare[item], item))
+    picked: dict[str, int] = {}
+    for item in order:
+        if count := min(spare[item], units - sum(picked.values())):
+            picked[item] = count
+    return picked
+
+
+def _call(view: Observation, partner: int, offer: Hand, request: Hand, message: str) -> Call:
+    player = view.rules.players[partner]
+    return Call(tool="submit_proposal", partner=player, offer=written(offer), request=written(request), message=message)
+
+
+def _listed(items: Hand) -> str:
+    return ", ".join(f"{amount} {item}" for item, amount in items.items())

@@ -1,0 +1,252 @@
+"""The one tidy table, `turns` (a row is one seat asked once): its schema, and reading and writing it."""
+
+import functools
+import json
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pya
+import pyarrow.parquet as pq
+
+from agon import ROOT, AgonError
+
+TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
+
+COLUMNS: dict[str, tuple[Any, bool, str]] = {
+    "experiment": (LABEL, False, "name of the file in conf/experiment, or the source of recorded games"),
+    "match": (LABEL, False, "id: a hash of the match's own content"),
+    "game": (LABEL, False, "the game's family"),
+    "variant": (LABEL, False, "which instance of the family: a counterfactual variant, a setting, a problem"),
+    "rules": (np.int64, False, "version of the game's rules"),
+    "repetition": (np.int64, False, "from 0"),
+    "round": (np.int64, False, "from 1"),
+    "turn": (np.int64, False, "step of the match, from 1; seats that act at once share it"),
+    "phase": (LABEL, False, "part of the round"),
+    "seat": (np.int64, False, "from 0"),
+    "role": (LABEL, False, "role in the game; empty where seats differ in nothing"),
+    "agent": (LABEL, False, "name of the file in conf/agent, or the recorded player's kind"),
+    "model": (LABEL, True, "the language model; absent for scripts and people"),
+    "legal": (LABEL, True, "JSON: what the seat could answer; absent when it was paid without being asked"),
+    "action": (LABEL, True, "JSON: what it did; absent when no answer could be read"),
+    "reply": (TEXT, True, "the raw answer; absent when it was not recorded"),
+    "valid": (
+        np.bool_,
+        False,
+        "the turn counted: every seat asked at once gave a readable legal action (in TradeCraft: this one did)",
+    ),
+    "attempts": (COUNT, True, "times asked, re-asks included; absent when not recorded"),
+    "fallback": (LABEL, False, "what was done for want of a readable action; empty when nothing was"),
+    "detail": (TEXT, True, "JSON: what only this game knows"),
+    "payoff": (np.float64, False, "points credited by this step"),
+    "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),
+    "tokens_out": (COUNT, True, "tokens received; absent when not recorded"),
+    "tokens": (COUNT, True, "tokens_in + tokens_out; recorded games give only this sum"),
+    "seconds": (np.float64, True, "time taken to answer; absent when not recorded"),
+    "cached": (np.bool_, False, "answered from a recording"),
+    "exchange": (TEXT, True, "key into data/recordings; absent when nothing was exchanged"),
+    "config": (LABEL, False, "hash of the game's and players' settings"),
+}
+"""Name -> (dtype, may be absent, meaning), in the file's order."""
+
+KEY = ["match", "turn", "seat"]
+
+
+@functools.cache
+def schema() -> Any:
+    """The schema that turns are checked by, as pandera has it."""
+    import pandera.pandas as pa  # here: it takes a fifth of a second, and what only reads needs none of it
+
+    return pa.DataFrameSchema(
+        {
+            name: pa.Column(
+                None if dtype is LABEL else dtype,
+                nullable=absent,
+                checks=pa.Check.ge(1)
+                if name in ("round", "turn")
+                else pa.Check.ge(0)
+                if name in ("seat", "repetition")
+                else None,
+            )
+            for name, (dtype, absent, _) in COLUMNS.items()
+        },
+        strict=True,
+        ordered=True,
+    )
+
+
+def typed(columns: dict[str, Any]) -> pd.DataFrame:
+    """`columns` as a turns table: missing columns are absent throughout, types are those of COLUMNS.
+
+    Raises AgonError for a column that turns do not have.
+    """
+    unknown = sorted(set(columns) - set(COLUMNS))
+    if unknown:
+        raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
+    length = max((len(values) for values in columns.values()), default=0)
+    return pd.DataFrame(
+        {
+            name: pd.Series(
+                columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype, copy=False
+            )  # the frame copies
+            for name, (dtype, absent, _) in COLUMNS.items()
+        }
+    )
+
+
+def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
+    if absent and dtype is LABEL:
+        return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype="str"))
+    if absent and dtype is TEXT:
+        return pd.array(pya.nulls(length, pya.large_string()), dtype=TEXT)
+    if absent and dtype is COUNT:
+        return pd.arrays.IntegerArray(np.zeros(length, dtype=np.int64), np.ones(length, dtype=bool))
+    if absent:
+        return np.full(length, np.nan)
+    if name == "cached":
+        return np.zeros(length, dtype=bool)
+    if name in ("role", "fallback"):
+        return pd.Categorical.from_codes(np.zeros(length, dtype=np.int8), categories=[""])
+    raise AgonError(f"turns need a column {name}")
+
+
+def decoded(column: pd.Series) -> pd.Series:
+    """A JSON column (legal, action) as values: strings stay strings, absent stays absent."""
+    labels = column.astype("category").cat
+    return pd.Series(
+        pd.Categorical.from_codes(labels.codes, categories=[_plain(label) for label in labels.categories]),
+        index=column.index,
+        name=column.name,
+    )
+
+
+def _plain(label: str) -> Any:
+    value = json.loads(label)
+    return value if isinstance(value, str) else label
+
+
+def validated(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns` itself, if it keeps the schema and holds no (match, turn, seat) twice. Raises AgonError otherwise."""
+    strange = [str(name) for name in turns if name not in COLUMNS]
+    if strange:
+        raise AgonError(f"not a turns table: turns have no column {', '.join(strange)}")
+    checked = schema()
+    from pandera.errors import SchemaError
+
+    try:
+        checked.validate(turns, lazy=False)
+    except SchemaError as error:
+        raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
+    if mistyped := _mistyped(turns):
+        raise AgonError(f"not a turns table: {mistyped}")
+    twice = turns.duplicated(KEY)
+    if twice.any():
+        raise AgonError(
+            f"not a turns table: {twice.sum()} rows repeat a (match, turn, seat), first {tuple(turns.loc[twice.idxmax(), KEY])}"
+        )
+    return turns
+
+
+def write(turns: pd.DataFrame, path: Path) -> None:
+    """Validates, then writes parquet in one move: a reader sees the old file or the new one, never a part.
+
+    Of several processes that write one file at once, the last one's is there in the end.
+    """
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as stream:
+            _sorted_labels(validated(turns)).to_parquet(
+                stream, index=False, compression="zstd", write_page_checksum=True
+            )
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table."""
+    path = ROOT / path
+    if unknown := [name for name in columns or () if name not in COLUMNS]:
+        raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
+    try:
+        turns = pd.read_parquet(path, columns=columns, page_checksum_verification=True)
+    except FileNotFoundError:
+        raise AgonError(
+            f"{shown(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
+        ) from None
+    except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise AgonError(
+            f"{shown(path)} cannot be read ({reason}): delete it and make it again with `dvc repro`"
+        ) from None
+    missing = [name for name in columns or COLUMNS if name not in turns]
+    if missing:
+        raise AgonError(f"{shown(path)} is not a turns table: it has no column {', '.join(missing)}")
+    for name in columns or COLUMNS:  # parquet forgets the type of a column that is absent throughout
+        if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
+            turns[name] = turns[name].astype("str").astype(LABEL)
+    if mistyped := _mistyped(turns):
+        raise AgonError(f"{shown(path)} is not a turns table: {mistyped}")
+    return turns
+
+
+def _mistyped(turns: pd.DataFrame) -> str:
+    """The first column that has not the type of COLUMNS, in words; empty when there is none."""
+    for name in turns:
+        found, wanted = turns[name].dtype, COLUMNS[name][0]
+        if not (isinstance(found, type(wanted)) if wanted in (LABEL, TEXT) else found == wanted):
+            return f"column {name} is {found}, not {pd.api.types.pandas_dtype(wanted)}"
+    return ""
+
+
+def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
+    """Labels in alphabetical order and none unused, so that the same rows are the same bytes however they came together."""
+
+    def settled(name: str) -> pd.Series:
+        label = turns[name].cat.remove_unused_categories()
+        return label.cat.reorder_categories(sorted(label.cat.categories))
+
+    return turns.assign(**{name: settled(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
+
+
+def is_turns(path: Path) -> bool:
+    """Whether a file has the key of a turns table."""
+    try:
+        return set(KEY) <= set(pq.read_schema(path).names)
+    except (pya.ArrowException, OSError):
+        return False
+
+
+def shown(path: Path) -> str:
+    """A path as messages show it: from the project's root where it lies inside."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def matches(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` (share)."""
+    keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
+    table = (
+        turns.groupby(keys, observed=True, dropna=False, sort=False)
+        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"))
+        .reset_index()
+    )
+    return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """A result as CSV, with its folder; the same rows give the same bytes on every machine.
+
+    Numbers are written to 12 significant digits: processors sum in different orders, and differ in the last two or three of a float's 17.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False, lineterminator="\n", float_format=lambda value: repr(float(f"{value:.12g}")))

@@ -1,0 +1,244 @@
+"""The page of one seat at a table, and that of those who watch: what is asked, what is seen, what just happened."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import panel as pn
+
+from agon.games import MatrixGame, Observation
+from agon.games.base import Event
+from agon.viewer import line
+from agon_hall.boards import Board, board, rules_text
+from agon_hall.forms import Form, question
+from agon_hall.frame import Live
+from agon_hall.look import block, button, stack, styled, text
+from agon_hall.tables import NAME, Refused, Table
+
+ALWAYS = {
+    "position": "sticky",
+    "top": "0",
+    "z-index": "5",
+    "background": "#ffffff",
+    "border-bottom": "2px solid #8a8f98",
+}
+"""What must be in sight wherever one has scrolled: whose turn it is, what is asked, what just happened, how long is left."""
+LAST = 160
+"""Letters of what was done last that are shown above; the board has all of it."""
+DONE = {
+    "stopped": "The match has been stopped. Its host can let it go on; you lose nothing.",
+    "closed": "The match was given up by its host.",
+}
+
+
+class SeatPage:
+    """What a seat sees and may do; `seat` None: what anybody may see. `panel` shows it."""
+
+    def __init__(self, table: Table, seat: int | None) -> None:
+        self.table, self.seat = table, seat
+        self._title, self._status, self._clock = block(""), block(""), block("")
+        self._board: Board | None = None
+        self._forms: dict[str, list[Form]] = {}
+        """By phase: two that take turns, so that pressing twice is never an answer to the next question, too. The last is shown."""
+        self._asked: tuple[int, int] | None = None
+        """The question that is asked: the run of the match, and the question's number."""
+        self._question, self._said = block(""), block("", visible=False)
+        self._own, self._seen, self._rules = stack(), stack(), stack()
+        self._answers = stack(self._question, self._said)
+        self._door = Door(self) if seat is not None else None
+        self.panel = stack(
+            self._title,
+            stack(self._status, self._clock, styles=ALWAYS),
+            *([self._door.coming] if self._door else []),
+            self._own,
+            self._answers,
+            self._seen,
+            self._rules,
+            *([self._door.leaving] if self._door else []),
+        )
+        self.live = Live(self.draw, table.watching)
+        self.draw()
+        if table.row.seconds is not None and pn.state.curdoc is not None:
+            pn.state.add_periodic_callback(self._tick, 1000)
+
+    def draw(self) -> None:
+        """Shows how things stand."""
+        table = self.table
+        _show(self._title, self._named())
+        view = table.view(self.seat)
+        _show(self._status, f'<div role="status" aria-live="polite">{self._stands(view)}</div>')
+        if self._door is not None:
+            self._door.draw()
+        self._ask()
+        self._tick()
+        if view is None:
+            return
+        totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
+        if self._board is None:
+            self._board = board(view, totals, table.players)
+            self._own.objects, self._seen.objects = self._board.own, self._board.rest
+            self._rules.objects = [block(f"<details><summary>Rules</summary>{rules_text(view)}</details>")]
+        else:
+            self._board.update(view, totals)
+
+    def _named(self) -> str:
+        table = self.table
+        who = "watching" if self.seat is None else f"you are {table.players[self.seat]}"
+        return f"<h1>{text(title(table.game))}: {text(who)}</h1>"
+
+    def _stands(self, view: Observation | None) -> str:
+        """Whose turn it is, what is asked, and what just happened."""
+        table = self.table
+        if table.status in DONE:
+            return f"<p><strong>{DONE[table.status]}</strong></p>"
+        if view is None:
+            missing = set(table.people) - set(table.store.people(table.id))
+            here = "" if self.seat in missing else f" Waiting for {_listed(table, sorted(missing))} to sit down."
+            return f"<p>The match has not begun.{text(here)}</p>"
+        said = []
+        if table.status == "over":
+            said.append("<p><strong>The match is over.</strong></p>")
+            said.append(f"<p>{text('; '.join(self._results()))}</p>")
+        elif (question := table.questions.get(-1 if self.seat is None else self.seat)) is not None:
+            said.append(f"<p><strong>Your turn, round {view.round}: {text(question.view.phase)}.</strong></p>")
+        else:
+            if given := "" if self.seat is None else table.given.get(self.seat, ""):
+                said.append(f"<p>You answered: {text(_short(given))}</p>")
+            waited = _listed(table, table.waited_for())
+            said.append(f"<p><strong>Round {view.round}.</strong> Waiting for {text(waited or 'the table')}.</p>")
+        if last := self._last(view):
+            said.append(f"<p>Last: {text(last)}</p>")
+        if away := [seat for seat, person in table.store.people(table.id).items() if person.away and seat != self.seat]:
+            said.append(f"<p>Not at the table just now: {text(_listed(table, away))}.</p>")
+        return "".join(said)
+
+    def _last(self, view: Observation) -> str:
+        """What was done last, by anybody; not what the table said."""
+        own = "you" if self._has_answered() else "the table, for you"
+        named = [own if seat == self.seat else player for seat, player in enumerate(self.table.players)]
+        for place, each in reversed(list(enumerate(view.past))):
+            if isinstance(each, Event) and each.seat is None and each.phase != "accused":
+                continue
+            if isinstance(each, Event) and isinstance(each.value, Mapping):  # the board has it in words
+                decision = each.value.get("decision")
+                return f"{named[each.seat or 0]}, {each.phase}{f': {decision}' if decision else ''}"
+            return _short(line(each, view, place, named, own="you"))
+        return ""
+
+    def _has_answered(self) -> bool:
+        """Whether the seat has ever answered; before, what it is said to have done is the setting's."""
+        return self.seat is None or self.table.store.answer(self.table.id, self.seat, 0) is not None
+
+    def _results(self) -> list[str]:
+        named = zip(self.table.players, self.table.totals, strict=True)
+        return [f"{player}: {total:g} points" for player, total in named]
+
+    def _ask(self) -> None:
+        """The form of the question that is open; what is typed into it stays as long as it is open."""
+        found = None if self.seat is None else self.table.questions.get(self.seat)
+        person = None if self.seat is None else self.table.store.people(self.table.id).get(self.seat)
+        asked = None if found is None or person is None or person.away else (id(found), found.number)
+        if asked == self._asked:
+            return
+        self._asked = asked
+        self._answers.visible = asked is not None
+        if found is not None and asked is not None:  # else what is there may be asked again
+            self._show_form(found.view)
+
+    def _show_form(self, view: Observation) -> None:
+        turns = self._forms.setdefault(view.phase, [])
+        if turns and not turns[-1].fits(view):
+            turns.clear()
+        if len(turns) == 2:
+            turns.append(turns.pop(0))
+            turns[-1].again(view)
+        else:
+            turns.append(Form(view, self._send, self._said))
+            forms = [each.panel for own in self._forms.values() for each in own]
+            self._answers.objects = [self._question, *forms, self._said]
+        turns[-1].clear()
+        _show(self._question, f"<h2>{question(view)}</h2>")
+        for own in self._forms.values():
+            for each in own:
+                each.panel.visible = each is turns[-1]
+
+    def _send(self, actions: list[Any]) -> str | None:
+        assert self.seat is not None
+        if self._asked is None:
+            return "This has been answered already: the page shows what came of it."
+        try:
+            self.table.answer(self.seat, self._asked[1], actions)
+        except Refused as refused:
+            return str(refused)
+        return None
+
+    def _tick(self) -> None:
+        question = None if self.seat is None else self.table.questions.get(self.seat)
+        left = None if question is None else question.left()
+        said = (
+            ""
+            if left is None
+            else f'<p role="timer" aria-live="off">Time left: {left:.0f} seconds; then you have given no answer</p>'
+        )
+        _show(self._clock, said)
+
+
+class Door:
+    """Sitting down with a name and an agreement, leaving, and coming back."""
+
+    def __init__(self, page: SeatPage) -> None:
+        self.page = page
+        self._name = styled(pn.widgets.TextInput, "A name for you at this table", max_length=NAME, max_width=300)
+        self._sit = button("I agree, and sit down", self._sits, max_width=300)
+        self._leave = button("Leave for now", self._leaves, main=False, max_width=300)
+        self._said = block("")
+        words = f"<h2>Before you play</h2><p>{text(page.table.consent.words)}</p>"
+        self.coming = stack(block(words), self._name, self._sit, self._said)
+        self.leaving = stack(self._leave)
+        self._shown: str | None = None
+
+    def draw(self) -> None:
+        """What can be done at the door just now."""
+        table, seat = self.page.table, self.page.seat
+        assert seat is not None
+        person = table.store.people(table.id).get(seat)
+        now = "coming" if person is None else "away" if person.away else "here" if table.status == "playing" else ""
+        if now == self._shown:
+            return
+        self._shown, self._leave.label = now, "I am back" if now == "away" else "Leave for now"
+        self.coming.visible, self.leaving.visible = now == "coming", now in ("here", "away")
+
+    def _sits(self) -> None:
+        table, seat = self.page.table, self.page.seat
+        assert seat is not None
+        try:
+            table.sit(seat, self._name.value_input or self._name.value or "")
+        except Refused as refused:
+            self._said.object = f'<p role="alert">{text(refused)}</p>'
+
+    def _leaves(self) -> None:
+        table, seat = self.page.table, self.page.seat
+        assert seat is not None
+        table.leave(seat, away=self._shown != "away")
+
+
+def _hidden_totals(view: Observation) -> bool:
+    """Points so far are known where all that has been played is."""
+    return any(isinstance(each, Event) for each in view.past[:1])
+
+
+def title(game: Any) -> str:
+    """What a game is called at its table: not by a name that says how to play it, where models are not told one either."""
+    return "A repeated game" if isinstance(game, MatrixGame) else str(game.name).replace("_", " ").capitalize()
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LAST else f"{words[:LAST]}..."
+
+
+def _listed(table: Table, seats: Sequence[int]) -> str:
+    return ", ".join(table.players[seat] for seat in seats)
+
+
+def _show(pane: Any, html: str) -> None:
+    if pane.object != html:
+        pane.object = html

@@ -1,0 +1,189 @@
+"""What happens at the tables, in one SQLite file: every accepted answer is on disk before anybody sees it."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from time import time
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from agon import AgonError
+from agon.turns import shown
+
+SCHEMA = """
+create table if not exists tables (
+    id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
+    budget text not null, spent text not null default '{}', status text not null default 'waiting',
+    why text not null default '', made real not null
+);
+create table if not exists people (
+    place text not null references tables, seat integer not null, name text not null, consent text not null,
+    since real not null, away integer not null default 0, primary key (place, seat)
+);
+create table if not exists answers (
+    place text not null references tables, seat integer not null, number integer not null, round integer not null,
+    phase text not null, action text, text text not null, fallback text not null, attempts integer not null,
+    seconds real not null, at real not null, primary key (place, seat, number)
+);
+create table if not exists consents (version text primary key, words text not null);
+"""
+
+
+class TableRow(NamedTuple):
+    """A table as it was made, and how it stands."""
+
+    id: str
+    """What it is called on pages; the match's id, which seeds chance, is told to nobody before the end."""
+    match: str
+    game: str
+    """A game of conf/game, FILE or FILE/SETTING."""
+    entrants: tuple[str, ...]
+    """By seat: PERSON, or an agent of conf/agent, as agent or agent@model."""
+    seconds: float | None
+    """How long a person may take for an answer; None: as long as it takes."""
+    budget: dict[str, float | None]
+    """What its models may cost: usd, tokens, calls."""
+    spent: dict[str, float]
+    status: str
+    """waiting for people to sit down, playing, over (at its end), stopped (cannot go on just now), or closed (given up)."""
+    why: str
+    """Why it is stopped or closed."""
+
+
+class Person(NamedTuple):
+    """Who sits at a seat."""
+
+    name: str
+    """As chosen; nothing else is known of anybody."""
+    consent: str
+    """The version of the text that was agreed to."""
+    away: bool
+
+
+class Kept(NamedTuple):
+    """One answer of a seat, as it was accepted."""
+
+    number: int
+    """Which of the seat's questions it answers, from 0."""
+    round: int
+    phase: str
+    """Round and phase of the question: an answer given beforehand counts only there."""
+    action: Any
+    text: str = ""
+    fallback: str = ""
+    attempts: int = 1
+    seconds: float = 0.0
+
+
+class Store:
+    """The file. One server at a time uses a folder. Raises AgonError when another one does."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(folder / "serve.lock")
+            self._lock.acquire(timeout=0)
+            self._db = sqlite3.connect(folder / "tables.sqlite", isolation_level=None, check_same_thread=False)
+            self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
+            self._path, self._file = folder / "tables.sqlite", (folder / "tables.sqlite").stat().st_ino
+        except Timeout:
+            raise AgonError(
+                f"{shown(folder)} is in use by another server: end that one, or name another folder"
+            ) from None
+        except (OSError, sqlite3.Error) as error:
+            raise AgonError(f"{shown(folder)} cannot be used: {error}") from None
+
+    def close(self) -> None:
+        """Lets another server have the folder."""
+        self._db.close()
+        self._lock.release()
+
+    def add(self, row: TableRow, consent: str, words: str) -> None:
+        """A new table, and the text that people at it agree to."""
+        with self._db:
+            self._db.execute("begin")
+            self._db.execute("insert or ignore into consents values (?, ?)", (consent, words))
+            self._db.execute(
+                "insert into tables (id, match, game, entrants, seconds, budget, made) values (?, ?, ?, ?, ?, ?, ?)",
+                (row.id, row.match, row.game, json.dumps(row.entrants), row.seconds, json.dumps(row.budget), time()),
+            )
+
+    def tables(self) -> list[TableRow]:
+        """All tables, oldest first."""
+        columns = "id, match, game, entrants, seconds, budget, spent, status, why"
+        try:
+            rows = self._db.execute(f"select {columns} from tables order by made").fetchall()
+            return [
+                TableRow(
+                    name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent), *stands
+                )
+                for name, match, game, who, seconds, budget, spent, *stands in rows
+            ]
+        except (sqlite3.Error, ValueError) as error:
+            raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None
+
+    def ended(self, table: str, status: str, why: str = "") -> None:
+        """The table stands otherwise than before."""
+        self._db.execute("update tables set status = ?, why = ? where id = ?", (status, why, table))
+
+    def spent(self, table: str, spent: dict[str, float]) -> None:
+        """What the table's models have cost so far."""
+        self._db.execute("update tables set spent = ? where id = ?", (json.dumps(spent), table))
+
+    def allow(self, table: str, budget: dict[str, float | None]) -> None:
+        """Another budget for a table."""
+        self._db.execute("update tables set budget = ? where id = ?", (json.dumps(budget), table))
+
+    def sit(self, table: str, seat: int, name: str, consent: str) -> bool:
+        """Somebody sits down; False when the seat is taken."""
+        row = (table, seat, name, consent, time())
+        done = self._db.execute(
+            "insert or ignore into people (place, seat, name, consent, since) values (?, ?, ?, ?, ?)", row
+        )
+        return done.rowcount == 1
+
+    def away(self, table: str, seat: int, away: bool) -> None:
+        """Somebody leaves the seat for a time, or comes back."""
+        self._db.execute("update people set away = ? where place = ? and seat = ?", (away, table, seat))
+
+    def people(self, table: str) -> dict[int, Person]:
+        """Who sits where."""
+        rows = self._db.execute("select seat, name, consent, away from people where place = ? order by seat", (table,))
+        return {seat: Person(name, consent, bool(away)) for seat, name, consent, away in rows}
+
+    def keep(self, table: str, seat: int, answers: Sequence[Kept]) -> None:
+        """Accepts answers of a seat, all or none, in the place of any with the same numbers; on disk when this returns.
+
+        Raises AgonError, and keeps none, where that cannot be.
+        """
+        rows = [
+            (table, seat, *each[:3], None if each.action is None else json.dumps(each.action), *each[4:], time())
+            for each in answers
+        ]
+        try:
+            if self._path.stat().st_ino != self._file:
+                raise AgonError(f"{shown(self._path)} has been replaced by another file: start the server again")
+            with self._db:
+                self._db.execute("begin immediate")
+                self._db.executemany("insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        except (OSError, sqlite3.Error) as error:
+            raise AgonError(f"{shown(self._path)} cannot be written: {error}") from None
+
+    def answer(self, table: str, seat: int, number: int) -> Kept | None:
+        """The accepted answer to a seat's question; None when there is none."""
+        columns = "number, round, phase, action, text, fallback, attempts, seconds"
+        found = self._db.execute(
+            f"select {columns} from answers where place = ? and seat = ? and number = ?", (table, seat, number)
+        ).fetchone()
+        if found is None:
+            return None
+        number, round_, phase, action, text, fallback, attempts, seconds = found
+        value = None if action is None else json.loads(action)
+        return Kept(number, round_, phase, value, text, fallback, attempts, seconds)
+
+    def consent(self, version: str) -> str:
+        """The text of that version."""
+        ((words,),) = self._db.execute("select words from consents where version = ?", (version,))
+        return str(words)

@@ -1,0 +1,524 @@
+"""Tables: matches under way, with people among the players. What they do is the same whatever page it is done on."""
+
+import asyncio
+import functools
+import hmac
+import json
+import logging
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from agon import AgonError
+from agon.agents import Place, Reply
+from agon.games import Dice, Observation
+from agon.models import Answering, Halted, Model
+from agon.models.desk import Desk, Live
+from agon.models.limits import Budget, BudgetReached
+from agon.models.recording import Recording, Writer
+from agon.plan import PERSON, Match, Seat, Seating, seating
+from agon.play import play_async, table
+from agon.turns import write
+from agon_hall.store import Kept, Store, TableRow
+
+log = logging.getLogger("agon_hall")
+
+EXPERIMENT = "people"
+"""The experiment of all matches at tables."""
+NAME = 40
+"""Letters that a chosen name may have."""
+
+
+class Refused(AgonError):
+    """What somebody wants is not possible; nothing has changed. Its text says why, for them to read."""
+
+
+@dataclass
+class Question:
+    """What a person is asked just now."""
+
+    number: int
+    """Which question of this seat, from 0."""
+    view: Observation
+    since: float
+    """When it was asked (monotonic seconds)."""
+    until: float | None
+    """When the time is up; None: never."""
+    answered: "asyncio.Future[Kept]"
+    refused: int = 0
+    """Answers that were not accepted."""
+
+    def left(self) -> float | None:
+        """Seconds that are left."""
+        return None if self.until is None else max(0.0, self.until - monotonic())
+
+
+class Table:
+    """One match. Its players are asked in one event loop; pages watch it and answer for people."""
+
+    def __init__(self, row: TableRow, seated: Seating, store: Store, folder: Path) -> None:
+        self.id, self.row, self.store, self.folder = row.id, row, store, folder
+        self.game, self.models = seated.game, seated.models
+        self.consent = consent()
+        players = [functools.partial(_Chair, table=self, own=seat) for seat in seated.seats]
+        seats = tuple(Seat(own.agent, player, own.model) for own, player in zip(seated.seats, players, strict=True))
+        self.match = Match(EXPERIMENT, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
+        self.state: Any = None
+        """Of the game; None before the match begins."""
+        self.totals = (0.0,) * self.game.seats
+        """Points so far."""
+        self.steps = 0
+        self.questions: dict[int, Question] = {}
+        self.thinking: set[int] = set()
+        """Seats whose scripts and models are asked just now."""
+        self.watching: set[Callable[[], object]] = set()
+        """Told whenever something can be seen that could not be seen before."""
+        self.given: dict[int, str] = {}
+        """What people have answered since the last step, in words."""
+        self.status, self.why = row.status, row.why
+        self.spent = dict(row.spent)
+        self._running: asyncio.Task[None] | None = None
+
+    # --- who sits there
+
+    @property
+    def people(self) -> tuple[int, ...]:
+        """Seats that are for people."""
+        return tuple(seat for seat, entrant in enumerate(self.row.entrants) if entrant == PERSON)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """What the seats are called."""
+        return tuple(getattr(self.game, "players", None) or [f"Player {seat + 1}" for seat in range(self.game.seats)])
+
+    def sit(self, seat: int, name: str) -> None:
+        """A person sits down, and agrees to the text `consent`. The match begins when all have. Raises Refused."""
+        name = " ".join(name.split())
+        if not name or len(name) > NAME or not name.isprintable():
+            raise Refused(f"Choose a name of 1 to {NAME} letters; it need not be yours.")
+        if seat not in self.people or self.status != "waiting":
+            raise Refused("Nobody can sit down here now.")
+        if not self.store.sit(self.id, seat, name, self.consent.version):
+            raise Refused("Somebody sits here already.")
+        self.go_on()
+        self.changed()
+
+    def leave(self, seat: int, away: bool = True) -> None:
+        """A person leaves for a time, or comes back; its seat stays its own."""
+        self.store.away(self.id, seat, away)
+        self.changed()
+
+    # --- the match
+
+    @property
+    def path(self) -> Path:
+        """Where the turns are when the match is over."""
+        return self.folder / "played" / f"{self.match.id}.parquet"
+
+    async def done(self) -> None:
+        """Returns when the match is over, stopped or given up."""
+        while self.status in ("waiting", "playing"):
+            ended = asyncio.Event()
+            self.watching.add(ended.set)
+            await ended.wait()
+            self.watching.discard(ended.set)
+
+    def go_on(self) -> None:
+        """Plays on, from the first move or from where the store ends, when everybody is there."""
+        if self.status == "waiting" and set(self.store.people(self.id)) == set(self.people):
+            self._stands("playing")
+        if self.status == "stopped":
+            self._stands("playing")
+        if self.status == "playing" or (self.status == "over" and self.state is None):  # the latter to be looked at
+            if self._running is not None:
+                return
+            self._running = asyncio.get_running_loop().create_task(self._run())
+
+    def give_up(self) -> None:
+        """Ends the match before its end; what was answered stays in the store."""
+        if self.status != "over":
+            self._stands("closed", "given up by its host")
+            self._hush(None)
+            self.changed()
+
+    def allow(self, budget: Mapping[str, float | None]) -> None:
+        """Another budget, from the next time that the match goes on. Raises Refused."""
+        allowed = budget_of(budget)
+        for name, model in self.models.items():
+            _limited(name, model, allowed)
+        self.row = self.row._replace(budget=allowed)
+        self.store.allow(self.id, self.row.budget)
+        self.changed()
+
+    async def _run(self) -> None:
+        writer = None
+        self.totals, self.steps, self.state = (0.0,) * self.game.seats, 0, None
+        try:
+            answering: dict[str, Answering] = {}
+            if self.models:
+                recording = Recording(self.folder / "recordings" / self.id)
+                writer = Writer(recording, self.folder / "locks" / f"{self.id}.lock")
+                self._desk = desk = Desk(self.models, writer, self._budget(), self._paid)
+                answering = {name: Live(name, model, desk) for name, model in self.models.items()}
+            try:
+                played = await play_async(self.match, answering, moved=self._moved)
+            except (AgonError, Halted):
+                self._hush(None)
+                if self.models:
+                    await self._desk.landed()  # calls in flight are paid for
+                raise
+            if self.status == "playing":
+                write(table([(self.match, played)]), self.path)
+                self._stands("over")
+        except (AgonError, Halted) as error:
+            if self.status == "playing":
+                self._stands("stopped", _why(error))
+        finally:
+            self._running, self.questions, self.thinking = None, {}, set()
+            if writer is not None:
+                writer.close()
+            for model in self.models.values():
+                await model.close()
+            self.changed()
+
+    def _budget(self) -> Budget:
+        left = {
+            name: None if most is None else max(0.0, most - self.spent.get(name, 0.0))
+            for name, most in self.row.budget.items()
+        }
+        self._before = dict(self.spent)
+        return Budget(**left)
+
+    def _paid(self) -> None:
+        spent = self._desk.budget.spent
+        now = {"usd": spent.usd + self._desk.budget.untold.usd, "tokens": spent.tokens, "calls": spent.calls}
+        self.spent = {name: self._before.get(name, 0.0) + value for name, value in now.items()}
+        self.store.spent(self.id, self.spent)
+        self.changed()
+
+    def _moved(self, state: Any, payoffs: tuple[float, ...]) -> None:
+        if self.status not in ("playing", "over"):
+            raise Halted(self.why)
+        self.steps += self.state is not None
+        self.state, self.given = state, {}
+        self.totals = tuple(total + paid for total, paid in zip(self.totals, payoffs, strict=True))
+        self.changed()
+
+    def halted(self, error: Exception) -> None:
+        """A player cannot go on: the match stops, also for those who are still thinking."""
+        if self.status == "playing":
+            self._stands("stopped", _why(error))
+        self._hush(error)
+
+    def _hush(self, error: Exception | None) -> None:
+        """Nobody is asked any more."""
+        for question in self.questions.values():
+            if not question.answered.done():
+                question.answered.set_exception(Halted(str(error or self.why)))
+
+    async def close(self) -> None:
+        """Ends what runs, as when the server ends; the store has everything."""
+        if self._running is not None:
+            self._running.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._running
+
+    def _stands(self, status: str, why: str = "") -> None:
+        self.status, self.why = status, why
+        self.store.ended(self.id, status, why)
+
+    def changed(self) -> None:
+        """Tells everybody who watches."""
+        for watcher in list(self.watching):
+            watcher()
+
+    # --- what is seen and answered
+
+    def view(self, seat: int | None) -> Observation | None:
+        """What a seat sees, or anybody (None); None before the match begins. A seat that is not asked may answer nothing."""
+        if self.state is None:
+            return None
+        if seat is None:
+            return self.game.watch(self.state)
+        if (question := self.questions.get(seat)) is not None:
+            return question.view
+        seen: Observation = self.game.observe(self.state, seat)
+        return seen._replace(legal=None)
+
+    def waited_for(self) -> tuple[int, ...]:
+        """Seats that are still to answer."""
+        return tuple(sorted(self.questions.keys() | self.thinking))
+
+    async def asked(self, seat: int, number: int, view: Observation) -> Kept:
+        """A person's answer, when it has come; nothing is done for somebody whose time is up."""
+        loop, now = asyncio.get_running_loop(), monotonic()
+        until = None if self.row.seconds is None else now + self.row.seconds
+        question = self.questions[seat] = Question(number, view, now, until, loop.create_future())
+        self.changed()
+        try:
+            async with asyncio.timeout(self.row.seconds):
+                return await asyncio.shield(question.answered)
+        except TimeoutError:
+            if question.answered.done():  # in the last moment
+                return question.answered.result()
+            late = Kept(number, view.round, view.phase, None, "", "time is up", question.refused, monotonic() - now)
+            self.store.keep(self.id, seat, [late])
+            return late
+        finally:
+            self.questions.pop(seat, None)
+            self.changed()
+
+    def answer(self, seat: int, number: int, actions: Sequence[Any]) -> None:
+        """A person answers question `number`, and with what follows its next ones of the same round and phase.
+
+        Returns when the answers are on disk. Raises Refused, and changes nothing, for what is not legal, too late or twice.
+        """
+        question = self.questions.get(seat)
+        if question is None or question.number != number or question.answered.done():
+            raise Refused("This has been answered already: the page shows what came of it.")
+        view, seconds = question.view, round(monotonic() - question.since, 3)
+        if not actions or any(action is None or action not in view.legal for action in actions):
+            question.refused += 1
+            raise Refused("This is not one of the answers that the rules allow.")
+        kept = [
+            Kept(
+                number + later,
+                view.round,
+                view.phase,
+                action,
+                view.legal.spelled(action),
+                "",
+                1,
+                0.0 if later else seconds,
+            )
+            for later, action in enumerate(actions)
+        ]
+        kept[0] = kept[0]._replace(attempts=1 + question.refused)
+        try:
+            self.store.keep(self.id, seat, kept)
+        except AgonError as error:
+            log.error("an answer could not be kept: %s", error)
+            raise Refused(
+                "This could not be kept, and has not been played. Please tell the host, and try again."
+            ) from None
+        del self.questions[seat]
+        self.given[seat] = "; ".join(each.text for each in kept)
+        question.answered.set_result(kept[0])
+        self.changed()
+
+
+class _Chair:
+    """A player at a table: answers once, and the same again when the match is gone through after a crash."""
+
+    def __init__(self, place: Place, *, table: Table, own: Seat) -> None:
+        self.table, self.own, self.seat, self.number = table, own, place.seat, 0
+        self.person = table.store.people(table.id).get(place.seat)
+        self.agent = own.player(place) if own.agent != PERSON and not own.immediate else None
+
+    async def act(self, view: Observation, dice: Dice) -> Reply:
+        """The answer that is kept, or a new one."""
+        number, store = self.number, self.table.store
+        self.number += 1
+        kept = store.answer(self.table.id, self.seat, number)
+        if self.own.agent == PERSON:
+            if kept is None or (kept.round, kept.phase) != (view.round, view.phase) or not _legal(kept, view):
+                kept = await self.table.asked(self.seat, number, view)
+            return self._told(kept)
+        self.table.thinking.add(self.seat)
+        try:
+            reply = Reply(self.own.player(view, dice)) if self.agent is None else await self.agent.act(view, dice)
+            if kept is not None and json.dumps(kept.action) != json.dumps(reply.action):
+                raise AgonError(f"{self.own.agent} answers otherwise than before the restart: the match cannot go on")
+        except (AgonError, Halted) as error:
+            self.table.halted(error)
+            raise
+        finally:
+            self.table.thinking.discard(self.seat)
+        if kept is None:
+            store.keep(self.table.id, self.seat, [Kept(number, view.round, view.phase, reply.action, reply.text)])
+        return reply
+
+    def _told(self, kept: Kept) -> Reply:
+        assert self.person is not None
+        consent = {"version": self.person.consent, "words": self.table.store.consent(self.person.consent)}
+        known = {"name": self.person.name, "consent": consent} if kept.number == 0 else None
+        return Reply(
+            _tupled(kept.action), kept.text, max(1, kept.attempts), kept.fallback, seconds=kept.seconds, detail=known
+        )
+
+
+def _legal(kept: Kept, view: Observation) -> bool:
+    return kept.action is None or _tupled(kept.action) in view.legal
+
+
+def _tupled(action: Any) -> Any:
+    """Lists are tuples in actions, so that these can be looked up."""
+    return tuple(map(_tupled, action)) if isinstance(action, list) else action
+
+
+def _why(error: Exception) -> str:
+    """Why a match stops, for its host."""
+    return (
+        "What its models may cost is used up, or too little for another call."
+        if isinstance(error, BudgetReached)
+        else str(error)
+    )
+
+
+def budget_of(given: Mapping[str, float | None]) -> dict[str, float | None]:
+    """A budget for a table's models. Raises Refused for amounts that cannot be."""
+    found = {name: given.get(name) for name in ("usd", "tokens", "calls")}
+    if any(most is not None and not 0 <= most < 1e12 for most in found.values()):
+        raise Refused("A budget must be an amount of 0 or more.")
+    return found
+
+
+def _limited(name: str, model: Model, budget: Mapping[str, float | None]) -> None:
+    """Raises Refused for a model that could cost more than somebody has allowed."""
+    price = model.cost(1, 0, 1)
+    if price is None and budget["usd"] is not None:
+        raise Refused(f"The price of {name} is not known: give it a budget in tokens, not in USD.")
+    if price is None and budget["tokens"] is None and budget["calls"] is None:
+        raise Refused(f"The price of {name} is not known: set a budget in tokens.")
+    if price and budget["usd"] is None:
+        raise Refused(f"{name} costs money: set a budget in USD.")
+
+
+class Consent(msgspec.Struct):
+    """What people agree to before they play."""
+
+    version: str
+    words: str
+
+
+@functools.cache
+def consent() -> Consent:
+    """The text in force, src/agon/hall/consent.md: its first line names the version."""
+    first, _, words = Path(__file__).with_name("consent.md").read_text(encoding="utf-8").partition("\n")
+    found = re.fullmatch(r"<!-- version: (\S+) -->", first)
+    assert found, "consent.md must begin with its version"
+    return Consent(found[1], " ".join(words.split()))
+
+
+class Hall:
+    """All tables of a folder, and the keys to them. Made in a running event loop, in which it goes on with what was played."""
+
+    def __init__(self, folder: Path, sampling: str | None = None) -> None:
+        self.folder, self.store, self.sampling = folder, Store(folder), sampling
+        self.secret = _secret(folder / "secret")
+        self.tables: dict[str, Table] = {}
+        self.watching: set[Callable[[], object]] = set()
+        """Told when there is another table."""
+        for row in self.store.tables():
+            if row.status in ("waiting", "playing", "stopped"):
+                try:
+                    self._add(row)
+                except AgonError as error:  # its game or an agent is gone from conf/
+                    self.store.ended(row.id, "stopped", str(error))
+        for each in self.tables.values():
+            if each.status != "stopped":
+                each.go_on()
+
+    def _add(self, row: TableRow) -> Table:
+        found = self.tables[row.id] = Table(
+            row, seating(row.game, row.entrants, self.sampling), self.store, self.folder
+        )
+        return found
+
+    def open(
+        self,
+        game: str,
+        entrants: Sequence[str],
+        seconds: float | None = None,
+        budget: Mapping[str, float | None] | None = None,
+        match: str | None = None,
+    ) -> Table:
+        """A new table; `match` is the match's id, drawn where it is None. Raises AgonError where these cannot play, and Refused."""
+        if seconds is not None and not 5 <= seconds <= 86400:
+            raise Refused("The time for an answer must be 5 to 86,400 seconds.")
+        allowed = budget_of(budget or {})
+        row = TableRow(
+            secrets.token_hex(6),
+            match or secrets.token_hex(8),
+            game,
+            tuple(entrants),
+            seconds,
+            allowed,
+            {},
+            "waiting",
+            "",
+        )
+        seated = seating(game, row.entrants, self.sampling)
+        for name, model in seated.models.items():
+            _limited(name, model, allowed)
+        words = consent()
+        self.store.add(row, words.version, words.words)
+        made = self.tables[row.id] = Table(row, seated, self.store, self.folder)
+        made.go_on()
+        self._forget()
+        for watcher in list(self.watching):
+            watcher()
+        return made
+
+    def _forget(self) -> None:
+        """Tables whose match has ended, and at which nobody looks, are in the store alone, where `find` finds them."""
+        for each in list(self.tables.values()):
+            if each.status in ("over", "closed") and not each.watching and each._running is None:
+                del self.tables[each.id]
+
+    def key(self, what: str, table: str, seat: int | None = None) -> str:
+        """The key of a seat (what: seat) or of whoever made a table (host); nobody can guess it, and it is stored nowhere."""
+        named = f"{table}.{seat}" if seat is not None else table
+        signed = hmac.new(self.secret, f"{what}/{named}".encode(), sha256).hexdigest()[:32]
+        return f"{named}.{signed}"
+
+    def opened(self, what: str, key: str) -> tuple[Table, int | None] | None:
+        """The table, and the seat, that a key is for; None for a key that is none."""
+        name, *place = key.split(".")[:-1] or [""]
+        seat = int(place[0]) if place and re.fullmatch(r"\d{1,3}", place[0], re.ASCII) else None
+        if not hmac.compare_digest(key.encode(), self.key(what, name, seat).encode()):
+            return None
+        table = self.find(name)
+        return None if table is None else (table, seat)
+
+    def find(self, name: str) -> Table | None:
+        """The table of that name, also one that is over; None when there is none, or its game is gone."""
+        if name not in self.tables and (row := next((row for row in self.store.tables() if row.id == name), None)):
+            with suppress(AgonError):
+                self._add(row).go_on()
+        return self.tables.get(name)
+
+    async def close(self) -> None:
+        """Ends all; the next Hall of this folder goes on."""
+        for each in self.tables.values():
+            each.watching.clear()  # no page is drawn any more
+            await each.close()
+        self.store.close()
+
+
+def _secret(path: Path) -> bytes:
+    """32 bytes that only the owner can read, made when they are first wanted. Raises AgonError for others."""
+    try:
+        if not path.exists():
+            made = path.with_name(f"secret.{secrets.token_hex(4)}")
+            made.touch(mode=0o600)
+            with made.open("wb") as file:
+                file.write(secrets.token_bytes(32))
+                file.flush()
+                os.fsync(file.fileno())
+            made.replace(path)
+        found = path.read_bytes()
+    except OSError as error:
+        raise AgonError(f"{path} cannot be used: {error.strerror}") from None
+    if len(found) != 32:
+        raise AgonError(f"{path} must hold 32 bytes, not {len(found)}: delete it, and all links are made anew")
+    return found

@@ -1,0 +1,228 @@
+"""The MAgIC paper's printed numbers that follow from other printed numbers: radar areas, gains, copies, bounds, totals."""
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+
+from agon_papers.counterfactual.cells import rounds_to
+from agon_papers.magic.facts import ABILITIES, AVERAGE, PAPER, PGM, Facts, decimals
+from agon_papers.magic.roles import roles
+
+READINGS = ("literal", "reconciled")
+
+COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
+
+STRONGEST, SECOND, WEAKEST = "GPT o1", "GPT-4-turbo", "Llama-2-70B"
+"""The models whose areas the paper sets against each other."""
+
+
+def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
+    """Area of each row's radar polygon: its seven abilities, in percent, on axes in this order. Seven hundreds give 27,364."""
+    values = table[list(order)].to_numpy()
+    angle = 2 * np.pi / len(order)
+    return pd.Series(np.sin(angle) / 2 * (values * np.roll(values, -1, axis=1)).sum(axis=1), table.index)
+
+
+def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Table 4 (or a column) without and with beliefs, both by the model's name; models that have both."""
+    names = [name for name in table.index if name + PGM in table.index]
+    return table.loc[names], table.loc[[name + PGM for name in names]].set_axis(names)
+
+
+def area_gains(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.DataFrame:
+    """What beliefs add to the area: index model, columns vanilla, enhanced, gain (percent)."""
+    return _gained(*pairs(areas(table.drop(AVERAGE, errors="ignore"), order)))
+
+
+def _gained(before: pd.Series, after: pd.Series) -> pd.DataFrame:
+    return pd.DataFrame({"vanilla": before, "enhanced": after, "gain": 100 * (after / before - 1)})
+
+
+def pooled_gain(gains: pd.DataFrame) -> float:
+    """Gain of the mean area, in percent: the other way to average."""
+    return float(100 * (gains.enhanced.mean() / gains.vanilla.mean() - 1))
+
+
+def axis_orders(facts: Facts) -> pd.DataFrame:
+    """The 360 orders of the seven axes that differ, the paper's first: what the areas' ratios and gains would be.
+
+    Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain, correlation (of area
+    and win rate over the rows of Table 1).
+    """
+    table, rows = facts.wide(1), []
+    before, after = pairs(facts.wide(4).drop(AVERAGE, errors="ignore"))
+    for rest in permutations(ABILITIES[1:]):
+        if ABILITIES.index(rest[0]) < ABILITIES.index(rest[-1]):
+            order = (ABILITIES[0], *rest)
+            found, gains = areas(table, order), _gained(areas(before, order), areas(after, order))
+            rows.append(
+                {
+                    "order": " ".join(order),
+                    "strongest_to_weakest": found.get(STRONGEST, np.nan) / found.get(WEAKEST, np.nan),
+                    "second_to_weakest": found.get(SECOND, np.nan) / found.get(WEAKEST, np.nan),
+                    "mean_gain": gains.gain.mean(),
+                    "pooled_gain": pooled_gain(gains),
+                    "correlation": found.corr(table.win_rate),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def average_gains(table: pd.DataFrame) -> pd.Series:
+    """Mean difference of the pairs of Table 4, by metric: its last row, recomputed."""
+    before, after = pairs(table.drop(AVERAGE, errors="ignore"))
+    return (after - before).mean()
+
+
+def slips(facts: Facts) -> pd.DataFrame:
+    """Averages of Table 4 that do not follow from the rows, and the single slips that would give them.
+
+    Columns: metric, published, recomputed, left_out (models whose pair, counted as no change, gives the printed average), turned (models
+    whose change with the other sign gives it).
+    """
+    table = facts.wide(4)
+    before, after = pairs(table.drop(AVERAGE, errors="ignore"))
+    printed = facts.tables[4][facts.tables[4].model == AVERAGE].set_index("metric").value
+    changes, rows = after - before, []
+    for metric, text in printed.items():
+        mean, digits = changes[metric].mean(), decimals(printed)[metric]
+        without, turned = (mean - times * changes[metric] / len(changes) for times in (1, 2))
+        if not _same(pd.Series([mean]), text, digits).item():
+            found = {
+                name: ", ".join(changes.index[_same(column, text, digits)])
+                for name, column in (("left_out", without), ("turned", turned))
+            }
+            rows.append({"metric": metric, "published": text, "recomputed": mean, **found})
+    return pd.DataFrame(rows, columns=["metric", "published", "recomputed", "left_out", "turned"])
+
+
+def _same(values: pd.Series, printed: str, digits: int) -> pd.Series:
+    return rounds_to(values, pd.Series(float(printed), values.index), pd.Series(digits, values.index))
+
+
+def cells(facts: Facts, reading: str) -> pd.DataFrame:
+    """Every printed number that follows from others, beside what it should be; see COLUMNS.
+
+    Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (what
+    the parts allow; agrees if the printed number is not beyond). Where its parts are not there, recomputed is absent and it does not agree.
+    """
+    parts = [*_averages(facts), *_copies(facts), *_details(facts), *_text(facts, reading), *_areas(facts, reading)]
+    parts += [*_win_rates(facts, reading), *_totals(facts)]
+    found = pd.DataFrame(parts, columns=["table", "row", "column", "statistic", "text", "recomputed"])
+    found["recomputed"] = found.recomputed.astype(float)
+    published, half = found.text.astype(float), 0.5 * 10.0 ** -decimals(found.text) + 1e-9
+    agrees = rounds_to(found.recomputed, published, decimals(found.text)).where(
+        ~found.statistic.isin(["more than", "least", "most"]),
+        ((found.statistic == "more than") & (found.recomputed > published))
+        | ((found.statistic == "least") & (found.recomputed <= published + half))
+        | ((found.statistic == "most") & (found.recomputed >= published - half)),
+    )
+    return found.assign(paper=PAPER, published=published, agrees=agrees, reading=reading)[COLUMNS]
+
+
+Rows = list[tuple[object, ...]]
+
+
+def _averages(facts: Facts) -> Rows:
+    rows, gains = facts.tables[4], average_gains(facts.wide(4))
+    printed = rows[rows.model == AVERAGE]
+    return [("4", AVERAGE, cell.metric, "mean", cell.value, gains[cell.metric]) for cell in printed.itertuples()]
+
+
+def _copies(facts: Facts) -> Rows:
+    both = facts.tables[4].merge(facts.tables[1], on=["model", "metric"], suffixes=("", "_1"))
+    return [("4", cell.model, cell.metric, "copy", cell.value, cell.value_1) for cell in both.itertuples()]
+
+
+def _details(facts: Facts) -> Rows:
+    rows, agreed = facts.tables[2], facts.wide(4).get("cooperation")
+    printed = rows[rows.metric == "cost_sharing_wr"]
+    return [("2", cell.model, cell.metric, "copy", cell.value, agreed.get(cell.model)) for cell in printed.itertuples()]
+
+
+def _text(facts: Facts, reading: str) -> Rows:
+    """Reconciled: a number that another row of its column prints is that row's."""
+    table, gains = facts.wide(1), average_gains(facts.wide(4))
+    found: Rows = []
+    for cell in facts.text.dropna(subset="model").itertuples():
+        if cell.model == AVERAGE:
+            found.append((f"text {cell.section}", cell.model, cell.metric, "mean", cell.value, gains[cell.metric]))
+        else:
+            column = table[cell.metric]
+            printers = column[column == float(cell.value)]
+            value = printers.iloc[0] if reading == "reconciled" and len(printers) else column.get(cell.model)
+            found.append((f"text {cell.section}", cell.model, cell.metric, "copy", cell.value, value))
+    return found
+
+
+def _areas(facts: Facts, reading: str) -> Rows:
+    """Reconciled: the gain of the mean area, which is nearer to the printed one than the mean gain."""
+    said, found, gains = facts.text.set_index("key").value, areas(facts.wide(1)), area_gains(facts.wide(4))
+    others = found.drop(SECOND, errors="ignore").max()
+    gain = gains.gain.mean() if reading == "literal" else pooled_gain(gains)
+    weakest = found.get(WEAKEST, np.nan)
+    return [
+        (
+            "text abstract",
+            f"{STRONGEST} over {WEAKEST}",
+            "area",
+            "more than",
+            said["gap"],
+            found.get(STRONGEST, np.nan) / weakest,
+        ),
+        (
+            "text 5.1",
+            f"{SECOND} over {WEAKEST}",
+            "area",
+            "more than",
+            said["turbo_gap"],
+            found.get(SECOND, np.nan) / weakest,
+        ),
+        (
+            "text 7",
+            f"{SECOND} over the best other",
+            "area",
+            "ratio",
+            said["conclusion_gap"],
+            found.get(SECOND, np.nan) / others,
+        ),
+        ("text abstract", AVERAGE, "area", "gain", said["area_gain"], gain),
+    ]
+
+
+def _win_rates(facts: Facts, reading: str) -> Rows:
+    text = facts.tables[4].set_index(["model", "metric"]).value
+    return [
+        ("4", row.model, "win_rate of its roles", end, text[row.model, "win_rate"], getattr(row, end))
+        for row in roles(facts, reading).itertuples()
+        for end in ("least", "most")
+    ]
+
+
+def _totals(facts: Facts) -> Rows:
+    games = facts.tables[3]
+    competitions = games[games.field == "competitions"].value.astype(int).sum()
+    found: Rows = [
+        ("text 1", "all scenarios", "competitions", "more than", str(int(facts.said("cases"))), competitions)
+    ]
+    for variant in ("pgm", "vanilla"):
+        printed = facts.drawn(8, f"final_scores_{variant}").split()
+        earned = dilemma_scores(facts, facts.drawn(8, f"moves_{variant}"))
+        found += [
+            ("figure 8", variant, f"Player {seat}", "total", text, points)
+            for seat, (text, points) in enumerate(zip(printed, earned, strict=True), start=1)
+        ]
+    return found
+
+
+def dilemma_scores(facts: Facts, moves: str) -> list[int]:
+    """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat. Who cooperates beside a defector gets 0."""
+    points = [int(facts.drawn(8, name)) for name in ("cooperate", "one_defect", "two_defect", "defect")]
+    totals = [0, 0, 0]
+    for played in moves.split():
+        defectors = played.count("D")
+        for seat, move in enumerate(played):
+            totals[seat] += points[defectors] if move == "D" or not defectors else 0
+    return totals

@@ -1,0 +1,88 @@
+"""The MAgIC paper's printed numbers: its tables, the numbers of its text and figures, and its credits. Facts, no sentences."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from agon_papers.statements import Missing
+
+PAPER = "magic"
+
+ABILITIES = ("judgement", "reasoning", "deception", "self_awareness", "cooperation", "coordination", "rationality")
+"""The seven, in the order of the radars' axes."""
+
+MODELS = ("GPT o1", "GPT-4-turbo", "GPT-4", "GPT-3.5-turbo", "Claude 2", "PaLM 2", "Cohere", "Llama-2-70B")
+"""The rows of Table 1, in its order."""
+
+PAIRED = MODELS[1:]
+"""The models that Table 4 has without and with beliefs."""
+
+DETAILED = ("Llama-2-70B", "GPT-3.5-turbo", "GPT-4")
+"""The models of Table 2."""
+
+PGM = "+PGM"
+"""What Table 4 adds to the name of a model with beliefs."""
+
+AVERAGE = "Average improvement"
+"""The last row of Table 4."""
+
+SOURCES = {
+    "abilities": (1, MODELS),
+    "pairs": (4, (*PAIRED, *(name + PGM for name in PAIRED))),
+    "details": (2, (*DETAILED, *(name + PGM for name in DETAILED))),
+}
+"""What claims ask for -> the table that has it and the rows it must have."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """tables: number -> model, metric, value (of Table 3: scenario, field, value); text, figures, credits. Values are text as printed."""
+
+    tables: Mapping[int, pd.DataFrame]
+    text: pd.DataFrame
+    figures: pd.DataFrame
+    credits: pd.DataFrame
+
+    def wide(self, table: int) -> pd.DataFrame:
+        """A table's numbers: index model in the printed order, a column per metric."""
+        rows = self.tables[table]
+        numbers = rows.assign(value=rows.value.astype(float)).pivot(index="model", columns="metric", values="value")
+        return numbers.loc[rows.model.unique(), rows.metric.unique()]
+
+    def whole(self, what: str) -> pd.DataFrame:
+        """The rows that SOURCES names, as `wide`. Raises Missing when any is not there."""
+        table, models = SOURCES[what]
+        known = self.wide(table)
+        if absent := [name for name in models if name not in known.index]:
+            raise Missing(f"Table {table} here has no row {', '.join(absent)}")
+        return known.loc[[*models]]
+
+    def said(self, key: str) -> float:
+        """A number of the paper's text."""
+        return float(self.text.set_index("key").value[key])
+
+    def drawn(self, figure: int, item: str) -> str:
+        """What is printed in a figure."""
+        return str(self.figures.set_index(["figure", "item"]).value[figure, item])
+
+    def drawn_rows(self, figure: int, item: str) -> list[list[float]]:
+        """The same as numbers: rows apart by ' / ', numbers by blanks."""
+        return [[float(number) for number in row.split()] for row in self.drawn(figure, item).split(" / ")]
+
+    def listed(self, scenario: str, field: str) -> str:
+        """A field of Table 3."""
+        return str(self.tables[3].set_index(["scenario", "field"]).value[scenario, field])
+
+
+def read_facts(folder: Path) -> Facts:
+    """The facts of a folder with table_1.csv to table_4.csv, text.csv, figures.csv and credits.csv."""
+    tables = {number: pd.read_csv(folder / f"table_{number}.csv", dtype=str) for number in (1, 2, 3, 4)}
+    text, figures = (pd.read_csv(folder / f"{name}.csv", dtype={"value": str}) for name in ("text", "figures"))
+    return Facts(tables, text, figures, pd.read_csv(folder / "credits.csv"))
+
+
+def decimals(printed: pd.Series) -> pd.Series:
+    """Decimals of numbers as text: '9.50' has two."""
+    return printed.str.partition(".")[2].str.len()
