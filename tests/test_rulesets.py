@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from agon.ruleset_files.__main__ import main
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from agon.games.tradecraft.ruleset_files import (
     text_of,
     unheard,
 )
+from agon.games.tradecraft.ruleset_files.__main__ import main
 from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset
 
 FOLDER = ROOT / "data/rulesets"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from math import isclose
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from harness import MATRIX, PD, RPS, Told, at_the_table, seated, small
@@ -28,11 +29,11 @@ from agon.agents.suspicion import (
     foremost,
     normalised,
     prior,
-    read_beliefs,
     suspect,
     updated,
     watcher,
 )
+from agon.games.reading import read
 from agon.models import Answer, CallFailed
 from agon.models.standin import StandIn
 from agon.plan import plan, settings_of, thing
@@ -305,7 +306,7 @@ TABLE = Suspicions(("Player 1", "Player 2", "Player 3"))
     ],
 )
 def test_the_first_list_of_nine_numbers_counts_cut_to_1_and_made_to_sum_to_1(text):
-    assert near(read_beliefs(text, TABLE).action, [[0, 0.5, 0.5], [0.2, 0.2, 0.6], [1, 0, 0]], 1e-9)
+    assert near(read(text, TABLE).action, [[0, 0.5, 0.5], [0.2, 0.2, 0.6], [1, 0, 0]], 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -319,14 +320,14 @@ def test_the_first_list_of_nine_numbers_counts_cut_to_1_and_made_to_sum_to_1(tex
     ],
 )
 def test_anything_else_is_no_matrix(text):
-    reading = read_beliefs(text, TABLE)
+    reading = read(text, TABLE)
     assert reading.action is None and reading.fault == "there is no list of 3 lists of 3 numbers in square brackets"
 
 
 @given(st.text("[] ,.0123456789e-+\n", max_size=300))
 @settings(deadline=None)
 def test_any_text_is_a_matrix_or_none(text):
-    found = read_beliefs(text, TABLE).action
+    found = read(text, TABLE).action
     assert found is None or found in TABLE
 
 
@@ -334,7 +335,7 @@ def test_any_text_is_a_matrix_or_none(text):
 @settings(deadline=None)
 def test_a_matrix_is_read_as_it_is_spelled(dice):
     action = TABLE.example(dice)
-    assert action in TABLE and near(read_beliefs(TABLE.spelled(action), TABLE).action, action, 0.003)
+    assert action in TABLE and near(read(TABLE.spelled(action), TABLE).action, action, 0.003)
     assert action[:2] not in TABLE and (*action[:2], (1, 1, 1)) not in TABLE and "x" not in TABLE
 
 
@@ -845,7 +846,7 @@ def test_a_matrix_that_cannot_be_read_keeps_the_one_before():
     answers = iter(["[[0, 0.9, 0.1], [1, 0, 0], [1, 0, 0]]", *["hm"] * 6])
     found, _ = only(chameleon(), saying(lambda view: next(answers)), form="matrix")
     assert [each["suspect"] for each in found] == [None, None, *[1] * 6]
-    assert [each["unread"] for each in found if "unread" in each] == [[read_beliefs("hm", TABLE).fault]] * 2
+    assert [each["unread"] for each in found if "unread" in each] == [[read("hm", TABLE).fault]] * 2
 
 
 # --- in any game, around any agent
@@ -887,7 +888,7 @@ def test_the_stand_in_answers_it(policy):
     module, name = policy.rsplit(".", 1)
     model = StandIn(model="x", policy=getattr(__import__(module, fromlist=[name]), name))
     for form in ("text", "matrix"):
-        game = GAMES["pd" if "scripted" in policy else "chameleon"]()
+        game = GAMES["pd" if "matrix" in policy else "chameleon"]()
         match = seated(*[partial(THINKS, form=form)] * game.seats, game=game)
         turns = table([(match, at_the_table(match, *[Instant(model)] * game.seats))])
         assert not any("unread" in each for seat in range(game.seats) for each in details(turns, seat))
@@ -952,8 +953,8 @@ def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):
 
 
 def test_a_game_that_nobody_has_written_beliefs_for_is_named():
-    with pytest.raises(AgonError, match=r"there is no prompt beliefs/bridge.md in "):
-        asked_in(replace(public_goods(), name="bridge"))
+    with pytest.raises(AgonError, match=r"there is no prompt beliefs.md in "):
+        asked_in(SimpleNamespace(name="bridge"))
 
 
 # --- read by a human once

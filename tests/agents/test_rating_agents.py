@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from agon import ROOT
 from agon.agents.llm import LLM
 from agon.agents.prompts import prompts, source_of
-from agon.agents.reading import read
 from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings
 from agon.games.rating.scripts import Did, counted, heuristic, rated
+from agon.games.reading import read
 from agon.models.standin import StandIn
 from agon.play import table
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agon.agents.reading import read
+from agon.games.reading import read
 from agon.games.tradecraft.calls import LARGEST, TOOLS, Call, Calls
 from agon.games.tradecraft.tool_calls import call_in, thought_in
 

@@ -12,8 +12,8 @@ from harness import MATRIX, PD, RPS, anything, at_the_table, seated, seen, small
 
 from agon import AgonError
 from agon.agents.llm import LLM
-from agon.agents.reading import read
 from agon.games.matrix import scripts as scripted
+from agon.games.reading import read
 from agon.models import CallFailed, Request, going_on
 from agon.models.desk import Desk, Live
 from agon.models.limits import Budget

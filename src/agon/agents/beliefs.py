@@ -25,9 +25,7 @@ from agon.agents.base import Place, Reply
 from agon.agents.llm import LLM, ask
 from agon.agents.minds import MINDS, Forecasting, Mind, Semantics
 from agon.agents.prompts import Prompts, Template, beliefs_of
-from agon.agents.reading import read
 from agon.agents.styles import SelfConsistency
-from agon.agents.suspicion import Suspicions, read_beliefs
 from agon.games import Dice, Observation
 from agon.models import Request, going_on
 
@@ -140,8 +138,7 @@ class Beliefs:
                 view,
             )
             again = partial(self._again, view)
-            reader = read_beliefs if isinstance(space, Suspicions) else read
-            drafted = await ask(self.llm.model, request, again, self.attempts, reader)
+            drafted = await ask(self.llm.model, request, again, self.attempts)
             self.asked += 1
             replies.append(drafted.reply)
             answered = drafted.reply.action

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.prompts import Prompts, prompts, template_of
-from agon.agents.reading import Reading, read
 from agon.games import Dice, Observation
+from agon.games.reading import read
 from agon.models import Answer, Answering, CallFailed, Message, Request, going_on
 
 NO_ANSWER = "(no answer)"
@@ -103,7 +103,6 @@ async def ask(
     request: Request,
     again: Callable[[str], str],
     attempts: int,
-    reader: Callable[[str, Any], Reading] = read,
 ) -> Draft:
     """Asks, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
 
@@ -119,7 +118,7 @@ async def ask(
             return Draft(reply, going_on(messages, "assistant", NO_ANSWER))
         answers.append(answer)
         messages = going_on(messages, "assistant", answer.text or NO_ANSWER)
-        action, fault, _ = reader(answer.text, request.view.legal)
+        action, fault, _ = read(answer.text, request.view.legal)
         if action is not None:
             return Draft(_reply(action, "", answers, len(answers)), messages)
         if len(answers) == attempts:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from math import exp, fsum, isfinite
 from typing import Any, Literal
 
-from agon.agents.reading import Reading, spoken
 from agon.games import Dice
+from agon.games.reading import Reading
+from agon.games.spaces import Space
 
 Matrix = tuple[tuple[float, ...], ...]
 Ties = Literal["nobody", "first", "last"]
@@ -100,7 +101,7 @@ def watcher(matrix: Matrix, seat: int, most: bool, ties: Ties = "nobody") -> int
 
 
 @dataclass(frozen=True, slots=True)
-class Suspicions:
+class Suspicions(Space):
     """A legal action is a belief matrix itself, row by row, over `names`. The paper's ProPGM (section 5.3)."""
 
     names: tuple[str, ...]
@@ -126,12 +127,11 @@ class Suspicions:
         """`[[0.2, 0.3, 0.5], ...]`."""
         return "[" + ", ".join("[" + ", ".join(f"{cell:.3g}" for cell in row) + "]" for row in action) + "]"
 
-
-def read_beliefs(text: str, legal: Suspicions) -> Reading:
-    """The first nested list in brackets with a row and a column for every name, made to sum to 1."""
-    for found in _NESTED.finditer(spoken(text)):
-        rows = [[float(cell) for cell in _NUMBER.findall(row)] for row in re.findall(r"\[([^\[\]]*)\]", found[0])]
-        if [len(row) for row in rows] == [len(legal.names)] * len(legal.names) and all(isfinite(sum(r)) for r in rows):
-            return Reading(normalised(rows), "", "")
-    size = len(legal.names)
-    return Reading(None, f"there is no list of {size} lists of {size} numbers in square brackets", "")
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The first nested list in brackets with a row and a column for every name, made to sum to 1."""
+        size = len(self.names)
+        for found in _NESTED.finditer(text):
+            rows = [[float(cell) for cell in _NUMBER.findall(row)] for row in re.findall(r"\[([^\[\]]*)\]", found[0])]
+            if [len(row) for row in rows] == [size] * size and all(isfinite(sum(row)) for row in rows):
+                return Reading(normalised(rows), "")
+        return Reading(None, f"there is no list of {size} lists of {size} numbers in square brackets")

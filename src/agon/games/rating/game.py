@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from agon import kind
 from agon.games.base import PUBLIC, Dice, Observation, refuse_illegal
+from agon.games.reading import Reading
+from agon.games.spaces import Space
 
 SCORED = (
     *("goal_alignment", "cooperation", "adaptability", "intention_concealment"),
@@ -48,7 +50,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ratings:
+class Ratings(Space):
     """A legal action is a list of [turn, player, value, justification], every turn (from 1) and player exactly once.
 
     A value is a number from 0 to 1 or, where `orders`, a list of three booleans (ORDERS). A justification may be empty.
@@ -125,6 +127,12 @@ class Ratings:
             own = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": value}
             rows.append({"turn": turn, "player": player, **own, "justification": why})
         return json.dumps({"ratings": rows}, ensure_ascii=False)
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The ratings in an answer: one JSON object (agon.games.rating.scripts.rated)."""
+        from agon.games.rating.scripts import rated
+
+        return Reading(*rated(text, self))
 
 
 @kind("agon.games.rating.Rating")

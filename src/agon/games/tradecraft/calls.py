@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agon.games.spaces import Dice
+from agon.games.reading import Reading
+from agon.games.spaces import Dice, Space
 from agon.games.tradecraft.recipes import Craft, Hand, Ruleset, written
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "rethink")
@@ -43,7 +44,7 @@ class Call(Object):
 
 
 @dataclass(frozen=True)
-class Calls:
+class Calls(Space):
     """Every call of a tool: a JSON object with the tool's name under "tool". Whether it is refused is for the game to say."""
 
     phase: str
@@ -85,6 +86,15 @@ class Calls:
     def spelled(self, action: Any) -> str:
         """The call as JSON, in one line."""
         return json.dumps(action, ensure_ascii=False)
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The one call in an answer (agon.games.tradecraft.tool_calls); the tag does not matter."""
+        from agon.games.tradecraft.tool_calls import call_in
+
+        call, fault, _ = call_in(text)
+        if call is not None and call not in self:
+            return Reading(None, "the call is too long, or holds half a surrogate pair")
+        return Reading(call, fault)
 
 
 def _shallow(value: object, most: int) -> bool:

@@ -14,8 +14,8 @@ from agon import AgonError, kind
 from agon.agents.base import Place, Reply
 from agon.agents.llm import Draft, ask
 from agon.agents.prompts import Template, source_of
-from agon.agents.reading import Reading, read, spoken
 from agon.games import Dice, Observation
+from agon.games.reading import Reading, spoken
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
 from agon.games.tradecraft.calls import ASKING, Calls
 from agon.games.tradecraft.history import Past, past_turns, shortened
@@ -52,6 +52,13 @@ class RoleCalls(Calls):
         if self.asks:
             return self._question(dice)
         return Call(tool="rethink", text="Keep what I hold.") if self.role == "planner" else super().example(dice)
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """As always; but the planner, which would act in the stead of the phase's role, is kept to its tools."""
+        reading = super().read(text, last)
+        if self.role != "planner" or reading.action is None or reading.action["tool"] in self.tools:
+            return reading
+        return Reading(None, f"the planner cannot call {reading.action['tool'][:80]}, only {', '.join(self.tools)}")
 
     def _question(self, dice: Dice) -> Call:
         if not self.hand:
@@ -224,9 +231,7 @@ class Roles:
             self.answer_tokens,
             own,
         )
-        return await ask(
-            self.model, request, lambda fault: template.rendered("again", fault, own), self.attempts, _reader
-        )
+        return await ask(self.model, request, lambda fault: template.rendered("again", fault, own), self.attempts)
 
     def _own(self, view: Observation) -> Observation:
         """The view with the role's own tools."""
@@ -268,14 +273,6 @@ def _planned(answer: Mapping[str, Any] | None) -> str | None:
 
 def _thought(text: str) -> str:
     return thought_in(text, call_in(spoken(text)).source)
-
-
-def _reader(text: str, legal: RoleCalls) -> Reading:
-    """As always; but the planner, which would act in the stead of the phase's role, is kept to its tools."""
-    reading = read(text, legal)
-    if legal.role != "planner" or reading.action is None or reading.action["tool"] in legal.tools:
-        return reading
-    return Reading(None, f"the planner cannot call {reading.action['tool'][:80]}, only {', '.join(legal.tools)}", "")
 
 
 def _together(replies: Sequence[Reply]) -> Reply:

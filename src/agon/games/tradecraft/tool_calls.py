@@ -32,7 +32,7 @@ class Found(NamedTuple):
 
 
 def call_in(text: str) -> Found:
-    """The one call in an answer (without its thinking, see agon.agents.reading.spoken), whether or not a game allows it."""
+    """The one call in an answer (without its thinking, see agon.games.reading.spoken), whether or not a game allows it."""
     if not text.strip():
         return Found(None, "the answer is empty")
     if len(text) > LARGEST:

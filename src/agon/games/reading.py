@@ -1,4 +1,4 @@
-"""From what a model wrote to a legal action, as done in the recorded games of the counterfactual paper.
+"""From what a player wrote to an action: the protocol of the counterfactual paper's recorded games, for every action space.
 
 An answer may hold anything, and exactly one move message: `[move] (optional explanation) action`.
 """
@@ -6,15 +6,8 @@ An answer may hold anything, and exactly one move message: `[move] (optional exp
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from unicodedata import category, normalize
-
-from agon.games import Choice
-from agon.games.rating.game import Ratings
-from agon.games.rating.scripts import rated
-from agon.games.spaces import Form, Number, Offer, Text
-from agon.games.tradecraft.calls import Calls
-from agon.games.tradecraft.tool_calls import call_in
 
 _TAG = "[move]"
 _MOVE = re.compile(re.escape(_TAG), re.IGNORECASE)
@@ -30,78 +23,56 @@ class Reading(NamedTuple):
     """The legal action, spelled as the game spells it; None when none could be read."""
     fault: str
     """One sentence that says why there is no action; empty when there is one."""
-    note: str
+    note: str = ""
     """The explanation that came with the action."""
 
 
-def read(text: str, legal: Any, last: bool = False) -> Reading:
+class Readable(Protocol):
+    """An action space, as far as reading goes (agon.games.spaces.Space)."""
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The action in an answer."""
+
+
+def read(text: str, legal: Readable, last: bool = False) -> Reading:
     """The action in an answer; None, never a guess, where the answer strays from the protocol.
 
-    Where the action is one of some labels (a Choice):
+    Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `label_in`).
+    """
+    return legal.read(spoken(text) if "think>" in text else text, last)
+
+
+def label_in(text: str, options: tuple[str, ...], last: bool = False) -> Reading:
+    """The one of some labels that an answer names.
+
     As done: nothing but the one [move], in small letters, may be in square brackets anywhere; one space stands before the
     explanation and one before the action; the first ) ends the explanation. What surrounds the message does not matter.
-    Not as done: thinking (`<think>...</think>`) is no part of the answer, and the action must end where a word ends.
+    Not as done: the action must end where a word ends.
     `last`: the answer will not be sent back. As done, its first complete message then counts, whatever other tags there are.
     """
-    if "think>" in text:
-        text = spoken(text)
-    if isinstance(legal, Calls):
-        return _call(text, legal)
-    if isinstance(legal, Ratings):
-        return Reading(*rated(text, legal), "")
-    if not isinstance(legal, Choice):
-        return _line(text, legal)
-    labels = _labels(legal.options)
+    labels = _labels(options)
     tags = labels.tags(text)
     if (last or tags == [_TAG]) and (found := _message(text, labels)):
         return found
-    return Reading(None, _fault(text, tags, labels), "")
+    return Reading(None, _fault(text, tags, labels))
 
 
-def _call(text: str, legal: Calls) -> Reading:
-    """The call of a tool (agon.games.tradecraft.tool_calls); the tag does not matter."""
-    call, fault, _ = call_in(text)
-    if call is not None and call not in legal:
-        call, fault = None, "the call is too long, or holds half a surrogate pair"
-    return Reading(call, fault, "")
+def line_in(text: str, parsed: Callable[[str], Any | None], skip_breaks: bool = False) -> Reading:
+    """What stands after the one [move] in its line, without an explanation, as `parsed` reads it.
 
-
-def _line(text: str, legal: Any) -> Reading:
-    """A number, a text, shares or a form: the rest of the line after the one [move], no explanation, as `legal` spells it."""
+    `parsed` gives None for what is no legal action. `skip_breaks`: the line may begin below the tag.
+    """
     _, tag, after = text.partition(_TAG)
     if not tag:
-        return Reading(None, "there is no [move] tag" if text.strip() else "the answer is empty", "")
+        return Reading(None, "there is no [move] tag" if text.strip() else "the answer is empty")
     if _TAG in after:
-        return Reading(None, f"there are {text.count(_TAG)} [move] tags", "")
-    line = (after.strip() if isinstance(legal, Form) else after).partition("\n")[0].strip(" \t*`")
-    action = _value(line, legal)
-    if action is None or action not in legal:
-        return Reading(None, "what follows the tag is no valid action", "")
-    return Reading(action, "", "")
+        return Reading(None, f"there are {text.count(_TAG)} [move] tags")
+    line = (after.strip() if skip_breaks else after).partition("\n")[0].strip(" \t*`")
+    action = parsed(line.strip())
+    return Reading(None, "what follows the tag is no valid action") if action is None else Reading(action, "")
 
 
-def _value(text: str, legal: Any) -> Any | None:
-    """What a text says in a space, legal or not; None where it says nothing of the kind."""
-    text = text.strip()
-    if isinstance(legal, Choice):
-        labels, folded = {_folded(label): label for label in legal.options}, _folded(text.rstrip(".").strip())
-        return labels.get(folded)
-    if isinstance(legal, Number):
-        return int(text.rstrip(".")) if re.fullmatch(r"\d{1,9}\.?", text, re.ASCII) else None
-    if isinstance(legal, Text):
-        return text or None
-    names = legal.names if isinstance(legal, Offer) else [name for name, _ in legal.parts]
-    said = _parts(text, names, "," if isinstance(legal, Offer) else ";")
-    if said is None:
-        return None
-    if isinstance(legal, Offer):
-        shares = [re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?%?\.?", each, re.ASCII) for each in said]
-        return None if None in shares else tuple(float(each[1]) for each in shares if each)
-    values = tuple(_value(each, space) for each, (_, space) in zip(said, legal.parts, strict=True))
-    return None if None in values else values
-
-
-def _parts(text: str, names: Sequence[str], between: str) -> list[str] | None:
+def named_parts(text: str, names: Sequence[str], between: str) -> list[str] | None:
     """What stands after each `name:`, in the order of `names`, when each is there once, in this order."""
     found = []
     for place, name in enumerate(names):
@@ -146,14 +117,15 @@ class _Labels(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _labels(options: tuple[str, ...]) -> _Labels:
-    fold = _folded if len({_folded(label) for label in options}) == len(options) else str
+    fold = folded if len({folded(label) for label in options}) == len(options) else str
     spelled = [(" " + fold(label), label) for label in options if label]
     spelled.sort(key=lambda pair: len(pair[0]), reverse=True)
     reach = 4 * max([len(folded) for folded, _ in spelled], default=0) + 4
     return _Labels(tuple(spelled), fold, reach, any("[" in label or "]" in label for label in options))
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """A label as labels are compared: case and the encoding of accents do not matter."""
     text = text.casefold()
     return text if text.isascii() else normalize("NFC", text)
 
@@ -175,7 +147,7 @@ def _message(text: str, labels: _Labels) -> Reading | None:
             if close > after + 2 and (action := labels.at(text, close + 1)) is not None:
                 return Reading(action, "", text[after + 2 : close].strip())
         if (action := labels.at(text, after)) is not None:
-            return Reading(action, "", "")
+            return Reading(action, "")
     return None
 
 

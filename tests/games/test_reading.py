@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agon import ROOT
-from agon.agents.reading import read
 from agon.games import Choice
+from agon.games.reading import read
 from agon.ingest.files import files
 from agon.ingest.game_json import Record
 
