@@ -17,7 +17,6 @@ from tqdm import tqdm
 
 from agon import ROOT, AgonError
 from agon.estimate import Bill, bills
-from agon.games import MatrixGame
 from agon.models import Halted
 from agon.models.desk import Desk, Replayed, Unrecorded
 from agon.models.limits import Budget, Spent
@@ -72,8 +71,8 @@ def _plan(rest: Sequence[str]) -> int:
         shown_variants = ", ".join(own) if len(own) <= 8 else f"{len(own)} settings"
         _say(f"{game:14} {count:10,} matches: {shown_variants}")
     agents = {seat.agent for match in matches for seat in match.seats}
-    if all(isinstance(match.game, MatrixGame) for match in matches):
-        decisions = sum(match.game.rounds * match.game.seats for match in matches)
+    if all(match.game.fixed_rounds for match in matches):
+        decisions = sum((match.game.fixed_rounds or 0) * match.game.seats for match in matches)
         _say(f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents")
     else:
         _say(f"{len(matches):,} matches, {len(agents)} agents")

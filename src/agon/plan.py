@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
 from pathlib import Path
-from random import Random
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -24,8 +23,9 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from agon import ROOT, AgonError, kind_of
-from agon.games import MatrixGame
+from agon.games import Game
 from agon.games.settings import variants
+from agon.loop import total
 from agon.models import Model
 from agon.models.base import told_apart
 from agon.models.standin import StandIn
@@ -57,7 +57,7 @@ class Match:
     experiment: str
     id: str
     seed: int
-    game: MatrixGame
+    game: Game[Any]
     seats: tuple[Seat, ...]
     repetition: int
     config: str
@@ -226,15 +226,15 @@ def settled(names: Sequence[str], conf: Path = CONF) -> list[str]:
     return found
 
 
-def games(names: Sequence[str] | None = None) -> list[MatrixGame]:
+def games(names: Sequence[str] | None = None) -> list[Game[Any]]:
     """The games of conf/game: those named, with all their settings, or all that have no settings."""
     if names is None:
         names = [name for name in _names(CONF, "game") if "settings" not in _file("game", name, CONF)]
     return _distinct([thing("game", name) for name in settled(names)])
 
 
-def _distinct(games: list[MatrixGame]) -> list[MatrixGame]:
-    known: dict[tuple[str, str], MatrixGame] = {}
+def _distinct(games: list[Game[Any]]) -> list[Game[Any]]:
+    known: dict[tuple[str, str], Game[Any]] = {}
     for game in games:
         if known.setdefault((game.name, game.variant), game) != game:
             raise AgonError(
@@ -348,7 +348,7 @@ def named(group: str, conf: Path = CONF) -> list[str]:
     return _names(conf, group)
 
 
-def _parents(name: str, conf: Path) -> Iterator[MatrixGame]:
+def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
     """The games that a file of conf/game builds upon, without those that have settings."""
     file: Any = OmegaConf.load(conf / "game" / f"{name.partition('/')[0]}.yaml")
     for each in file.get("defaults", []):
@@ -357,15 +357,12 @@ def _parents(name: str, conf: Path) -> Iterator[MatrixGame]:
             yield thing("game", parent, conf)
 
 
-def _try_out(seat: Seat, game: Any) -> None:
+def _try_out(seat: Seat, game: Game[Any]) -> None:
     """Plays a match of a script with itself. Raises AgonError for one that cannot play the game."""
     if not seat.immediate:
         return
-    state, dice = game.start(Random(0)), [Random(place) for place in range(game.seats)]
     try:
-        while asked := game.to_move(state):
-            actions = {place: seat.player(game.observe(state, place), dice[place]) for place in asked}
-            state, _ = game.step(state, actions)
+        total(game, [seat.player] * game.seats, seed=0)
     except Exception as error:
         raise AgonError(
             f"agent {seat.agent} cannot play {game.name}: {type(error).__name__}: {_reason(error)}"
@@ -408,14 +405,14 @@ def _experiment(experiment: dict[str, Any]) -> Experiment:
     return asked
 
 
-def _groups(each: Tournament | Pairing | Challenge, game: MatrixGame, conf: Path) -> Iterator[tuple[str, ...]]:
+def _groups(each: Tournament | Pairing | Challenge, game: Game[Any], conf: Path) -> Iterator[tuple[str, ...]]:
     """Who sits down together, as agent or agent@model; a tournament's seats do not depend on the order of its list."""
     if isinstance(each, Tournament):
         entrants = sorted({entrant for name in each.agents for entrant in _entrants(name, each.models, conf)})
         yield from combinations_with_replacement(entrants, game.seats)
         return
     if isinstance(each, Challenge):
-        if not (tested := getattr(game, "tested", ())):
+        if not (tested := game.tested):
             raise AgonError(f"{game.name} {game.variant} says of no seat that it is under test: it takes no challenge")
         sides = [
             [e for name in names for e in _entrants(name, each.models, conf)]
@@ -443,7 +440,7 @@ def _entrants(name: str, models: Sequence[str], conf: Path, copies: int = 0) -> 
     return [f"{agent}@{model}" for model in models]
 
 
-def _seat(entrant: str, game: MatrixGame, models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
+def _seat(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
     """The seat, and what tells its matches apart: the agent's settings, and its model's identity and prompts."""
     name, _, model = entrant.partition("@")
     player, settings = _player(name, conf), settings_of("agent", name, conf)
@@ -476,7 +473,7 @@ def _kind(target: str) -> str:
     return kind_of(get_object(target))
 
 
-def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
+def _match(experiment: str, game: Game[Any], seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
     own = _hash([content, repetition])
     return Match(experiment, own, int(own, 16), game, seats, repetition, content)
 

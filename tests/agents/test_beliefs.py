@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from math import isclose
 from random import Random
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 from harness import MATRIX, PD, RPS, Told, at_the_table, seated, small
@@ -954,7 +954,7 @@ def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):
 
 def test_a_game_that_nobody_has_written_beliefs_for_is_named():
     with pytest.raises(AgonError, match=r"there is no prompt beliefs.md in "):
-        asked_in(SimpleNamespace(name="bridge"))
+        asked_in(NamedTuple("Bridge", [("name", str)])("bridge"))
 
 
 # --- read by a human once

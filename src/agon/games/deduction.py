@@ -8,10 +8,22 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 from unicodedata import normalize
 
-from agon.games.base import PUBLIC, Dice, Event, Observation, Seen, known_seats, known_semantics, refuse_illegal, told
+from agon.games.base import (
+    PUBLIC,
+    Dice,
+    Event,
+    Game,
+    Note,
+    Observation,
+    Seen,
+    known_seats,
+    known_semantics,
+    refuse_illegal,
+    told,
+)
 from agon.games.spaces import Choice, Form, Space, Text
 
 NOBODY = "nobody"
@@ -36,12 +48,12 @@ class State(NamedTuple):
     seen: Seen
     outcome: str = ""
     """How it ended; empty before the ballot."""
-    notes: tuple[tuple[int, str, Any], ...] = ()
+    notes: tuple[Note, ...] = ()
     """What the last step leaves in the records alone: (seat, what, value)."""
 
 
 @dataclass(frozen=True)
-class Deduction:
+class Deduction(Game[State]):
     """`seats` players, one of them the spy. Each gives a clue in turn, then all vote for another player at once.
 
     The player with most votes is accused; a tie, no votes at all included, accuses nobody. An unreadable clue is heard as
@@ -102,6 +114,9 @@ class Deduction:
             self._spaces.update({(phase, seat): self._space(phase, seat) for seat in range(seats)})
 
     # --- what each of the two games says for itself
+
+    credits: ClassVar[Mapping[str, tuple[int, int]]]
+    """Outcome -> credits of the spy, and of each other player."""
 
     @property
     def _words(self) -> tuple[str, ...]:
@@ -187,6 +202,24 @@ class Deduction:
             if text is not None and holds(text, self._word_of(seat)):
                 notes = [(seat, "leak", True)]
         return self._scripted(State(done, seen, notes=tuple(notes))), (0.0,) * self.seats
+
+    def notes(self, state: State) -> tuple[Note, ...]:
+        """A clue that gives the word away: `leak`."""
+        return state.notes
+
+    def secrets(self, seat: int) -> tuple[str, ...]:
+        """The words that the seat was not told."""
+        own = self._word_of(seat) if seat != PUBLIC and (seat != self.spy or len(self._words) > 1) else None
+        return tuple(word for word in self._words if word != own)
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """A win is most credits; the most that the role can get; who the spy is; the setting that both roles under test share."""
+        return {
+            "setting": self.variant.rpartition("-")[0] or self.variant,
+            "win": "credits",
+            "credits": max(map(max, self.credits.values())),
+            "spy": self.players[self.spy],
+        }
 
     def _now(self, state: State) -> Ask:
         """The step to come, or the last one of a match that is over."""

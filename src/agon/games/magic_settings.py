@@ -16,7 +16,6 @@ from random import Random
 from typing import Any
 
 from agon import ROOT, AgonError
-from agon.agents import seat_dice
 from agon.agents.magic import KNOWLEDGE, player
 from agon.games import Game
 from agon.games.chameleon.game import Chameleon
@@ -24,6 +23,7 @@ from agon.games.clues import Clue, Topic, lexicon
 from agon.games.cost_sharing.game import Airline
 from agon.games.cost_sharing.scripts import rounded, wanted_by
 from agon.games.undercover.game import Undercover
+from agon.loop import total
 
 HELP = """python -m agon.games.magic_settings FOLDER [name=value ...]
 
@@ -94,11 +94,7 @@ def spy_share(game: str, setting: Mapping[str, Any], matches: int = MATCHES, top
     for tested in ([spy], crowd):
         played: Game[Any] = kind(game, "", tested=tested, interviews=False, **setting)
         for match in range(matches):
-            dice = [seat_dice(match, seat) for seat in range(3)]
-            state = played.start(Random(match))
-            while asked := played.to_move(state):
-                answers = {seat: answer(played.observe(state, seat), dice[seat]) for seat in asked}
-                state, points = played.step(state, answers)
+            points = total(played, [answer] * 3, match)
             paid = [paid[0] + points[spy], paid[1] + points[crowd[0]]]
     return paid[0] / sum(paid)
 

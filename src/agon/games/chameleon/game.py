@@ -34,6 +34,7 @@ class Chameleon(Deduction):
     give, names the word instead.
     """
 
+    credits = CREDITS
     topic: str = ""
 
     def __post_init__(self) -> None:
@@ -84,6 +85,6 @@ class Chameleon(Deduction):
     def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
         if outcome == "caught" and state.at < len(self._schedule):
             return state._replace(outcome=outcome), (0.0,) * self.seats  # it may guess
-        spy, crowd = CREDITS[outcome]
+        spy, crowd = self.credits[outcome]
         paid = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
         return state._replace(at=len(self._schedule), outcome=outcome), paid

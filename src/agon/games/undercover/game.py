@@ -31,6 +31,7 @@ class Undercover(Deduction):
     Interviews, at the end of every round: who am I? (not sure is an answer), and whom does each player suspect?
     """
 
+    credits = CREDITS
     rounds: int = 2
     spy_word: str = ""
 
@@ -71,7 +72,7 @@ class Undercover(Deduction):
         return super()._space(phase, seat)
 
     def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
-        spy, crowd = CREDITS[outcome]
+        spy, crowd = self.credits[outcome]
         return state._replace(outcome=outcome), tuple(
             float(spy if seat == self.spy else crowd) for seat in range(self.seats)
         )
