@@ -27,7 +27,7 @@ from agon import ROOT, AgonError, kind_of
 from agon.games import MatrixGame
 from agon.games.settings import variants
 from agon.models import Model
-from agon.models.base import told_apart
+from agon.models.base import require_distinct
 from agon.models.standin import StandIn
 
 CONF = ROOT / "conf"
@@ -392,7 +392,7 @@ def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str,
         model = thing("model", name, conf)
         merged = {**shared, **model.parameters}
         found[name] = replace(model, parameters={key: value for key, value in merged.items() if value is not None})
-    told_apart(found)
+    require_distinct(found)
     return found
 
 

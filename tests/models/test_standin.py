@@ -14,8 +14,8 @@ from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.reading import read
 from agon.games.matrix import scripts as scripted
-from agon.models import CallFailed, Request, going_on
-from agon.models.desk import Desk, Live
+from agon.models import CallFailed, Request, extend
+from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
@@ -30,7 +30,7 @@ def standin(policy=scripted.tit_for_tat, **settings):
 
 
 def request(sample="s", view=VIEW, text="Round 3: choose your action."):
-    return Request(going_on(going_on((), "system", "rules"), "user", text), sample, view=view)
+    return Request(extend(extend((), "system", "rules"), "user", text), sample, view=view)
 
 
 def answered(model, *requests):
@@ -211,7 +211,7 @@ def test_a_delay_is_waited_for(monkeypatch):
 
 
 def recorded(folder, at_once, **settings):
-    """The turns of 6 matches of two stand-ins through desk and recording, `at_once` at a time."""
+    """The turns of 6 matches of two stand-ins through ledger and recording, `at_once` at a time."""
 
     async def everything():
         model = standin(
@@ -225,7 +225,7 @@ def recorded(folder, at_once, **settings):
             **settings,
         )
         writer = Writer(Recording(folder), folder / "lock")
-        live = Live("standin", model, Desk({"standin": model}, writer, Budget()))
+        live = Live("standin", model, Ledger({"standin": model}, writer, Budget()))
         matches = [seated(LLM, LLM, game=replace(PD, rounds=4), number=number) for number in range(6)]
         places = asyncio.Semaphore(at_once)
 

@@ -29,7 +29,7 @@ from agon.agents.reading import read
 from agon.agents.styles import SelfConsistency
 from agon.agents.suspicion import Suspicions, read_beliefs
 from agon.games import Dice, Observation
-from agon.models import Request, going_on
+from agon.models import Request, extend
 
 PHASE = "beliefs"
 """The phase of the view that goes with a question about beliefs."""
@@ -134,7 +134,7 @@ class Beliefs:
             view = then._replace(phase=PHASE, legal=space)
             question = texts.rendered("ask", view, self.llm.told, self._noted(mind)).strip()
             request = Request(
-                going_on(self.llm.opened(now), "user", question),
+                extend(self.llm.opened(now), "user", question),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",
                 self.answer_tokens,
                 view,
