@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from agon import AgonError
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, judged, log_of, logs, setting, shuffled
 from agon.games.rating.game import DIMENSIONS
 from agon.metrics.ratings import reliability, scores

@@ -14,7 +14,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from agon import AgonError
 from agon.bridges.gymnasium import parallel_env, single_agent_env
-from agon.games import Choice, IllegalAction, MatrixGame
+from agon.games import Choice, Game, IllegalAction, MatrixGame, Observation
 from agon.games.matrix.scripts import always, tit_for_tat
 from agon.plan import Match, Seat, games, thing
 from agon.play import play_now
@@ -95,7 +95,7 @@ def test_a_match_that_is_over_takes_no_step():
 
 
 @dataclass(frozen=True)
-class Dealt:
+class Dealt(Game):
     """A game with a card drawn at the start, which seat 0 moves on alone, or both if `together`."""
 
     name: str = "dealt"
@@ -112,6 +112,12 @@ class Dealt:
 
     def legal_actions(self, state, seat):
         return Choice(("a", "b")[: 2 - seat])
+
+    def observe(self, state, seat):
+        return Observation(seat, 1, self.legal_actions(state, seat), (), self)
+
+    def step(self, state, actions):
+        return state, (0.0, 0.0)
 
 
 def test_games_played_in_turn_or_with_different_options_are_refused():

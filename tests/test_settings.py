@@ -9,9 +9,8 @@ import pytest
 from magic_games import BUILT, family
 
 from agon import ROOT, AgonError
-from agon.agents.magic import KNOWLEDGE
-from agon.games.clues import lexicon
-from agon.games.deduction import holds
+from agon.games.deduction.game import holds
+from agon.games.deduction.scripts import KNOWLEDGE, lexicon
 from agon.games.magic_settings import main, run
 from agon.games.settings import variants
 

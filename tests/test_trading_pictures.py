@@ -10,7 +10,7 @@ from tradecraft_games import HANDS, alchemy, proposal, tradecraft
 
 from agon import figures, viewer
 from agon.agents import seat_dice
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.games.tradecraft import Call
 from agon.games.tradecraft import pictures as trading_pictures
 from agon.games.tradecraft import tables as trading_tables

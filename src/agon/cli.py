@@ -18,7 +18,7 @@ from tqdm import tqdm
 from agon import ROOT, AgonError
 from agon.estimate import Bill, bills
 from agon.models import Halted
-from agon.models.desk import Desk, Replayed, Unrecorded
+from agon.models.ledger import Ledger, Replayed, Unrecorded
 from agon.models.limits import Budget, Spent
 from agon.models.recording import Recording, Writer
 from agon.plan import PERSON, Match, configuration, games, models_of, plan
@@ -132,8 +132,8 @@ def _record(rest: Sequence[str]) -> int:
     writer = Writer(recording, ROOT / ".agon" / "locks" / f"{name}.lock")
     try:
         with _bar(len(asking), "match") as bar:
-            desk = Desk(models, writer, budget, lambda: _show(bar, budget.spent))
-            halted = asyncio.run(_recorded(asking, desk, settings, lambda match: bar.update(1)))
+            ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
+            halted = asyncio.run(_recorded(asking, ledger, settings, lambda match: bar.update(1)))
     finally:
         writer.close()
         _say(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
@@ -155,15 +155,15 @@ def _same(rest: Sequence[str]) -> str:
 
 
 async def _recorded(
-    matches: Sequence[Match], desk: Desk, settings: Mapping[str, Any], tick: Callable[[Match], object]
+    matches: Sequence[Match], ledger: Ledger, settings: Mapping[str, Any], tick: Callable[[Match], object]
 ) -> list[Halted]:
     if settings["executor"]["name"] == "dask":
         from agon.bridges import dask as scale
 
-        return await scale.record(matches, desk, settings["executor"], settings["concurrency"], tick)
+        return await scale.record(matches, ledger, settings["executor"], settings["concurrency"], tick)
     from agon.record import record
 
-    return await record(matches, desk, settings["concurrency"], tick)
+    return await record(matches, ledger, settings["concurrency"], tick)
 
 
 def _bill(spent: Spent) -> str:

@@ -27,7 +27,7 @@ from agon.games import Game
 from agon.games.settings import variants
 from agon.loop import total
 from agon.models import Model
-from agon.models.base import told_apart
+from agon.models.base import require_distinct
 from agon.models.standin import StandIn
 
 CONF = ROOT / "conf"
@@ -389,7 +389,7 @@ def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str,
         model = thing("model", name, conf)
         merged = {**shared, **model.parameters}
         found[name] = replace(model, parameters={key: value for key, value in merged.items() if value is not None})
-    told_apart(found)
+    require_distinct(found)
     return found
 
 

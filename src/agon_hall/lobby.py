@@ -9,7 +9,7 @@ import panel as pn
 from agon import AgonError
 from agon.plan import PERSON, able, askable, named, settled, thing
 from agon.turns import schema
-from agon_hall.frame import Live
+from agon_hall.frame import LiveView
 from agon_hall.look import WIDGETS, block, stack, text
 from agon_hall.look import table as drawn
 from agon_hall.tables import Hall, Refused, Table
@@ -80,7 +80,7 @@ class HallPage:
             block("<h2>A new table</h2>"),
             self._form.panel,
         )
-        self.live = Live(self.draw, hall.watching)
+        self.live = LiveView(self.draw, hall.watching)
         self.draw()
 
     def draw(self) -> None:
@@ -211,7 +211,7 @@ class HostPage:
             self._ending,
             self._said,
         )
-        self.live = Live(self.draw, table.watching)
+        self.live = LiveView(self.draw, table.watching)
         self.draw()
 
     def _links(self) -> str:

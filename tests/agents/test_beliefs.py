@@ -20,10 +20,10 @@ from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.beliefs import PHASE, Beliefs
 from agon.agents.llm import LLM
-from agon.agents.minds import InChameleon, InUndercover
 from agon.agents.prompts import beliefs_of as asked_in
 from agon.agents.styles import SelfConsistency
-from agon.agents.suspicion import (
+from agon.games.chameleon.beliefs import Mind as InChameleon
+from agon.games.deduction.suspicion import (
     EQUAL,
     Suspicions,
     foremost,
@@ -34,6 +34,7 @@ from agon.agents.suspicion import (
     watcher,
 )
 from agon.games.reading import read
+from agon.games.undercover.beliefs import Mind as InUndercover
 from agon.models import Answer, CallFailed
 from agon.models.standin import StandIn
 from agon.plan import plan, settings_of, thing
@@ -883,7 +884,7 @@ def first_of(view):
     return first(view.legal)
 
 
-@pytest.mark.parametrize("policy", ["agon.games.matrix.scripts.tit_for_tat", "agon.agents.magic.player"])
+@pytest.mark.parametrize("policy", ["agon.games.matrix.scripts.tit_for_tat", "agon.agents.scripts.reference"])
 def test_the_stand_in_answers_it(policy):
     module, name = policy.rsplit(".", 1)
     model = StandIn(model="x", policy=getattr(__import__(module, fromlist=[name]), name))

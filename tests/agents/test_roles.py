@@ -25,7 +25,7 @@ from agon.games.tradecraft.history import past_turns
 from agon.games.tradecraft.roles import STEPS, USED_UP, Roles
 from agon.games.tradecraft.tool_calls import call_in
 from agon.models import CallFailed
-from agon.models.desk import Desk, Replayed
+from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.plan import Match, Seat, settings_of, thing
@@ -612,8 +612,8 @@ def match(number=0, agents=("tradecraft_cooperative", "tradecraft_unprimed"), mo
 def test_what_the_stand_in_recorded_plays_to_the_same_turns(tmp_path):
     found, model = [match(number, targets=FAR) for number in range(2)], thing("model", "standin_tradecraft")
     writer = Writer(Recording(tmp_path / "one"), tmp_path / "lock")
-    desk = Desk({"standin_tradecraft": model}, writer, Budget())
-    assert asyncio.run(record(found, desk)) == []
+    ledger = Ledger({"standin_tradecraft": model}, writer, Budget())
+    assert asyncio.run(record(found, ledger)) == []
     writer.close()
     kept = Recording(tmp_path / "one")
     replayed = {"standin_tradecraft": Replayed("standin_tradecraft", model.identity, kept)}
@@ -621,7 +621,7 @@ def test_what_the_stand_in_recorded_plays_to_the_same_turns(tmp_path):
     assert one.equals(two) and len(one) > 200 and one.cached.all()
     roles = Counter(each["role"] for each in details(one))
     assert set(roles) == set(STEPS) and (one.attempts > 1).any() and one.valid.mean() > 0.9
-    assert len(kept) == one.attempts.sum() == desk.budget.spent.calls
+    assert len(kept) == one.attempts.sum() == ledger.budget.spent.calls
 
 
 def test_the_stand_in_answers_unreadably_as_often_as_it_should():

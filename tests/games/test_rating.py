@@ -11,7 +11,7 @@ from magic_games import Run, any_legal, any_or_void
 from tradecraft_games import tradecraft
 
 from agon import AgonError
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.games import IllegalAction
 from agon.games.rating.game import DIMENSIONS, ORDERS, Rating, Ratings
 from agon.games.rating.logs import log_of, main, packed, run

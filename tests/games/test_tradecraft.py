@@ -12,7 +12,7 @@ from tradecraft_games import ALCHEMY, HANDS, TARGETS, Table, alchemy, crafting, 
 
 from agon import replay
 from agon.agents import seat_dice
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.games import IllegalAction
 from agon.games.tradecraft import Call, known
 from agon.games.tradecraft.recipes import floored

@@ -6,7 +6,7 @@ import pytest
 from tradecraft_games import tradecraft
 
 from agon import AgonError
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.games.tradecraft.metrics import KINDS, first_seat, players, trading
 from agon.plan import Match, Seat
 from agon.play import play_now, table

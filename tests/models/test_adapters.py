@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from openai.types import ChatModel
 
 from agon import AgonError
-from agon.models import CallFailed, Request, said
+from agon.models import CallFailed, Request, message
 from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
@@ -29,8 +29,8 @@ from agon.plan import CONF, settings_of, thing
 
 KINDS = [OpenAI, Anthropic]
 CANARY = "canary-5f0c1e77d2"
-SHORT = Request((said("system", "The rules."), said("user", "Your move?")), "match/0/0")
-LONG = Request((*SHORT.messages, said("assistant", "[move] hare"), said("user", "And now?")), "match/0/1")
+SHORT = Request((message("system", "The rules."), message("user", "Your move?")), "match/0/0")
+LONG = Request((*SHORT.messages, message("assistant", "[move] hare"), message("user", "And now?")), "match/0/1")
 
 
 @pytest.fixture(autouse=True)
@@ -138,19 +138,19 @@ def test_extra_is_sent_as_it_is_and_null_is_not_sent(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_blank_message_is_sent_as_words_since_providers_refuse_blanks(kind):
-    request = Request((*SHORT.messages, said("assistant", " \n"), said("user", "Again?")), "s")
+    request = Request((*SHORT.messages, message("assistant", " \n"), message("user", "Again?")), "s")
     assert "(no answer)" in conversation(sent(kind, request))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_text_arrives_as_it_was_written(kind):
     text = '猪 "quoted" \\ 🦌\u2028\x00 end'
-    assert conversation(sent(kind, Request((said("user", text),), "s"))) == [text]
+    assert conversation(sent(kind, Request((message("user", text),), "s"))) == [text]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_half_a_surrogate_pair_does_not_stop_a_run(kind):
-    assert conversation(sent(kind, Request((said("user", "deer \ud83e"),), "s"))) == ["deer ?"]
+    assert conversation(sent(kind, Request((message("user", "deer \ud83e"),), "s"))) == ["deer ?"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -472,7 +472,7 @@ def test_a_misspelt_parameter_is_refused(kind):
 
 
 def test_faults_at_a_rate_do_not_depend_on_the_order_of_arrival():
-    requests = [Request((said("user", f"question {number}"),), "s") for number in range(300)]
+    requests = [Request((message("user", f"question {number}"),), "s") for number in range(300)]
 
     async def met(order):
         async with FaultServer(faults={"500": 0.1, "429": 0.1}, seed=3, latency=0.002, spread=0.8) as server:

@@ -8,7 +8,7 @@ import json
 import pandas as pd
 
 from agon import ROOT
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.games.tradecraft import Call
 from agon.plan import Match, Seat, thing
 from agon.play import play_now, table

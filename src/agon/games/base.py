@@ -77,6 +77,14 @@ class NormalForm(Protocol):
     """One round in which all seats move at once, with the same actions for all: what can be written as a payoff table."""
 
     @property
+    def name(self) -> str:
+        """The game's."""
+
+    @property
+    def variant(self) -> str:
+        """Which instance of it."""
+
+    @property
     def options(self) -> tuple[str, ...]:
         """The actions."""
 
@@ -90,6 +98,9 @@ class NormalForm(Protocol):
 
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one action profile."""
+
+    def __hash__(self) -> int:
+        """It is looked up."""
 
 
 class Game(ABC, Generic[S]):
@@ -109,16 +120,30 @@ class Game(ABC, Generic[S]):
     rules: int = 1
     """Version of the rules: raised when the same actions lead elsewhere than before."""
 
-    roles: tuple[str, ...] = ()
-    """Each seat's true role, whether or not it knows it; empty where seats differ in nothing."""
-    tested: Sequence[int] = ()
-    """The seats under test, which a challenger takes; empty where no seat is singled out."""
-    independent: bool = False
-    """Whether seats that move at once do not depend on each other: then an unreadable action leaves the others' valid."""
-    normal_form: NormalForm | None = None
-    """One round as a payoff table; None where the game has none."""
-    fixed_rounds: int | None = None
-    """In how many rounds everybody moves at once, with the same choice; None where it is not so."""
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Each seat's true role, whether or not it knows it; empty where seats differ in nothing."""
+        return ()
+
+    @cached_property
+    def tested(self) -> Sequence[int]:
+        """The seats under test, which a challenger takes; empty where no seat is singled out."""
+        return ()
+
+    @cached_property
+    def independent(self) -> bool:
+        """Whether seats that move at once do not depend on each other: an unreadable action then leaves the others' valid."""
+        return False
+
+    @cached_property
+    def normal_form(self) -> NormalForm | None:
+        """One round as a payoff table; None where the game has none."""
+        return None
+
+    @cached_property
+    def fixed_rounds(self) -> int | None:
+        """In how many rounds all seats move at once, with the same options; None where it is not so."""
+        return None
 
     @cached_property
     def players(self) -> tuple[str, ...]:

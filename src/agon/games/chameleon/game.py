@@ -1,11 +1,12 @@
 """Chameleon: all know the topic, all but one the word; the one who does not tries to pass for one who does."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from agon import kind
 from agon.games.base import Event
-from agon.games.deduction import Ask, Deduction, State, holds, plain
+from agon.games.deduction.game import Ask, Deduction, State, holds, plain
 from agon.games.spaces import Choice, Form, Space, Text
 
 CREDITS = {"caught": (0, 2), "guessed": (1, 1), "escaped": (2, 0), "even": (1, 1)}
@@ -44,7 +45,7 @@ class Chameleon(Deduction):
             raise ValueError(f"{self.name}: the topic, which all know, holds the word {self.word!r}: {self.topic!r}")
         super().__post_init__()
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's role, which it knows."""
         return tuple("chameleon" if seat == self.spy else "non-chameleon" for seat in range(self.seats))

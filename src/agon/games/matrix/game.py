@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import isfinite
 from operator import add, itemgetter
@@ -78,12 +79,12 @@ class MatrixGame(Game[State]):
         }.items():
             object.__setattr__(self, name, value)
 
-    @property
+    @cached_property
     def normal_form(self) -> "MatrixGame":
         """Itself."""
         return self
 
-    @property
+    @cached_property
     def fixed_rounds(self) -> int:
         """All rounds are alike."""
         return self.rounds

@@ -11,7 +11,6 @@ import pandas as pd
 from agon import ROOT, AgonError
 from agon.games.rating.game import misfit
 from agon.games.tradecraft.calls import ARGUMENTS
-from agon.games.tradecraft.recipes import written
 from agon.replay import replayed
 from agon.turns import read, shown
 
@@ -55,7 +54,8 @@ def log_of(turns: pd.DataFrame, targets: Hands | None = None) -> dict[str, Any]:
 def dealt_targets(turns: pd.DataFrame) -> Hands | None:
     """What each seat of a match that was played was to get, as conf/game has it; None when its game is not there."""
     try:
-        return [written(target) for target in replayed(turns).game.targets]
+        game = replayed(turns).game
+        return [game.seat_facts(seat)["target"] for seat in range(game.seats)]
     except AgonError:
         return None
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Seen, nothing_seen, refuse_illegal, told
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
@@ -110,7 +110,7 @@ class TradeCraft(Game[State]):
     length: int = 2000
     """Characters of a message or thought, at most."""
     rules: int = 1
-    independent: ClassVar[bool] = True
+    independent = True
     """Seats that act at once do not depend on each other: one that gives no readable action leaves the others' turns valid."""
     seats: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
@@ -188,6 +188,10 @@ class TradeCraft(Game[State]):
         return Observation(
             seat, state.turn, self.legal_actions(state, seat), state.seen[seat], self._facts, state.phase
         )
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """What the seat is to get hold of."""
+        return {"target": written(self.targets[seat])}
 
     def notes(self, state: State) -> tuple[Note, ...]:
         """What became of the calls of the last step."""

@@ -20,7 +20,7 @@ from agon.games.tradecraft import Call, Hand, TradeCraft, known
 from agon.games.tradecraft.calls import ASKING, Calls
 from agon.games.tradecraft.history import Past, past_turns, shortened
 from agon.games.tradecraft.tool_calls import call_in, thought_in
-from agon.models import Message, Request, going_on
+from agon.models import Message, Request, extend
 
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]
 Phase = Literal["propose", "decide", "craft"]
@@ -223,10 +223,10 @@ class Roles:
         messages = self.messages
         if not messages:
             persona = prompts.persona.rendered("persona", own).strip()
-            messages = going_on((), "system", template.rendered("system", own, persona))
+            messages = extend((), "system", template.rendered("system", own, persona))
         said = template.rendered("turn" if now.answer is None else "more", own, now)
         request = Request(
-            going_on(messages, "user", said),
+            extend(messages, "user", said),
             f"{self.place.match}/{self.place.seat}/{self.asked}",
             self.answer_tokens,
             own,

@@ -1,11 +1,12 @@
 """Undercover: everybody describes a word, and one player's word is another one; nobody is told whose."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from agon import kind
 from agon.games.base import Event
-from agon.games.deduction import UNSURE, Ask, Deduction, State, plain
+from agon.games.deduction.game import UNSURE, Ask, Deduction, State, plain
 from agon.games.spaces import Choice, Space
 
 CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
@@ -47,7 +48,7 @@ class Undercover(Deduction):
     def _word_of(self, seat: int) -> str:
         return self.spy_word if seat == self.spy else self.word
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's role, which nobody knows."""
         return tuple("undercover" if seat == self.spy else "civilian" for seat in range(self.seats))

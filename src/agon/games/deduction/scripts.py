@@ -8,7 +8,9 @@ import msgspec
 
 from agon import ROOT, AgonError
 from agon.games import Dice, Observation
-from agon.games.deduction import NOBODY, UNSURE
+from agon.games.deduction.game import NOBODY, UNSURE
+
+KNOWLEDGE = "data/settings/magic/topics.json"
 
 VAGUE = ("Many people know it", "It comes up now and then", "There is more than one kind", "It has its friends")
 """Clues for words that are not on the list."""
@@ -79,14 +81,17 @@ class Belief(NamedTuple):
     """Clues by seat, the own ones included."""
 
 
-def deduce(view: Observation, dice: Dice, breadth: int, known: Lexicon) -> Any:
-    """An answer in any phase of Chameleon and Undercover.
+def reference(view: Observation, dice: Dice, *, breadth: int = 3, knowledge: str = KNOWLEDGE) -> Any:
+    """The reference player: an answer in any phase of Chameleon and Undercover.
+
+    `breadth`: words of its topic (8) that a clue should fit; `knowledge`: a file of topics, words and the clues that fit them.
 
     Crowd: a clue that fits `breadth` words of the topic or about so many, so that it shows knowledge without giving the
     word away; a vote for the seat whose clues fit the word least. Spy: a clue that fits the words that may be the crowd's,
     a vote for the seat that the crowd would suspect besides, a guess among the words that fit most clues. Who is not sure
     to be either (Undercover) gives clues that fit twice as many words.
     """
+    known = lexicon(knowledge)
     belief = believed(view, known)
     if view.phase == "clue":
         return _clue(belief, dice, 2 * breadth if belief.spy is None else breadth, known)

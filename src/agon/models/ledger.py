@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import msgspec
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, told_apart
-from agon.models.limits import Budget, Gate, Worth
+from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
+from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
-UNTOLD = {"timeout", "connection", "not JSON", "no answer"}
+UNREPORTED = {"timeout", "connection", "not JSON", "no answer"}
 """Kinds of failure for which the provider may want its money all the same."""
 LONGEST = 120
 """The longest pause before a further try, in first pauses."""
@@ -50,8 +50,8 @@ class Replayed:
         return found
 
 
-class Counter(Protocol):
-    """What a live model asks before and tells after each call; a Desk, here or in another process."""
+class Accounts(Protocol):
+    """What a live model asks before and tells after each call; a Ledger, here or in another process."""
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
         """The recorded answer, or None when the call may be made now."""
@@ -63,22 +63,22 @@ class Counter(Protocol):
         """The call failed, and may be made again."""
 
 
-class Desk:
+class Ledger:
     """Limits, budget and recording of one run, for all its players."""
 
     def __init__(
         self, models: Mapping[str, Model], writer: Writer, budget: Budget, note: Callable[[], object] = lambda: None
     ) -> None:
         self.models, self.writer, self.budget, self.note = models, writer, budget, note
-        self.gates = {name: Gate(model) for name, model in models.items()}
-        self.inside: dict[str, int] = {}
+        self.limiters = {name: RateLimiter(model) for name, model in models.items()}
+        self.in_flight: dict[str, int] = {}
         """Key of each call in flight -> its prompt's bytes."""
         self.per_byte = 1.0
         """Tokens that a byte of prompt may be; English has about a quarter. Raised when a provider counts more."""
         self.longest: dict[str, int] = {}
         """Tokens of the longest answer: some servers do not keep to max_tokens."""
         self.closed = False
-        told_apart(models)
+        require_distinct(models)
         for name, model in models.items():
             _check(name, model, budget)
 
@@ -89,69 +89,69 @@ class Desk:
         """
         if (found := self.writer.recording.get(key)) is not None:
             return found
-        if key in self.inside:  # asked by a worker that is gone
-            self._leave(name, key, told=False)
-        await self.gates[name].enter(size / 4)
+        if key in self.in_flight:  # asked by a worker that is gone
+            self._leave(name, key, reported=False)
+        await self.limiters[name].enter(size / 4)
         try:
             if self.closed:
                 raise Halted("the run was stopped")
-            await self.budget.book(key, self._worth(name, size))
+            await self.budget.book(key, self._bound(name, size))
         except BaseException:
-            self.gates[name].leave(-size / 4)
+            self.limiters[name].leave(-size / 4)
             raise
-        self.inside[key] = size
+        self.in_flight[key] = size
         return None
 
-    def _worth(self, name: str, size: int) -> Worth:
+    def _bound(self, name: str, size: int) -> CostBound:
         model = self.models[name]
         if not self.budget.limited:
-            return Worth(0.0, 0)
+            return CostBound(0.0, 0)
         tokens_in = int(size * self.per_byte) + 1
         tokens_out = max(model.parameters["max_tokens"], self.longest.get(name, 0))
         dearest = max(model.cost(tokens_in, 0, tokens_out, written) or 0.0 for written in (0, tokens_in))
-        return Worth(dearest, tokens_in + tokens_out)
+        return CostBound(dearest, tokens_in + tokens_out)
 
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
         """Returns when the exchange is on disk."""
-        size = self.inside.get(line.exchange, 0)
+        size = self.in_flight.get(line.exchange, 0)
         try:
             await self.writer.add(line, messages)
         finally:
             answer = Answer(
                 line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
             )
-            told = bool(line.void or line.tokens_in)
+            reported = bool(line.void or line.tokens_in)
             if not line.void:
                 self.budget.spent.add(self.models[name], answer)
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
-            self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, told=told)
+            self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, reported=reported)
             self.note()
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         """Returns when the failure is on disk."""
         self.budget.spent.errors[line.kind] += 1
         self.budget.spent.last = line.text
-        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), line.kind not in UNTOLD)
+        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), line.kind not in UNREPORTED)
         await self.writer.add(line)
 
-    def gone(self, name: str, key: str) -> None:
+    def abandon(self, name: str, key: str) -> None:
         """Whoever made the call is gone, and nobody will tell what became of it."""
-        self._leave(name, key, told=False)
+        self._leave(name, key, reported=False)
 
-    async def landed(self) -> None:
+    async def drain(self) -> None:
         """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
         self.closed = True
-        while self.inside and not self.writer.fault:
+        while self.in_flight and not self.writer.fault:
             await asyncio.sleep(0.05)
 
     def _leave(
-        self, name: str, key: str, more: float = 0.0, failure: CallFailed | None = None, told: bool = True
+        self, name: str, key: str, more: float = 0.0, failure: CallFailed | None = None, reported: bool = True
     ) -> None:
-        if self.inside.pop(key, None) is not None:
-            self.budget.settle(key, told)
-            self.gates[name].leave(more, failure)
+        if self.in_flight.pop(key, None) is not None:
+            self.budget.settle(key, reported)
+            self.limiters[name].leave(more, failure)
 
 
 def _check(name: str, model: Model, budget: Budget) -> None:
@@ -167,12 +167,12 @@ def _check(name: str, model: Model, budget: Budget) -> None:
 
 
 class Live:
-    """A live model behind a desk: every call is booked before and recorded after it; failed ones are tried again."""
+    """A live model behind a ledger: every call is booked before and recorded after it; failed ones are tried again."""
 
     instant = False
 
-    def __init__(self, name: str, model: Model, desk: Counter, clock: Callable[[], float] = time) -> None:
-        self.name, self.model, self.desk, self.clock = name, model, desk, clock
+    def __init__(self, name: str, model: Model, ledger: Accounts, clock: Callable[[], float] = time) -> None:
+        self.name, self.model, self.ledger, self.clock = name, model, ledger, clock
         self.identity = model.identity
         self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
 
@@ -185,7 +185,7 @@ class Live:
         key = key_of(self.identity, request)
         size = sum([len(message.text.encode()) for message in request.messages])
         for attempt in range(self.model.tries):
-            if (found := await self.desk.enter(self.name, key, size)) is not None:
+            if (found := await self.ledger.enter(self.name, key, size)) is not None:
                 return found
             line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
             try:
@@ -193,9 +193,11 @@ class Live:
             except CallFailed as failure:
                 if failure.then == "void":
                     line.void, line.time = str(failure), self.clock()
-                    await self.desk.keep(self.name, line, request.messages)
+                    await self.ledger.keep(self.name, line, request.messages)
                     raise
-                await self.desk.failed(self.name, Failure(key, failure.kind, str(failure), self.clock()), failure.after)
+                await self.ledger.failed(
+                    self.name, Failure(key, failure.kind, str(failure), self.clock()), failure.after
+                )
                 if failure.then == "stop":
                     raise AgonError(f"model {self.name}: {failure}") from None
                 last = failure
@@ -204,7 +206,7 @@ class Live:
                 for field in FIELDS:
                     setattr(line, field, getattr(answer, field))
                 line.time = self.clock()
-                await self.desk.keep(self.name, line, request.messages)
+                await self.ledger.keep(self.name, line, request.messages)
                 return answer
             if attempt + 1 < self.model.tries and not last.after:
                 await sleep(self.model.pause * _pauses(key, attempt))

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 from unicodedata import normalize
 
@@ -127,7 +127,7 @@ class Deduction(Game[State]):
         """The word that a seat must not say."""
         return self.word
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's true role."""
         raise NotImplementedError

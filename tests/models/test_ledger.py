@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.models import Answer, CallFailed, Model, Request, going_on
-from agon.models.desk import Desk, Live, Replayed, Unfinished, Unrecorded
+from agon.models import Answer, CallFailed, Model, Request, extend
+from agon.models.ledger import Ledger, Live, Replayed, Unfinished, Unrecorded
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import FILE, Exchange, Recording, Writer
 
-RULES = going_on((), "system", "the rules " * 20)
+RULES = extend((), "system", "the rules " * 20)
 RETRY, STOP, VOID = CallFailed("500", "oh"), CallFailed("401", "wrong key", "stop"), CallFailed("400", "no", "void")
 
 
@@ -40,24 +40,24 @@ class Says(Model):
 
 
 def request(sample):
-    return Request(going_on(RULES, "user", "move"), sample)
+    return Request(extend(RULES, "user", "move"), sample)
 
 
 def asked(folder, samples, model, budget=None, at_once=True):
-    """(what came of each sample: its text, or what was raised; the desk) of one run."""
+    """(what came of each sample: its text, or what was raised; the ledger) of one run."""
 
     async def run():
         writer = Writer(Recording(folder), folder / "lock")
         try:
-            desk = Desk({"says": model}, writer, budget or Budget())
-            live = Live("says", model, desk)
+            ledger = Ledger({"says": model}, writer, budget or Budget())
+            live = Live("says", model, ledger)
             if at_once:
                 found = await asyncio.gather(*(live.answer(request(each)) for each in samples), return_exceptions=True)
             else:
                 found = [
                     (await asyncio.gather(live.answer(request(each)), return_exceptions=True))[0] for each in samples
                 ]
-            return [getattr(each, "text", each) for each in found], desk
+            return [getattr(each, "text", each) for each in found], ledger
         finally:
             writer.close()
 
@@ -80,21 +80,21 @@ MANY = [f"m/{n}/0.0.0" for n in range(30)]
 def test_what_is_recorded_is_not_asked_again(tmp_path):
     first, again = Says(), Says()
     one, _ = asked(tmp_path, MANY[:20], first)
-    other, desk = asked(tmp_path, MANY, again)
+    other, ledger = asked(tmp_path, MANY, again)
     assert other[:20] == one and sorted(again.asked) == sorted(MANY[20:])
-    assert desk.budget.spent.calls == 10 and len(lines(tmp_path)[0]) == 30
+    assert ledger.budget.spent.calls == 10 and len(lines(tmp_path)[0]) == 30
 
 
 def test_what_is_recorded_needs_no_budget(tmp_path):
     asked(tmp_path, MANY, Says())
-    found, desk = asked(tmp_path, MANY, Says(), Budget(calls=0))
-    assert found == MANY and desk.budget.spent.calls == 0
+    found, ledger = asked(tmp_path, MANY, Says(), Budget(calls=0))
+    assert found == MANY and ledger.budget.spent.calls == 0
 
 
 def test_an_answer_says_where_it_is_recorded_and_whether_it_was_paid_for_now(tmp_path):
     async def run(folder):
         writer = Writer(Recording(folder), folder / "lock")
-        answer = await Live("says", model := Says(), Desk({"says": model}, writer, Budget())).answer(
+        answer = await Live("says", model := Says(), Ledger({"says": model}, writer, Budget())).answer(
             request("m/0/0.0.0")
         )
         writer.close()
@@ -132,17 +132,17 @@ failing = st.dictionaries(st.sampled_from(MANY), st.integers(0, 7), max_size=20)
 @given(failing, st.sets(st.sampled_from(MANY), max_size=5))
 @settings(max_examples=25, deadline=None)
 def test_lines_are_calls_whatever_fails(tmp_path_factory, failing, voided):
-    folder = tmp_path_factory.mktemp("desk")
+    folder = tmp_path_factory.mktemp("ledger")
     failures = {each: [RETRY] * count for each, count in failing.items()}
     for each in voided:
         failures.setdefault(each, []).append(VOID)
     model = Says(failures=failures)
-    found, desk = asked(folder, MANY, model)
+    found, ledger = asked(folder, MANY, model)
     exchanges, failed = lines(folder)
-    assert len(exchanges) + len(failed) == model.asked.total() == desk.budget.spent.calls
-    assert len(failed) == sum(failing.values()) == desk.budget.spent.errors["500"]
+    assert len(exchanges) + len(failed) == model.asked.total() == ledger.budget.spent.calls
+    assert len(failed) == sum(failing.values()) == ledger.budget.spent.errors["500"]
     assert {each for each, what in zip(MANY, found, strict=True) if isinstance(what, CallFailed)} == voided
-    assert all(gate.flying == 0 for gate in desk.gates.values()) and not desk.budget.booked
+    assert all(limiter.in_flight == 0 for limiter in ledger.limiters.values()) and not ledger.budget.booked
 
 
 def test_a_call_is_tried_so_many_times_and_not_more(tmp_path):
@@ -176,7 +176,7 @@ def pauses(monkeypatch):
     async def sleep(seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr("agon.models.desk.sleep", sleep)
+    monkeypatch.setattr("agon.models.ledger.sleep", sleep)
     return slept
 
 
@@ -201,14 +201,14 @@ def test_a_providers_own_wish_comes_first_unless_it_is_nothing(tmp_path, pauses,
 
 
 def test_no_more_calls_are_in_flight_than_the_model_takes(tmp_path):
-    flying = []
+    in_flight = []
 
     class Slow(Says):
         async def answer(self, request):
-            flying.append(1)
-            most.append(len(flying))
+            in_flight.append(1)
+            most.append(len(in_flight))
             await asyncio.sleep(0.002)
-            flying.pop()
+            in_flight.pop()
             return await super().answer(request)
 
     most = []
@@ -238,8 +238,8 @@ def test_a_budget_is_never_passed(tmp_path_factory, calls, tokens, usd, failing,
         parameters={"max_tokens": 100},
         failures={each: [RETRY] * count for each, count in failing.items()},
     )
-    found, desk = asked(folder, MANY, model, Budget(usd, tokens, calls))
-    spent = desk.budget.spent
+    found, ledger = asked(folder, MANY, model, Budget(usd, tokens, calls))
+    spent = ledger.budget.spent
     assert calls is None or spent.calls <= calls
     assert tokens is None or spent.tokens <= tokens
     assert usd is None or spent.usd <= usd + 1e-9
@@ -277,47 +277,47 @@ def test_a_budget_in_money_wants_to_know_the_price(tmp_path, price):
 
 def test_a_budget_in_tokens_or_calls_needs_no_price(tmp_path):
     model = Says(price={}, parameters={"max_tokens": 9})
-    found, desk = asked(tmp_path, MANY, model, Budget(tokens=1e6, calls=100))
-    assert found == MANY and desk.budget.spent.unpriced == 30
+    found, ledger = asked(tmp_path, MANY, model, Budget(tokens=1e6, calls=100))
+    assert found == MANY and ledger.budget.spent.unpriced == 30
 
 
 def test_a_provider_that_counts_more_tokens_than_expected_makes_the_next_bounds_wider(tmp_path):
     size = len((RULES[0].text + "move").encode())
     model = Says(tokens=(2 * size, 1), parameters={"max_tokens": 1})
-    found, desk = asked(tmp_path, MANY, model, Budget(tokens=5 * (2 * size + 1) + size), at_once=False)
-    assert sum(isinstance(each, str) for each in found) == 5 and desk.budget.spent.tokens == 5 * (2 * size + 1)
+    found, ledger = asked(tmp_path, MANY, model, Budget(tokens=5 * (2 * size + 1) + size), at_once=False)
+    assert sum(isinstance(each, str) for each in found) == 5 and ledger.budget.spent.tokens == 5 * (2 * size + 1)
 
 
 def test_a_budget_holds_from_the_first_call_where_every_byte_is_a_token(tmp_path):
     size = len((RULES[0].text + "move").encode())
     model = Says(tokens=(size, 1), parameters={"max_tokens": 1}, concurrency=8)
-    _, desk = asked(tmp_path, MANY, model, Budget(tokens=7 * size))
-    assert 0 < desk.budget.spent.tokens <= 7 * size
+    _, ledger = asked(tmp_path, MANY, model, Budget(tokens=7 * size))
+    assert 0 < ledger.budget.spent.tokens <= 7 * size
 
 
 def test_answers_that_do_not_say_what_they_cost_do_not_pass_a_budget(tmp_path):
     model = Says(tokens=(0, 0), parameters={"max_tokens": 100})
-    _, desk = asked(tmp_path, MANY, model, Budget(tokens=2000))
-    assert model.asked.total() * 100 <= 2000 and desk.budget.untold.tokens <= 2000
+    _, ledger = asked(tmp_path, MANY, model, Budget(tokens=2000))
+    assert model.asked.total() * 100 <= 2000 and ledger.budget.unreported.tokens <= 2000
 
 
 @pytest.mark.parametrize(("kind", "counts"), [("timeout", True), ("no answer", True), ("500", False)])
 def test_a_failed_call_counts_where_the_provider_may_want_its_money_all_the_same(tmp_path, kind, counts):
     model = Says(parameters={"max_tokens": 100}, failures={MANY[0]: [CallFailed(kind, "oh")]})
-    _, desk = asked(tmp_path, MANY[:1], model, Budget(tokens=5000))
-    assert (desk.budget.untold.tokens > 100) is counts
+    _, ledger = asked(tmp_path, MANY[:1], model, Budget(tokens=5000))
+    assert (ledger.budget.unreported.tokens > 100) is counts
 
 
 def test_an_answer_longer_than_max_tokens_makes_the_next_bounds_wider(tmp_path):
     model = Says(tokens=(10, 500), parameters={"max_tokens": 1})
-    _, desk = asked(tmp_path, MANY, model, Budget(tokens=3000), at_once=False)
-    assert 0 < desk.budget.spent.tokens <= 3000
+    _, ledger = asked(tmp_path, MANY, model, Budget(tokens=3000), at_once=False)
+    assert 0 < ledger.budget.spent.tokens <= 3000
 
 
 def test_two_files_of_one_model_are_refused_since_they_would_share_a_recording(tmp_path):
     writer = Writer(Recording(tmp_path), tmp_path / "lock")
     with pytest.raises(AgonError, match=r"^models one and two cannot be told apart: they have the same `model`"):
-        Desk({"one": Says(), "two": Says(concurrency=3)}, writer, Budget())
+        Ledger({"one": Says(), "two": Says(concurrency=3)}, writer, Budget())
     writer.close()
 
 
@@ -325,57 +325,57 @@ def test_two_files_of_one_model_are_refused_since_they_would_share_a_recording(t
 
 
 def lost(folder, story, budget=None):
-    """Tells a story of workers to a desk where one call may be in flight; then every place must be free again."""
+    """Tells a story of workers to a ledger where one call may be in flight; then every place must be free again."""
 
     async def run():
         writer = Writer(Recording(folder), folder / "lock")
-        desk = Desk({"says": Says(concurrency=1, parameters={"max_tokens": 1})}, writer, budget or Budget())
+        ledger = Ledger({"says": Says(concurrency=1, parameters={"max_tokens": 1})}, writer, budget or Budget())
         try:
             async with asyncio.timeout(5):
-                await story(desk)
+                await story(ledger)
         finally:
             writer.close()
-        assert desk.gates["says"].flying == 0 and not desk.budget.booked
+        assert ledger.limiters["says"].in_flight == 0 and not ledger.budget.booked
 
     asyncio.run(run())
 
 
-async def keep(desk, key):
+async def keep(ledger, key):
     line = Exchange(key, "says", {}, RULES[-1].id, f"m/0/{key}", f"answer to {key}", tokens_in=1)
-    await desk.keep("says", line, RULES)
+    await ledger.keep("says", line, RULES)
 
 
 def test_a_call_that_a_lost_worker_had_in_hand_may_be_made_again(tmp_path):
-    async def story(desk):
-        assert await desk.enter("says", "k", 10) is None  # by a worker that is then lost
-        assert await desk.enter("says", "k", 10) is None
-        await keep(desk, "k")
-        assert (await desk.enter("says", "k", 10)).text == "answer to k"
+    async def story(ledger):
+        assert await ledger.enter("says", "k", 10) is None  # by a worker that is then lost
+        assert await ledger.enter("says", "k", 10) is None
+        await keep(ledger, "k")
+        assert (await ledger.enter("says", "k", 10)).text == "answer to k"
 
     lost(tmp_path, story)
 
 
 def test_a_call_of_which_nobody_will_tell_leaves_its_place_to_others(tmp_path):
-    async def story(desk):
-        assert await desk.enter("says", "k", 10) is None
-        desk.gone("says", "k")
-        assert await desk.enter("says", "other", 10) is None
-        await keep(desk, "k")  # it was not gone after all
-        await keep(desk, "other")
-        assert (await desk.enter("says", "k", 10)).text == "answer to k"
+    async def story(ledger):
+        assert await ledger.enter("says", "k", 10) is None
+        ledger.abandon("says", "k")
+        assert await ledger.enter("says", "other", 10) is None
+        await keep(ledger, "k")  # it was not gone after all
+        await keep(ledger, "other")
+        assert (await ledger.enter("says", "k", 10)).text == "answer to k"
 
     lost(tmp_path, story)
 
 
-@pytest.mark.parametrize("budget", [{}, {"tokens": 13.0}], ids=["gate", "budget"])
+@pytest.mark.parametrize("budget", [{}, {"tokens": 13.0}], ids=["limiter", "budget"])
 def test_who_gives_up_waiting_keeps_nobody_out(tmp_path, budget):
-    async def story(desk):
-        assert await desk.enter("says", "first", 10) is None
-        given_up, patient = (asyncio.create_task(desk.enter("says", key, 10)) for key in ("second", "third"))
+    async def story(ledger):
+        assert await ledger.enter("says", "first", 10) is None
+        given_up, patient = (asyncio.create_task(ledger.enter("says", key, 10)) for key in ("second", "third"))
         await asyncio.sleep(0.01)
         given_up.cancel()
-        await keep(desk, "first")
+        await keep(ledger, "first")
         assert await patient is None
-        await keep(desk, "third")
+        await keep(ledger, "third")
 
     lost(tmp_path, story, Budget(**budget))
