@@ -22,20 +22,7 @@ TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", 
 
 PHASES = ("propose", "decide", "craft")
 
-USED = (
-    "match",
-    "round",
-    "turn",
-    "phase",
-    "seat",
-    "legal",
-    "action",
-    "reply",
-    "attempts",
-    "fallback",
-    "detail",
-    "payoff",
-)
+USED = ("match", "round", "turn", "phase", "seat", "legal", "action", "attempts", "fallback", "detail", "payoff")
 
 
 def trading(

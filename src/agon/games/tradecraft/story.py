@@ -173,16 +173,13 @@ def read(turns: pd.DataFrame) -> Story:
     rows = turns.sort_values(["turn", "seat"], kind="stable")
     found = _calls(rows)
     first = {call.seat: call for call in reversed(found) if "start" in call.detail}
-    starts = [first[seat].items("start") for seat in sorted(first)]
-    dealt = next((call.after(()) for call in found if "hands" in call.detail), ())
-    players = players_of(turns)
-    return Story(
-        str(rows.match.iloc[0]),
-        players,
-        start := tuple(starts) or dealt,
-        tuple(first[seat].items("target") for seat in sorted(first)),
-        told(found, start or ({},) * len(players), players),
-    )
+    starts = tuple(first[seat].items("start") for seat in sorted(first))
+    start = starts or next((call.after(()) for call in found if "hands" in call.detail), ())
+    targets = tuple(first[seat].items("target") for seat in sorted(first))
+    seats = max(int(turns.seat.max()) + 1, len(start))
+    players = tuple(f"Player {seat + 1}" for seat in range(seats))
+    start = start if len(start) == seats else ()
+    return Story(str(rows.match.iloc[0]), players, start, targets, told(found, start or ({},) * seats, players))
 
 
 def stories(turns: pd.DataFrame) -> Iterator[Story]:
@@ -258,13 +255,16 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}..."
 
 
+COLUMNS = ["round", "turn", "phase", "seat", "action", "detail", "payoff", "reply"]
+"""The columns of turns that are read; the last one may be absent."""
+
+
 def _calls(rows: pd.DataFrame) -> list[Call]:
-    columns = [
-        rows[name].tolist() for name in ("round", "turn", "phase", "seat", "action", "detail", "payoff", "reply")
-    ]
     return [
         Call(number, turn, phase, seat, _object(action), _object(detail), paid, reply if isinstance(reply, str) else "")
-        for number, turn, phase, seat, action, detail, paid, reply in zip(*columns, strict=True)
+        for number, turn, phase, seat, action, detail, paid, reply in rows.reindex(columns=COLUMNS).itertuples(
+            index=False
+        )
     ]
 
 

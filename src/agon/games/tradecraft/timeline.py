@@ -1,7 +1,6 @@
 """A match of TradeCraft drawn from its turns alone: a timeline of offers, hands, crafts, refusals and wins."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from agon.figures import COLOURS, figure, styled
+from agon.games.tradecraft.amounts import Amount
 from agon.games.tradecraft.story import Deal, Turn, listed, read
 
 
@@ -125,7 +125,7 @@ def _block(
             hand = story[0].before[seat] if each is None else each.after[seat]
             changes = [] if each is None else _changes(each, seat, item)
             if item in hand or changes:
-                _amount(axes, place, top + line, hand.get(item, Fraction(0)), changes)
+                _amount(axes, place, top + line, hand.get(item, 0), changes)
     end = top + 1 + len(items)
     for place, each in enumerate(story, start=1):
         if count := each.wrong(seat):
@@ -140,7 +140,7 @@ def _block(
     }
 
 
-def _amount(axes: Axes, place: float, line: float, amount: Fraction, changes: Sequence[Mark]) -> None:
+def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequence[Mark]) -> None:
     weight = "bold" if changes else "normal"
     axes.text(place, line, f"{amount}", fontsize=8, va="center", ha="center", weight=weight)
     for number, mark in enumerate(changes):
@@ -149,7 +149,7 @@ def _amount(axes: Axes, place: float, line: float, amount: Fraction, changes: Se
 
 def _changes(each: Turn, seat: int, item: str) -> list[Mark]:
     """What changed the amount of an item in one turn."""
-    amounts = [hands[seat].get(item, Fraction(0)) for hands in (each.before, each.traded, each.after)]
+    amounts = [hands[seat].get(item, 0) for hands in (each.before, each.traded, each.after)]
     trade, craft = (after - before for before, after in pairwise(amounts))
     found = {"got": trade > 0, "gave": trade < 0, "made": craft > 0, "used": craft < 0}
     return [CHANGES[name] for name, there in found.items() if there]
