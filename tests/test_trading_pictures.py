@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from agon.agents.magic import anything
 from matplotlib.colors import to_rgb
 from tradecraft_games import HANDS, alchemy, proposal, tradecraft
 
 from agon import figures, viewer
 from agon.agents import seat_dice
-from agon.agents.scripts import anything
-from agon.games.tradecraft import Call
+from agon.games.tradecraft import Call, story
 from agon.games.tradecraft import pictures as trading_pictures
 from agon.games.tradecraft import tables as trading_tables
 from agon.games.tradecraft.pictures import crafting_graph
@@ -54,11 +54,11 @@ def states(game, seed=7):
 @every_game
 @pytest.mark.parametrize("seed", range(4))
 def test_hands_told_by_the_turns_are_those_of_the_engine(game, seed):
-    story = trading_tables.rounds(played(game, seed=seed))
-    assert story[0].before == list(game.hands)
-    for each, (turn, state) in zip(story, states(game, seed), strict=True):
-        assert each.number == turn and each.after == list(state.hands)
-    assert set(story[-1].won) == set(states(game, seed)[-1][1].winners)
+    told = story.read(played(game, seed=seed))
+    assert told.start == told.turns[0].before == game.hands
+    for each, (turn, state) in zip(told.turns, states(game, seed), strict=True):
+        assert each.number == turn and each.after == state.hands
+    assert set(told.turns[-1].winners) == set(states(game, seed)[-1][1].winners)
 
 
 def scripted(view, dice):
@@ -129,15 +129,16 @@ def recorded(*calls):
 
 def test_recorded_games_without_hands_after_a_trade_are_followed():
     offer = {"tool": "submit_proposal", "partner": "Player 2", "offer": {"coal": 1}, "request": {"stick": "2"}}
-    story = trading_tables.rounds(
+    told = story.read(
         recorded(
             (1, "propose", 0, offer, {"ok": True, "start": {"coal": 3}}),
             (1, "decide", 1, {"tool": "decide", "decision": "accept"}, {"ok": True, "start": {"stick": 2}}),
             (2, "propose", 1, offer | {"partner": None}, {"ok": False, "fault": "bad partner"}),
         )
     )
-    assert story[0].after == [{"coal": 2, "stick": 2}, {"coal": 1}] == story[1].before
-    assert story[1].outcome == "" and story[1].refused[1] == {"bad partner": 1}
+    assert told.turns[0].after == ({"coal": 2, "stick": 2}, {"coal": 1}) == told.turns[1].before
+    assert told.turns[1].deal.outcome == "" and told.turns[1].wrong(1) == 1
+    assert [call.wrong for call in told.calls] == ["", "", "bad partner"]
 
 
 # --- Ways to a target

@@ -21,8 +21,8 @@ from agon.agents.styles import SelfConsistency
 from agon.estimate import bills
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS
-from agon.games.tradecraft.history import past_turns
 from agon.games.tradecraft.roles import STEPS, USED_UP, Roles
+from agon.games.tradecraft.story import Deal, heard
 from agon.games.tradecraft.tool_calls import call_in
 from agon.models import CallFailed
 from agon.models.ledger import Ledger, Replayed
@@ -535,9 +535,9 @@ def test_a_ruleset_without_fuel_says_nothing_of_fuel():
 
 def test_a_turn_of_two_others_is_known_by_what_is_public():
     _, models = run(telling, seats=3, changes={"turns": 4})
-    rejected, accepted = past_turns(models[1].asked[-1].view, 400)[0], past_turns(models[2].asked[-1].view, 400)[3]
-    assert rejected == (1, "Player 1", "Player 3", None, None, "", "rejected", "", ())
-    assert accepted == (4, "Player 1", "Player 2", {}, {}, "", "accepted", "", ())
+    rejected, accepted = heard(models[1].asked[-1].view, 400)[0], heard(models[2].asked[-1].view, 400)[3]
+    assert rejected == Deal(1, "Player 1", "Player 3", outcome="rejected")
+    assert accepted == Deal(4, "Player 1", "Player 2", {}, {}, outcome="accepted")
 
 
 # --- settings

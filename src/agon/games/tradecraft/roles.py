@@ -18,7 +18,7 @@ from agon.games import Dice, Observation
 from agon.games.reading import Reading, spoken
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
 from agon.games.tradecraft.calls import ASKING, Calls
-from agon.games.tradecraft.history import Past, past_turns, shortened
+from agon.games.tradecraft.story import Deal, cut, heard
 from agon.games.tradecraft.tool_calls import call_in, thought_in
 from agon.models import Message, Request, extend
 
@@ -32,6 +32,8 @@ EXPECTED: dict[Role, int] = {"proposer": 3, "decision_maker": 2, "planner": 3, "
 """Steps that a role takes, about, as in the 90 recorded games; for estimates."""
 USED_UP = "step limit"
 """Why nothing is done for a role that has used up its steps."""
+SAID = ("message", "reply")
+"""What players say, in an entry of the game's own history."""
 PLAN = "plan"
 """The phase of the view that goes with the planner's questions."""
 
@@ -79,9 +81,9 @@ class Now(NamedTuple):
     target: Hand
     proposal: Mapping[str, Any] | None
     plan: str
-    recent: Sequence[Past]
+    recent: Sequence[Deal]
     """This and the following at the first step alone."""
-    condensed: Sequence[Past]
+    condensed: Sequence[Deal]
     """Turns before these, of which templates are to say less."""
     dropped: int
     """The last turn that is left out."""
@@ -242,7 +244,7 @@ class Roles:
         return view._replace(legal=calls, phase=PLAN if planner else view.phase)
 
     def _now(self, view: Observation) -> Now:
-        turns = [] if self.messages else past_turns(view, self.quoted)
+        turns = [] if self.messages else heard(view, self.quoted)
         recent, older = turns[-self.recent :], turns[: -self.recent]
         condensed = older[-self.condensed :] if self.condensed else []
         return Now(
@@ -263,6 +265,19 @@ class Roles:
     def _answer(self, view: Observation) -> Mapping[str, Any] | None:
         """What the game has answered to the last call."""
         return next((event.value for event in reversed(view.past[self.told :]) if event.phase == "answer"), None)
+
+
+def shortened(answer: Mapping[str, Any], recent: int, condensed: int, quoted: int) -> Mapping[str, Any]:
+    """The game's answer to a call; that of the tool history as short as the history that roles are told."""
+    if not answer["ok"] or answer["call"]["tool"] != "history":
+        return answer
+    entries = answer["answer"][-(recent + condensed) :]
+    old = len(entries) - recent
+    kept = [
+        entry | {name: cut(entry[name] or "", quoted) if place >= old else "" for name in SAID if name in entry}
+        for place, entry in enumerate(entries)
+    ]
+    return {**answer, "answer": kept}
 
 
 def _planned(answer: Mapping[str, Any] | None) -> str | None:
