@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from magic_games import BUILT, family
+from magic_games import BUILT, family, target
 
 from agon import ROOT, AgonError
 from agon.games.deduction.game import holds
@@ -34,7 +34,7 @@ GOOD = {
 def dropped(folder: Path, game, setting, name="mine"):
     """The games of a folder with one file."""
     (folder / f"{name}.json").write_text(setting if isinstance(setting, str) else json.dumps(setting))
-    return variants({"_target_": "x", "name": game, "rules": 1, "settings": str(folder)})
+    return variants({"_target_": target(game), "name": game, "rules": 1, "settings": str(folder)})
 
 
 # --- those that are shipped
@@ -65,7 +65,7 @@ def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
     assert [path.name for path in sorted((tmp_path / "chameleon").iterdir())] == [
         f"mine-0{n}.json" for n in range(1, 7)
     ]
-    assert len(variants({"name": "chameleon", "settings": str(tmp_path / "chameleon")})) == 12
+    assert len(variants({"_target_": target("chameleon"), "name": "chameleon", "settings": str(tmp_path / "chameleon")})) == 12
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_missing_key_is_named(game, tmp_path):
 
 def test_what_is_no_json_and_an_empty_folder_are_refused(tmp_path):
     with pytest.raises(AgonError, match="there are no settings in"):
-        variants({"name": "chameleon", "settings": str(tmp_path)})
+        variants({"_target_": target("chameleon"), "name": "chameleon", "settings": str(tmp_path)})
     (tmp_path / "broken").mkdir()
     with pytest.raises(AgonError, match=r"mine\.json: Input data was truncated"):
         dropped(tmp_path / "broken", "chameleon", "{")

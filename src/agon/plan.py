@@ -17,12 +17,12 @@ import msgspec
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
-from hydra.utils import get_object, instantiate
+from hydra.utils import instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
-from agon import ROOT, AgonError, kind_of
+from agon import ROOT, AgonError, kind_of, located
 from agon.games import Game
 from agon.games.settings import variants
 from agon.loop import total
@@ -470,7 +470,7 @@ def _identity(settings: Any, idle: Set[str] = frozenset()) -> Any:
 
 @functools.cache
 def _kind(target: str) -> str:
-    return kind_of(get_object(target))
+    return kind_of(located(target))
 
 
 def _match(experiment: str, game: Game[Any], seats: tuple[Seat, ...], repetition: int, content: str) -> Match:

@@ -172,7 +172,7 @@ def test_a_copy_is_equal_and_the_records_say_what_was_rated():
 def test_a_bad_log_is_refused_in_a_line(changes, said, tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(LOG | changes))
     with pytest.raises(AgonError, match=said) as caught:
-        variants({"name": "rating", "settings": str(tmp_path)})
+        variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path)})
     assert "\n" not in str(caught.value)
 
 
@@ -221,7 +221,7 @@ def test_the_command_makes_logs_that_can_be_rated(tmp_path):
     said = []
     assert main(str(tmp_path / "turns.parquet"), tmp_path / "logs", say=said.append) == 1
     assert "1 logs in" in said[0] and "1 without targets" in said[0]
-    assert list(variants({"name": "rating", "settings": str(tmp_path / "logs")})) == [f"{1:016x}"]
+    assert list(variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path / "logs")})) == [f"{1:016x}"]
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-from hydra.utils import get_object
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, located
 from agon.games.base import family_module
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
@@ -53,10 +52,7 @@ def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
     paths = sorted((ROOT / folder).glob("*.json"))
     if not paths:
         raise AgonError(f"there are no settings in {folder}: `dvc pull` fetches them, or drop a .json file there")
-    try:
-        module = family_module(get_object(target), "settings")
-    except ImportError as error:
-        raise AgonError(f"_target_ {target!r} of a game with settings cannot be imported: {error}") from None
+    module = family_module(located(target), "settings")
     schema = None if module is None else module.Setting
     before = Path(folder).name if schema is not None and schema.by_folder else ""
     return {
