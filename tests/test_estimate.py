@@ -9,6 +9,7 @@ from harness import GAMES, experiment
 
 from agon import AgonError
 from agon.agents import seat_dice
+from agon.conf import configuration
 from agon.estimate import LETTERS, bills
 from agon.games.matrix.scripts import tit_for_tat
 from agon.models import Request, extend
@@ -16,7 +17,7 @@ from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
-from agon.plan import configuration, models_of, plan
+from agon.plan import models_of, plan
 from agon.record import record
 
 EXPECTED = {"zs": 15, "zs_sc3": 15, "cot": 250}

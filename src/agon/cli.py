@@ -16,12 +16,13 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from agon import ROOT, AgonError
+from agon.conf import configuration, games
 from agon.estimate import Bill, bills
 from agon.models import Halted
 from agon.models.ledger import Ledger, Replayed, Unrecorded
 from agon.models.limits import Budget, Spent
 from agon.models.recording import Recording, Writer
-from agon.plan import PERSON, Match, configuration, games, models_of, plan
+from agon.plan import PERSON, Match, models_of, plan
 from agon.turns import is_turns, read, shown, write
 
 HELP = """python -m agon VERB [setting=value ...]

@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
 from agon import ROOT, AgonError
-from agon.plan import settings_of
+from agon.conf import settings_of
 
 
 def run(name: str, overrides: Sequence[str] = ()) -> Path:

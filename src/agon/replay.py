@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from agon import AgonError
+from agon.conf import CONF, expand_settings, load
 from agon.games import Game, IllegalAction, Observation
 from agon.loop import started
-from agon.plan import CONF, settled, thing
 
 OWN_NAME = re.compile(r"^name: (\w+)\s*(?:#.*)?$", re.MULTILINE)
 """The name of a game's family in its file; without one, it is that of the file it builds upon."""
@@ -95,12 +95,14 @@ def _games(name: str, variant: str) -> list[Game[Any]]:
             continue
         with suppress(AgonError):  # another game's file is broken, or its settings are not there
             made += [
-                _game(each) for each in settled([path.stem]) if "/" not in each or each.partition("/")[2] == variant
+                _game(each)
+                for each in expand_settings([path.stem])
+                if "/" not in each or each.partition("/")[2] == variant
             ]
     return [game for game in made if (game.name, game.variant) == (name, variant)]
 
 
-_game = functools.cache(functools.partial(thing, "game"))
+_game = functools.cache(functools.partial(load, "game"))
 
 
 def _stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:

@@ -22,6 +22,7 @@ from agon.agents.beliefs import PHASE, Beliefs
 from agon.agents.llm import LLM
 from agon.agents.prompts import beliefs_of as asked_in
 from agon.agents.styles import SelfConsistency
+from agon.conf import load, settings_of
 from agon.games.chameleon.beliefs import Mind as InChameleon
 from agon.games.deduction.suspicion import (
     EQUAL,
@@ -37,7 +38,7 @@ from agon.games.reading import read
 from agon.games.undercover.beliefs import Mind as InUndercover
 from agon.models import Answer, CallFailed
 from agon.models.standin import StandIn
-from agon.plan import plan, settings_of, thing
+from agon.plan import plan
 from agon.play import table
 
 GOLDEN = ROOT / "tests/golden/prompts"
@@ -936,7 +937,7 @@ def planned(**changes):
 
 def test_conf_has_it_in_words_and_in_numbers():
     assert settings_of("agent", "beliefs") | {"form": "matrix"} == settings_of("agent", "beliefs_matrix")
-    assert planned().seats[0].model == "standin" and thing("agent", "beliefs").keywords["semantics"] == "strict"
+    assert planned().seats[0].model == "standin" and load("agent", "beliefs").keywords["semantics"] == "strict"
 
 
 def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):

@@ -22,10 +22,10 @@ from magic_games import (
 from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.scripts import anything, reference
+from agon.conf import load
 from agon.games.cost_sharing.game import SIZES, Airline
 from agon.games.cost_sharing.scripts import proportional, rounded, shapley
 from agon.games.deduction.scripts import KNOWLEDGE, VAGUE, believed, lexicon
-from agon.plan import thing
 
 NAMES = ["magic_fair", "magic_selfish", "magic_generous", "anything"]
 FAMILIES = {name: list(family(name).values()) for name in BUILT}
@@ -35,7 +35,7 @@ P = ["Player 1", "Player 2", "Player 3"]
 
 
 def script(name):
-    return thing("agent", name)
+    return load("agent", name)
 
 
 # --- all games

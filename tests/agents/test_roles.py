@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from agon import ROOT, AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
+from agon.conf import load, settings_of
 from agon.estimate import bills
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS
@@ -28,7 +29,7 @@ from agon.models import CallFailed
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
-from agon.plan import Match, Seat, settings_of, thing
+from agon.plan import Match, Seat
 from agon.play import play, table
 from agon.record import record
 from agon.thoughts import thoughts
@@ -545,7 +546,7 @@ def test_a_turn_of_two_others_is_known_by_what_is_public():
 
 @pytest.mark.parametrize("persona", ["unprimed", "cooperative", "competitive"])
 def test_each_persona_is_a_file_and_an_agent(persona):
-    agent = thing("agent", f"tradecraft_{persona}")
+    agent = load("agent", f"tradecraft_{persona}")
     assert agent.keywords["persona"] == persona and agent.func is Roles
     others = {"unprimed": "neutral trading partners", "cooperative": "cooperative", "competitive": "competitive"}
     _, models = run(changes={"turns": 1}, persona=persona)
@@ -605,12 +606,12 @@ def test_settings_that_do_not_fit_are_named(wrong, line):
 
 
 def match(number=0, agents=("tradecraft_cooperative", "tradecraft_unprimed"), model="standin_tradecraft", **changes):
-    seats = tuple(Seat(name, thing("agent", name), model) for name in agents)
+    seats = tuple(Seat(name, load("agent", name), model) for name in agents)
     return Match("test", f"{number:x}", number, game(**changes), seats, number, "config")
 
 
 def test_what_the_stand_in_recorded_plays_to_the_same_turns(tmp_path):
-    found, model = [match(number, targets=FAR) for number in range(2)], thing("model", "standin_tradecraft")
+    found, model = [match(number, targets=FAR) for number in range(2)], load("model", "standin_tradecraft")
     writer = Writer(Recording(tmp_path / "one"), tmp_path / "lock")
     ledger = Ledger({"standin_tradecraft": model}, writer, Budget())
     assert asyncio.run(record(found, ledger)) == []
@@ -626,7 +627,7 @@ def test_what_the_stand_in_recorded_plays_to_the_same_turns(tmp_path):
 
 def test_the_stand_in_answers_unreadably_as_often_as_it_should():
     for rate in (0.0, 0.3):
-        model = replace(thing("model", "standin_tradecraft"), malformed=rate, refusal=0.0)
+        model = replace(load("model", "standin_tradecraft"), malformed=rate, refusal=0.0)
         turns = run_standin(model)
         wrong = (turns.attempts - turns.action.notna()).clip(lower=0).sum() / turns.attempts.sum()
         assert abs(wrong - rate) < 0.08
@@ -642,7 +643,7 @@ def run_standin(model):
 
 def test_the_bill_counts_the_steps_that_roles_are_expected_to_take():
     steps = settings_of("agent", "tradecraft_unprimed")["expected"]
-    (bill,) = bills([match(turns=5, targets=FAR)], {"standin_tradecraft": thing("model", "standin_tradecraft")})
+    (bill,) = bills([match(turns=5, targets=FAR)], {"standin_tradecraft": load("model", "standin_tradecraft")})
     own = 5 * (steps["proposer"] + steps["decision_maker"] + 2 * steps["planner"])
     assert own + 5 * 2 <= bill.asked.calls <= own + 5 * 2 * STEPS["crafter"]
     assert bill.asked.tokens_out == 150 * bill.asked.calls and bill.usd == 0

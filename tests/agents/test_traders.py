@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agon.agents.scripts import anything
+from agon.conf import load
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.scripts import trader
-from agon.plan import thing
 
 PERSONAS = ["unprimed", "cooperative", "competitive"]
 PLAIN = Ruleset(
@@ -127,6 +127,6 @@ def test_an_unknown_persona_is_refused():
 
 
 def test_another_game_is_refused_in_one_line():
-    pd = thing("game", "pd")
+    pd = load("game", "pd")
     with pytest.raises(ValueError, match="traders play TradeCraft, no other game"):
         trader(pd.observe(pd.start(Random(0)), 0), Random(0))

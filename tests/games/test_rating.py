@@ -12,11 +12,12 @@ from tradecraft_games import tradecraft
 
 from agon import AgonError
 from agon.agents.scripts import anything
+from agon.conf import expand_settings, load
 from agon.games import IllegalAction
 from agon.games.rating.game import DIMENSIONS, ORDERS, Rating, Ratings
 from agon.games.rating.logs import log_of, main, packed, run
 from agon.games.settings import variants
-from agon.plan import Match, Seat, settled, thing
+from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.turns import write
 
@@ -185,7 +186,7 @@ def test_nothing_that_players_wrote_is_taken_for_a_setting(text, tmp_path, monke
     (tmp_path / "x.json").write_text(json.dumps(LOG | {"turns": [[entry]]}))
     conf = f"_target_: agon.games.rating.game.Rating\nname: rating\nsettings: {tmp_path}\n"
     (tmp_path / "game/rating.yaml").write_text(conf)
-    game = thing("game", "rating/x", tmp_path)
+    game = load("game", "rating/x", tmp_path)
     assert json.loads(game.observe(game.start(None), 0).rules.turns[0][0]) == entry
 
 
@@ -221,7 +222,9 @@ def test_the_command_makes_logs_that_can_be_rated(tmp_path):
     said = []
     assert main(str(tmp_path / "turns.parquet"), tmp_path / "logs", say=said.append) == 1
     assert "1 logs in" in said[0] and "1 without targets" in said[0]
-    assert list(variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path / "logs")})) == [f"{1:016x}"]
+    assert list(
+        variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path / "logs")})
+    ) == [f"{1:016x}"]
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
@@ -240,5 +243,5 @@ needs_logs = pytest.mark.skipif(not Path("data/logs/tradecraft").is_dir(), reaso
 @needs_logs
 @pytest.mark.parametrize("name", ["rating", "rating_full"])
 def test_every_log_that_is_shipped_can_be_rated(name):
-    games = [thing("game", each) for each in settled([name])]
+    games = [load("game", each) for each in expand_settings([name])]
     assert len(games) == 10 and all(len(Run(game).steps) == 9 for game in games)

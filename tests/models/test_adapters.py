@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from openai.types import ChatModel
 
 from agon import AgonError
+from agon.conf import CONF, load, settings_of
 from agon.models import CallFailed, Request, message
 from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
-from agon.plan import CONF, settings_of, thing
 
 KINDS = [OpenAI, Anthropic]
 CANARY = "canary-5f0c1e77d2"
@@ -615,7 +615,7 @@ NAMES = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_of_conf_can_be_built_without_a_key(name):
-    built = thing("model", name)
+    built = load("model", name)
     assert built.model
     assert set(built.price) <= {"input", "cached", "output", "written"}
     assert built.concurrency >= 1
@@ -634,7 +634,7 @@ def test_the_paper_s_models_are_there():
 
 def test_current_models_are_called_what_the_sdks_call_them():
     known = {*get_args(ChatModel), *get_args(get_args(Claudes)[0])}
-    current = [name for name in NAMES if name.startswith(("gpt_", "claude_")) and not thing("model", name).base_url]
-    named = {thing("model", name).model for name in current if not getattr(thing("model", name), "bedrock", False)}
+    current = [name for name in NAMES if name.startswith(("gpt_", "claude_")) and not load("model", name).base_url]
+    named = {load("model", name).model for name in current if not getattr(load("model", name), "bedrock", False)}
     assert named <= known
     assert len(named) >= 10

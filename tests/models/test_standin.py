@@ -12,6 +12,7 @@ from harness import MATRIX, PD, RPS, anything, at_the_table, seated, seen, small
 
 from agon import AgonError
 from agon.agents.llm import LLM
+from agon.conf import load, settings_of
 from agon.games.matrix import scripts as scripted
 from agon.games.reading import read
 from agon.models import CallFailed, Request, extend
@@ -19,7 +20,6 @@ from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
-from agon.plan import settings_of, thing
 from agon.play import play_async, play_now, table
 
 VIEW = seen("CC", "CD")
@@ -136,7 +136,7 @@ def test_it_does_what_its_script_would_do():
 
 
 def test_the_models_of_conf_that_stand_in_can_be_built_and_answer():
-    assert answered(thing("model", "standin"), request())[0].text
+    assert answered(load("model", "standin"), request())[0].text
     assert settings_of("model", "standin")["_target_"].endswith("StandIn")
 
 
