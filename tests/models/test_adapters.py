@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import re
+import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -439,6 +440,39 @@ def test_a_call_that_is_cancelled_is_cancelled(kind):
             await used.close()
 
     asyncio.run(play())
+
+
+def test_a_proxy_that_the_environment_names_is_used(monkeypatch):
+    async def play():
+        async with FaultServer() as proxy:
+            monkeypatch.setenv("http_proxy", proxy.url)
+            monkeypatch.setenv("no_proxy", "elsewhere.test")
+            asked_model = OpenAI(model="m", base_url="http://model.test/v1")
+            found = [await asked_model.answer(request) for request in (SHORT, LONG)]
+            await asked_model.close()
+            return found, proxy.headers
+
+    found, headers = asyncio.run(play())
+    assert len(found) == 2 and [each["Host"] for each in headers] == ["model.test", "model.test"]
+
+
+def test_a_model_that_has_been_closed_can_be_asked_again():
+    async def play():
+        async with FaultServer() as server:
+            asked_model = model(OpenAI, server)
+            for _ in range(2):
+                await asked_model.answer(SHORT)
+                await asked_model.answer(LONG)
+                await asked_model.close()
+            return server.requests
+
+    assert asyncio.run(play()) == 4
+
+
+def test_seconds_are_those_of_the_call():
+    start = time.monotonic()
+    found, _ = asked(OpenAI, times=3, latency=0.05)
+    assert all(0.05 <= answer.seconds <= time.monotonic() - start for answer in found)
 
 
 def test_a_failure_survives_being_sent_to_another_process():
