@@ -44,7 +44,8 @@ def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """
     own = {key: value for key, value in game.items() if key != "settings"}
     return {
-        name: own | {"variant": name} | fields for name, fields in _found(game["settings"], game.get("_target_", "")).items()
+        name: own | {"variant": name} | fields
+        for name, fields in _found(game["settings"], game.get("_target_", "")).items()
     }
 
 
