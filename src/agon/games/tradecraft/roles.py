@@ -17,9 +17,8 @@ from agon.agents.prompts import Template, source_of
 from agon.games import Dice, Observation
 from agon.games.reading import Reading, spoken
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
-from agon.games.tradecraft.calls import ASKING, Calls
+from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
 from agon.games.tradecraft.story import Deal, cut, heard
-from agon.games.tradecraft.tool_calls import call_in, thought_in
 from agon.models import Message, Request, extend
 
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.games.reading import read
-from agon.games.tradecraft.calls import LARGEST, TOOLS, Call, Calls
-from agon.games.tradecraft.tool_calls import call_in, thought_in
+from agon.games.tradecraft.calls import LARGEST, TOOLS, Call, Calls, call_in, thought_in
 
 DONE = '{"tool": "craft_done"}'
 LEGAL = Calls("craft", TOOLS["craft"])

@@ -21,10 +21,9 @@ from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
 from agon.estimate import bills
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
-from agon.games.tradecraft.calls import TOOLS
+from agon.games.tradecraft.calls import TOOLS, call_in
 from agon.games.tradecraft.roles import STEPS, USED_UP, Roles
 from agon.games.tradecraft.story import Deal, heard
-from agon.games.tradecraft.tool_calls import call_in
 from agon.models import CallFailed
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
