@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-<<<<<<< HEAD:tests/test_trading_pictures.py
-=======
-from agon.agents.scripts import anything
->>>>>>> 31be96fa54dd22e5f5d07d86f1ae0f911b01432b:tests/games/tradecraft/test_trading_pictures.py
 from matplotlib.colors import to_rgb
 from tradecraft_games import HANDS, alchemy, proposal, tradecraft
 
