@@ -105,7 +105,7 @@ class Program:
         found = milp(np.array(every), bounds=Bounds(0, np.array(self._highs)), constraints=self._limits())
         return max(0.0, found.fun - ROUNDED) if found.status == 0 else 0.0
 
-    def solved(self, nodes: int = NODES, costs: Terms | None = None, seconds: float | None = None) -> Solved:
+    def solved(self, nodes: int = NODES, costs: Terms | None = None) -> Solved:
         """The least solution, or why there is none. `costs`: instead of the variables' own, without ties."""
         if not self._costs:
             fits = all(low <= 0 <= high for _, low, high in self._rows)
@@ -116,7 +116,7 @@ class Program:
             integrality=np.array(self._whole),
             bounds=Bounds(0, np.array(self._highs)),
             constraints=limits,
-            options={"mip_rel_gap": 0.0, "node_limit": nodes} | ({} if seconds is None else {"time_limit": seconds}),
+            options={"mip_rel_gap": 0.0, "node_limit": nodes},
         )
         if found.status == 2:
             large = self._cut_off(limits)

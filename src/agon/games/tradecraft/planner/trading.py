@@ -11,17 +11,19 @@ from agon.games.tradecraft.planner.parts import Part, part
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Program, Terms, least
 from agon.games.tradecraft.planner.search import (
     Answer,
+    Found,
     Frozen,
     Impossible,
     Plan,
     Undecided,
+    Workshop,
     checked,
     executed,
     fewest,
     frozen,
+    orderly,
     plan,
 )
-from agon.games.tradecraft.planner.workshops import Found, Workshop, orderly
 from agon.games.tradecraft.recipes import Amount, Hand, Ruleset, covers, floored, minus, plus
 
 MANY = 200
