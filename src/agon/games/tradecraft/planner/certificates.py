@@ -1,13 +1,12 @@
 """What is true of a problem: who can craft what, alone and together, and what is wrong with it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
 
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part, within
@@ -240,37 +239,26 @@ def prices(ruleset: Ruleset, hand: Hand, target: Hand) -> dict[str, Fraction] | 
     None where there are none: then at most whole numbers stand in the way.
     """
     matters = part(ruleset, hand, target, enough=True)
-    names = [*matters.items, *(item for item in target if item not in matters.items), FIRE]
-    rows: list[dict[int, float]] = []
-    column = {name: number for number, name in enumerate(names)}
-    columns = len(names)
+    program = Program()
+    price = {name: program.variable(high=np.inf) for name in dict.fromkeys([*matters.items, *target, FIRE])}
     for way in matters.ways:
-        row = {column[way.recipe.makes]: float(way.recipe.number)}
-        if way.recipe.fuelled:
-            row[column[FIRE]] = -1.0
+        terms = Counter({price[way.recipe.makes]: float(way.recipe.number), price[FIRE]: -float(way.recipe.fuelled)})
         for count, members in way.needs:
-            place = column[members[0]]
+            place = price[members[0]]
             if len(members) > 1:  # the price of the cheapest
-                place, columns = columns, columns + 1
-                rows += [{place: 1.0, column[item]: -1.0} for item in members]
-            row[place] = row.get(place, 0.0) - count
-        rows.append(row)
-    rows += [{column[FIRE]: float(worth), column[item]: -1.0} for item, worth in matters.fuel.items()]
-    starts = np.cumsum([0, *(len(row) for row in rows)])
-    data = [factor for row in rows for factor in row.values()]
-    matrix = csr_array((data, [place for row in rows for place in row], starts), shape=(len(rows), columns))
-    cost = np.zeros(columns)
-    for item, amount in hand.items():
-        if item in column:
-            cost[column[item]] = float(amount)
-    asked = np.zeros((1, columns))
-    for item, amount in target.items():
-        asked[0, column[item]] = float(amount)
-    found = linprog(cost, A_ub=matrix, b_ub=np.zeros(len(rows)), A_eq=asked, b_eq=[1.0], bounds=(0, None))
-    if found.x is None or found.fun > 1 - 1e-6:
+                place = program.variable(high=np.inf)
+                for item in members:
+                    program.condition({place: 1.0, price[item]: -1.0}, high=0)
+            terms[place] -= count
+        program.condition(terms, high=0)
+    for item, worth in matters.fuel.items():
+        program.condition({price[FIRE]: float(worth), price[item]: -1.0}, high=0)
+    program.condition({price[item]: float(amount) for item, amount in target.items()}, 1, 1)
+    found = program.in_parts({price[item]: float(amount) for item, amount in hand.items() if item in price})
+    if found.values is None:
         return None
-    made = {name: Fraction(value).limit_denominator(PARTS) for name, value in zip(names, found.x, strict=False)}
-    named = {name: price for name, price in made.items() if price}
+    made = {name: Fraction(found.values[place]).limit_denominator(PARTS) for name, place in price.items()}
+    named = {name: worth for name, worth in made.items() if worth}
     return named if holds(matters, hand, target, named) else None
 
 

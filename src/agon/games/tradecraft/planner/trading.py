@@ -144,7 +144,7 @@ def _given(
 def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int, nodes: int) -> tuple[Found, int]:
     """The least solution that has an order and the fewest units, and how many these are."""
     if program.size >= MANY:
-        units = least(program.in_parts(ones))
+        units = least(program.in_parts(ones).bound)
         found = orderly(program.limited(ones, units), [shop], nodes)
         if found.steps:  # nearly always
             return found, units
