@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import numpy as np
 
 from agon.games.tradecraft.planner.orders import Step
@@ -14,90 +13,7 @@ from agon.games.tradecraft.planner.programs import NODES, Program
 from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, Workshop, orderly, plan
 from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, union
 from agon.games.tradecraft.recipes import Hand, Ruleset, covers, written
-
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Items = dict[str, Count]
-Written = dict[str, int | str]
-"""Amounts as a file has them: 3, "1/8"."""
-
-
-class Craft(msgspec.Struct, forbid_unknown_fields=True):
-    """A craft of a plan."""
-
-    recipe: str
-    times: int
-    inputs: Written
-    outputs: Written
-
-
-class Swap(msgspec.Struct, forbid_unknown_fields=True):
-    """A trade of an exchange: two seats, what the first gives and what the second gives."""
-
-    seats: list[int]
-    offer: dict[str, int]
-    request: dict[str, int]
-
-
-class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What is true of one seat's target."""
-
-    craftable: str
-    """From all hands together: craftable, not craftable, or not decided."""
-    alone: str
-    """From the seat's own hand: craftable, or not craftable and why (see `alone_because`)."""
-    operations: int | None = None
-    """The length of the shortest chain from all hands: crafts of one operation each."""
-    proved: bool = True
-    """Whether no chain is shorter, and no fewer units do: proved."""
-    units: int | None = None
-    """The fewest units that others must give, of what they hold at first."""
-    trades: int | None = None
-    """With how many of the others it must trade at least."""
-    gives: dict[int, dict[str, int]] = {}
-    """From which seat what."""
-    plan: list[Craft] = []
-    """A shortest chain from all hands."""
-
-
-class Together(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Whether all targets can be reached in one game."""
-
-    craftable: str
-    """From all hands in one."""
-    operations: int | None = None
-    """The shortest chain for all targets."""
-    trades: list[Swap] | None = None
-    """The fewest trades after which all craft their targets in the same turn, if there is such an exchange."""
-    crafts_between: bool = False
-    """Whether it takes crafts before the last trade: what is held at first cannot be divided so that all can craft."""
-
-
-class Certificate(msgspec.Struct, forbid_unknown_fields=True):
-    """What was proved of a problem, and what is wrong with it."""
-
-    goals: list[Goal]
-    together: Together
-    distraction: list[str]
-    """Items of the hands that no shortest chain for any target uses."""
-    wrong: list[str]
-    """What a good problem would not have, a line each; none: it is good."""
-    notes: list[str]
-    """What else is worth knowing, a line each."""
-
-
-class Problem(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Hands and targets, one for each seat, in a ruleset."""
-
-    ruleset: str
-    hands: Annotated[list[Items], msgspec.Meta(min_length=2)]
-    targets: list[Annotated[Items, msgspec.Meta(min_length=1)]]
-    max_turn: Count | None = None
-    source: str = ""
-    certificate: Certificate | None = None
-
-    def __post_init__(self) -> None:
-        if len(self.hands) != len(self.targets):
-            raise ValueError(f"{len(self.hands)} hands, but {len(self.targets)} targets")
+from agon.games.tradecraft.settings import Certificate, Craft, Goal, Problem, Swap, Together
 
 
 def certify(ruleset: Ruleset, problem: Problem, nodes: int = NODES) -> Certificate:
