@@ -17,11 +17,12 @@ import msgspec
 
 from agon import ROOT, AgonError
 from agon.games.tradecraft.amounts import LARGEST
-from agon.games.tradecraft.planner.certificates import Problem, certify
+from agon.games.tradecraft.planner.certificates import certify
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import MOST_TRADES, Exchange, exchange, union
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.settings import Problem
 
 FOLDER = ROOT / "data/problems"
 TRIES = 1000
