@@ -17,7 +17,7 @@ from project import Project
 
 from agon import ROOT
 from agon.cli import agon, main
-from agon.plan import configuration
+from agon.conf import configuration
 from agon.turns import read, validated
 
 
@@ -181,6 +181,19 @@ def test_what_a_verb_does_not_understand_is_one_line_that_offers_the_nearest(cap
 def test_a_family_s_verb_is_found_in_its_folder(capfd):
     assert main(["check-rulesets", "invented"]) == 0
     assert capfd.readouterr().out == "invented: nothing is wrong\n"
+
+
+def test_a_family_outside_src_has_verbs_of_its_own_too(tmp_path):
+    copy, family = Project(tmp_path / "copy"), tmp_path / "chess"
+    family.mkdir()
+    for name in ("__init__.py", "game.py"):
+        (family / name).write_text("")
+    note = 'Annotated[int, "of the board"] = 8'
+    code = f'"""Of chess."""\nfrom typing import Annotated\ndef set_up(*, size: {note}):\n    "Sets up."\n    print(size * size)\n'
+    (family / "commands.py").write_text(f"{code}VERBS = [set_up]\n")
+    config = copy.folder / "conf/config.yaml"
+    config.write_text(config.read_text().replace("families: []", f"families: [{family}]"))
+    assert copy.run("set-up", "size=3").stdout == "9\n" and "  set-up " in copy.run("--help").stdout
 
 
 # --- the script, and the shell

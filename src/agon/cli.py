@@ -1,6 +1,6 @@
 """The one parser of commands: `agon VERB [setting=value ...]`, with help, completion, and errors in one line.
 
-A verb is a function among the VERBS of a `commands.py`: in agon, and in any folder of agon/games. Its docstring is the help;
+A verb is a function among the VERBS of a `commands.py`: in agon, and in the folder of any family of games. Its docstring is the help;
 what it returns is the exit code (None: 0). What it takes says what may be given: `settings`, those of conf/config.yaml,
 composed by Hydra; `name` and `parameters`, a notebook and its own; else each keyword is a setting, whose annotation ends in a
 note for the help, and `*names` are what stands without a `=`.
@@ -62,7 +62,7 @@ class Configured(Verb):
     """A verb whose settings are those of conf/config.yaml."""
 
     def _composed(self, words: Sequence[str]) -> Composed:
-        from agon.plan import configuration
+        from agon.conf import configuration
 
         settings = configuration(words)
         return partial(self.run, settings), settings
@@ -115,8 +115,10 @@ class Plain(Verb):
         if self.names and not names:
             raise click.UsageError(f"name something: agon {self.name} {self.names}")
         if unknown := [name for name in given if name not in self.schema.__struct_fields__]:
-            offered = _offered(unknown[0], self.schema.__struct_fields__)
-            raise click.UsageError(f"{self.name} has no setting {unknown[0]!r}: {offered}")
+            from agon.conf import offered
+
+            near = offered(unknown[0], self.schema.__struct_fields__)
+            raise click.UsageError(f"{self.name} has no setting {unknown[0]!r}: {near}")
         try:
             settings = msgspec.structs.asdict(msgspec.convert(given, self.schema, strict=False))
         except msgspec.ValidationError as error:
@@ -164,16 +166,15 @@ def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
             yield from (f"{above}{key}={each}" for each in (["true", "false"] if isinstance(value, bool) else [""]))
 
 
-def _offered(name: str, names: Sequence[str]) -> str:
-    from agon.plan import _offered as offered
+def _modules() -> Iterator[str]:
+    """Where verbs are: in agon, in its families of games, and in families outside src."""
+    yield "agon.commands"
+    for path in sorted(Path(__file__).parent.glob("games/*/commands.py")):
+        yield f"agon.games.{path.parent.name}.commands"
+    if _loaded("config").get("families"):
+        from agon.conf import find_families
 
-    return offered(name, names)
-
-
-@cache
-def _modules() -> list[str]:
-    families = sorted(path.parent.name for path in Path(__file__).parent.glob("games/*/commands.py"))
-    return ["agon.commands", *(f"agon.games.{family}.commands" for family in families)]
+        yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
 
 
 @cache
@@ -202,8 +203,10 @@ class Verbs(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The verb that `args` begin with. Raises UsageError, which names the nearest."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            verbs = self.list_commands(ctx)
-            raise click.UsageError(f"there is no command {args[0]!r}: {_offered(args[0], verbs)} (agon --help)")
+            from agon.conf import offered
+
+            near = offered(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"there is no command {args[0]!r}: {near} (agon --help)")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:

@@ -149,8 +149,8 @@ def ingest(settings: Settings) -> int:
 
     source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: files that could not be read are listed.
     """
+    from agon.conf import games
     from agon.ingest import ingest as ingested
-    from agon.plan import games
     from agon.turns import write
 
     out = _out(settings, settings["source"])
@@ -268,9 +268,10 @@ def _same() -> str:
 def _code(matches: Sequence[Match], recording: Path | None) -> str:
     """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
     sources = {path for part in ("games", "agents", "models") for path in (ROOT / "src/agon" / part).rglob("*.py")}
-    sources |= {ROOT / "src/agon" / name for name in ("loop.py", "plan.py", "play.py", "turns.py")}
-    players = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
-    sources |= {Path(file) for player in players if (file := inspect.getsourcefile(player))}
+    sources |= {ROOT / "src/agon" / name for name in ("conf.py", "loop.py", "plan.py", "play.py", "turns.py")}
+    made = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
+    made |= {type(match.game) for match in matches}
+    sources |= {Path(file) for each in made if (file := inspect.getsourcefile(each))}
     if recording is not None and recording.is_file():
         sources.add(recording)
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
