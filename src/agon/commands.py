@@ -19,12 +19,12 @@ from agon import ROOT, AgonError, shown
 from agon.games.magic_settings import make_settings
 
 if TYPE_CHECKING:
-    from agon.estimate import Bill
     from agon.models import Halted, Model
     from agon.models.ledger import Ledger
     from agon.models.limits import Spent
     from agon.models.recording import Recording
     from agon.plan import Match
+    from agon.record import Bill
 
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
@@ -35,7 +35,7 @@ def plan(settings: Settings) -> None:
 
     experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it.
     """
-    from agon.estimate import bills
+    from agon.record import bills
 
     _, matches, models, recording = _experiment(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
@@ -71,10 +71,10 @@ def record(settings: Settings) -> int:
     """
     import asyncio
 
-    from agon.estimate import bills
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
+    from agon.record import bills
 
     name, matches, models, recording = _experiment(settings)
     asking = [match for match in matches if any(seat.model for seat in match.seats)]
@@ -111,9 +111,9 @@ def play(settings: Settings) -> None:
     """
     from filelock import FileLock
 
-    from agon.estimate import bills
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
+    from agon.record import bills
     from agon.turns import write
 
     name, matches, models, recording = _experiment(settings)
