@@ -14,7 +14,7 @@ Groups = Mapping[str, Sequence[str] | Mapping[str, str]]
 """Name of several names -> these: models, opponents, keys of a table; or of labels -> what each stands for."""
 
 OTHERS = "the others"
-QUANTIFIERS = r"all|any|most|half|none|\d+\+|\d+%"
+QUANTIFIERS = r"all|any|most|half|none|\d+\+|(?:under )?\d+%"
 HEAD = re.compile(
     rf"(?P<head>{QUANTIFIERS}|largest|smallest|order|span|always)(?: of (?P<of>[^:]+))?(?:: (?P<body>.+))?"
 )
@@ -117,16 +117,14 @@ class Test:
 
 
 def _enough(head: str, mask: pd.Series) -> bool:
-    if head[0].isdigit():
-        return bool(mask.sum() >= int(head[:-1]) if head[-1] == "+" else mask.mean() >= int(head[:-1]) / 100)
-    shares = {
-        "all": mask.all(),
-        "any": mask.any(),
-        "none": not mask.any(),
-        "most": mask.mean() > 0.5,
-        "half": mask.mean() >= 0.5,
-    }
-    return bool(len(mask) and shares[head])
+    number = int("".join(filter(str.isdigit, head)) or 0)
+    if head.endswith("+"):
+        return bool(mask.sum() >= number)
+    if head.endswith("%"):
+        return bool(mask.mean() < number / 100 if head.startswith("under") else mask.mean() >= number / 100)
+    share = mask.mean()
+    enough = {"all": share == 1, "any": share > 0, "none": share == 0, "most": share > 0.5, "half": share >= 0.5}
+    return bool(enough[head])
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +178,12 @@ class Finding:
             raise ValueError(f"`{expression}` cannot be read on columns {', '.join(map(str, rows))}: {error}") from None
 
     def _known(self, expression: str, rows: pd.DataFrame) -> dict[str, Any]:
-        """`rounded`: the value as printed with `digits`; `median`: of all rows; `largest`, `smallest`: the name of a row's column."""
+        """`rounded`: the value as printed with `digits`; `median`, `highest`, `lowest`: of all rows; `largest`, `smallest`: the name of a row's column."""
         makers = {
             "rounded": lambda: rounded(rows.value, self.digits),
             "median": lambda: self.table.value.median(),
+            "highest": lambda: self.table.value.max(),
+            "lowest": lambda: self.table.value.min(),
             "largest": lambda: rows.idxmax(axis=1),
             "smallest": lambda: rows.idxmin(axis=1),
         }
@@ -196,8 +196,10 @@ def rounded(values: pd.Series, digits: int) -> pd.Series:
     return (((values + unit / 2 + 1e-9) / unit).apply(np.floor) * unit).round(digits)
 
 
-def printed_as(value: float, printed: str | float) -> bool:
-    """Whether a value rounds to a printed number at that number's decimals; exactly half may round either way."""
+def printed_as(value: float | str, printed: str | float) -> bool:
+    """Whether a value rounds to a printed number at that number's decimals (exactly half may round either way), or is a printed text."""
+    if isinstance(value, str):
+        return value == printed
     decimals = len(str(printed).partition(".")[2])
     return bool(abs(value - float(printed)) <= 0.5 * 10.0**-decimals + 1e-9)
 
@@ -226,6 +228,11 @@ class _Words(string.Formatter):
             return _part(self.seen.mask, words)
         if key == "n":
             return f"{len(table):,}" if "," in spec else str(len(table))
+        if key == "which" and self.seen.mask is not None:
+            return ", ".join(map(str, self.seen.mask.index[self.seen.mask]))
+        if key == "pairs":
+            each = zip(table.index, table["mean"], table.sd, strict=True)
+            return ", ".join(f"{name} {number(mean, spec)} ± {number(sd, spec)}" for name, mean, sd in each)
         if key == "intervals":
             return _intervals(table, spec if spec[0] == "+" else f"+{spec}", words or "cells")
         name, _, how = key.rpartition(".") if key.rpartition(".")[2] in HOW else (key, "", "")
@@ -236,7 +243,7 @@ class _Words(string.Formatter):
             raise ValueError(f"the words name {{{key}}}, which is no column of {', '.join(map(str, table))}")
         if isinstance(shown, pd.DataFrame):
             shown = shown.value if "value" in shown else shown.drop(columns="as_printed", errors="ignore")
-        if isinstance(shown, pd.Series) or how == "means":
+        if isinstance(shown, pd.Series) or how in ("means", "highest", "lowest"):
             return HOW[how](shown, spec)
         return "; ".join(f"{column} {HOW[how](shown[column], spec)}" for column in shown)
 

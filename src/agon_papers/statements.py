@@ -81,7 +81,7 @@ VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "can
 
 STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique)"
 STEP = re.compile(
-    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
+    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|transpose|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
 )
 
 
@@ -107,7 +107,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     args: dict[str, Any] = {}
     where: dict[str, str | int | list[str | int]] = {}
     only: str = ""
-    measure: str | list[str] = ""
+    measure: str | list[str] | dict[str, str] = ""
     how: str | list[str] = []
     test: str | list[str] = []
     doubt: str = ""
@@ -122,7 +122,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         for test in [*several(self.test), *filter(None, [self.doubt])]:
             Test.parse(test)
         steps = [step for step in several(self.how) if not STEP.fullmatch(step)]
-        for text in [self.only, self.count, *several(self.measure), *steps]:
+        for text in [self.only, self.count, *_measures(self.measure).values(), *steps]:
             _readable(text)
 
 
@@ -209,13 +209,19 @@ def computed(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..
         table = evidence.rows(part.table, where)
     if part.only:
         table = table.query(part.only, engine="python")
-    names = several(part.measure)
-    values = {name if len(names) > 1 else "value": table.eval(name, engine="python") for name in names}
+    values = {name: table.eval(expression, engine="python") for name, expression in _measures(part.measure).items()}
     columns = [*values] or [*table.columns]
     for step in several(part.how):
         table, columns = _step(table.assign(**values), columns, step, evidence.groups)
         values = {}
     return table.assign(**values)[columns]
+
+
+def _measures(measure: str | list[str] | dict[str, str]) -> dict[str, str]:
+    """Column -> what it measures."""
+    if isinstance(measure, str):
+        return {"value": measure} if measure else {}
+    return measure if isinstance(measure, dict) else {name: name for name in measure}
 
 
 def _step(table: pd.DataFrame, columns: list[str], step: str, groups: Groups) -> tuple[pd.DataFrame, list[str]]:
@@ -232,7 +238,10 @@ def _step(table: pd.DataFrame, columns: list[str], step: str, groups: Groups) ->
 def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str]) -> pd.DataFrame:
     match what:
         case "spread":
-            return table[columns[0]].unstack(keys).dropna(how="all")
+            wide = table[columns].unstack(keys).dropna(how="all")
+            return wide.set_axis([name if len(columns) == 1 else f"{column}_{name}" for column, name in wide], axis=1)
+        case "transpose":
+            return table[columns].T
         case "share":
             return table[columns] / table.groupby(keys)[columns].transform("sum")
         case "rank":
@@ -344,6 +353,8 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
 
 
 def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_words(each)}" for key, each in value.items())
     return " ".join(map(str, several(value)))
 
 
