@@ -81,7 +81,9 @@ def _decision(evidence: Evidence, statement: Captioned) -> Decision:
     if len(captions) > 1:
         return Decision(meant.holds, f"{meant.text} | as captioned: {there}")
     [(variant, table)] = captions.items()
-    return Decision(meant.holds, f"{variant} itself: {meant.text} | {shown[variant]}, which Table {table} shows: {there}")
+    return Decision(
+        meant.holds, f"{variant} itself: {meant.text} | {shown[variant]}, which Table {table} shows: {there}"
+    )
 
 
 def _why(evidence: Evidence, statement: Captioned) -> str:

@@ -81,15 +81,15 @@ class Evidence:
                 return rows
             case "settings":
                 if self.settings is None or self.settings.empty:
-                    raise Missing(
-                        "the matches' temperature and token limit are not among the tables given (settings)"
-                    )
+                    raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
                 return self.settings
         raise ValueError(f"there is no table {table}")
 
     def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         [game] = where["game"]
-        opponents = [name for one in where.get("opponent", ()) for name in (SCRIPTS[game] if one == "scripts" else [one])]
+        opponents = [
+            name for one in where.get("opponent", ()) for name in (SCRIPTS[game] if one == "scripts" else [one])
+        ]
         wanted = {"variant": VARIANTS, "model": MODELS, "agent": (*PLAIN, *VOTED), **where}
         return complete(self.matches, {**wanted, "opponent": opponents or (*PEERS, *SCRIPTS[game])})
 
@@ -113,7 +113,9 @@ def complete(table: pd.DataFrame, wanted: Mapping[str, Sequence[Any]]) -> pd.Dat
     cells = rows[[*wanted]].drop_duplicates()
     gaps = prod(map(len, wanted.values())) - len(cells)
     if gaps:
-        absent = [f"{key} {value}" for key, values in wanted.items() for value in values if value not in set(cells[key])]
+        absent = [
+            f"{key} {value}" for key, values in wanted.items() for value in values if value not in set(cells[key])
+        ]
         whole = pd.MultiIndex.from_product(wanted.values())
         first = whole[~whole.isin(pd.MultiIndex.from_frame(cells))][0]
         which = "any wanted cell" if cells.empty else ", ".join(absent) or "some cells"
@@ -131,7 +133,13 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
     first = payoffs[payoffs.seat == 0]
     rules = first.assign(paid=first.payoff).groupby(["game", "variant"], sort=False)
     mutual = rules.paid.first().rename("mutual")
-    best = first.groupby(["game", "variant", "others"]).payoff.max().groupby(["game", "variant"]).mean().rename("best_of_cycle")
+    best = (
+        first.groupby(["game", "variant", "others"])
+        .payoff.max()
+        .groupby(["game", "variant"])
+        .mean()
+        .rename("best_of_cycle")
+    )
     table = table.join(mutual, on=["game", "variant"]).join(best, on=["game", "variant"])
     bases = {twin: model for model, twin in TWINS.items()}
     return table.assign(

@@ -68,7 +68,9 @@ def uniform_tests(evidence: Evidence) -> pd.DataFrame:
     """p of the chi-squared test of uniform play between language models in default RPS, and the number of decisions, by model."""
     rows = evidence.rows("actions", {"game": ["rps"], "variant": ["default"], "opponent": PEERS})
     counts = (rows.value * rows.n).groupby([rows.model, rows.action]).sum().unstack(fill_value=0).round()
-    return pd.DataFrame({"p": chisquare(counts.to_numpy(), axis=1).pvalue, "decisions": counts.sum(axis=1)}, counts.index)
+    return pd.DataFrame(
+        {"p": chisquare(counts.to_numpy(), axis=1).pvalue, "decisions": counts.sum(axis=1)}, counts.index
+    )
 
 
 def defaults_and_changes(evidence: Evidence) -> pd.DataFrame:
@@ -76,7 +78,9 @@ def defaults_and_changes(evidence: Evidence) -> pd.DataFrame:
     where = {"game": "rps", "variant": ["default", "label"], "opponent": "patterned"}
     steps = ["mean per cell", "spread variant", "label - default", "interval per model"]
     changes = computed(evidence, Part(measure="total_points", where=where, how=steps), {})
-    default = computed(evidence, Part(measure="total_points", where={**where, "variant": "default"}, how="mean per model"), {})
+    default = computed(
+        evidence, Part(measure="total_points", where={**where, "variant": "default"}, how="mean per model"), {}
+    )
     return changes.assign(default=default.value)
 
 
@@ -96,7 +100,9 @@ def lowest_without_void_rounds(evidence: Evidence, model: str) -> Decision:
     style = own.whole.idxmin()
     said = f"{style}: {own.whole[style]:.1f} with and {{named}} without matches with void rounds; lowest cell of the other models"
     kept = pd.Series({style: own.value.get(style), "its lowest": own.value.min(), "others": others.value.min()})
-    return found(kept, [f"all of {style}: value == lowest", f"order: {style} < others"], f"{said} {others.value.min():.1f}")
+    return found(
+        kept, [f"all of {style}: value == lowest", f"order: {style} < others"], f"{said} {others.value.min():.1f}"
+    )
 
 
 def moves_without_void_rounds(evidence: Evidence) -> Decision:
