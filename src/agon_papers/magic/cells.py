@@ -6,23 +6,20 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
+from agon.games.prisoner3.game import prisoner3
+from agon.metrics.abilities import area
 from agon_papers.counterfactual.cells import rounds_to
-from agon_papers.magic.facts import ABILITIES, AVERAGE, PAPER, PGM, Facts, decimals
-from agon_papers.magic.roles import roles
+from agon_papers.magic.bounds import roles
+from agon_papers.magic.facts import ABILITIES, AVERAGE, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts, decimals
 
 READINGS = ("literal", "reconciled")
 
 COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
 
-STRONGEST, SECOND, WEAKEST = "GPT o1", "GPT-4-turbo", "Llama-2-70B"
-"""The models whose areas the paper sets against each other."""
-
 
 def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
-    """Area of each row's radar polygon: its seven abilities, in percent, on axes in this order. Seven hundreds give 27,364."""
-    values = table[list(order)].to_numpy()
-    angle = 2 * np.pi / len(order)
-    return pd.Series(np.sin(angle) / 2 * (values * np.roll(values, -1, axis=1)).sum(axis=1), table.index)
+    """Area of each row's radar polygon: its abilities, in percent, on axes in this order. Seven hundreds give 27,364."""
+    return area([table[ability] for ability in order])
 
 
 def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -218,11 +215,9 @@ def _totals(facts: Facts) -> Rows:
 
 
 def dilemma_scores(facts: Facts, moves: str) -> list[int]:
-    """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat. Who cooperates beside a defector gets 0."""
-    points = [int(facts.drawn(8, name)) for name in ("cooperate", "one_defect", "two_defect", "defect")]
-    totals = [0, 0, 0]
-    for played in moves.split():
-        defectors = played.count("D")
-        for seat, move in enumerate(played):
-            totals[seat] += points[defectors] if move == "D" or not defectors else 0
-    return totals
+    """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat."""
+    names = ("cooperate", "one_defect", "two_defect", "defect")
+    game = prisoner3("figure 8", "", **{name: float(facts.drawn(8, name)) for name in names})
+    words = {"C": "cooperate", "D": "defect"}
+    rounds = [game.payoffs([words[move] for move in played]) for played in moves.split()]
+    return [round(sum(points)) for points in zip(*rounds, strict=True)]
