@@ -9,9 +9,9 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from agon_papers.counterfactual.cells import rounds_to
+from agon_papers.magic import bounds as magic_roles
 from agon_papers.magic import cells as magic
 from agon_papers.magic import counts as magic_counts
-from agon_papers.magic import bounds as magic_roles
 from agon_papers.magic.facts import AVERAGE, PGM, Facts, decimals
 from agon_papers.statements import Missing
 
