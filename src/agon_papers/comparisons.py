@@ -212,7 +212,7 @@ class _Words(string.Formatter):
         return field_name, field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        match = re.fullmatch(r"([+,]*(?:\.\d+[f%])?) ?(.*)", format_spec)
+        match = re.fullmatch(r"([+,]*(?:\.\d+[f%g])?) ?(.*)", format_spec)
         numbers, words = (match[1], match[2]) if match else ("", format_spec)
         if "." not in numbers:
             numbers += f".{self.seen.digits}f"
@@ -287,6 +287,8 @@ HOW = {
         values.mean() if isinstance(values, pd.DataFrame) else {"": values.mean()}, spec
     ),
     "median": lambda values, spec: number(values.median(), spec),
+    "sum": lambda values, spec: number(values.sum(), spec),
+    "unique": lambda values, spec: " or ".join(number(value, spec) for value in sorted(values.unique())),
     "highest": lambda values, spec: number(np.nanmax(values.to_numpy(dtype=float)), spec),
     "lowest": lambda values, spec: number(np.nanmin(values.to_numpy(dtype=float)), spec),
 }

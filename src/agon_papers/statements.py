@@ -48,9 +48,9 @@ No `test`: the numbers are shown and decide nothing. `missing = "top-p is not re
 
 **How it is said:** `say`, a text with {names}; by default "{part}: {values}", without a test of single rows "{values}".
 `{part:models}` 5 of 8 models; `{part:by opponent}` ap 46 of 48, pp 45 of 48; `{values:.2f}` all rows by name; `{named}` those of the test;
-`{ranked}` the largest first; `{top}` the first three; `{span}` 27.0 to 50.6; `{mean}`, `{median}`, `{highest}`, `{lowest}`, `{n}`;
-`{means}` of each column; `{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column.
-After the colon: the number's format (`+.1f`, `.0%`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is the default.
+`{ranked}` the largest first; `{top}` the first three; `{span}` 27.0 to 50.6; `{mean}`, `{median}`, `{sum}`, `{highest}`, `{lowest}`, `{n}`;
+`{unique}` 18 or 20; `{means}` of each column; `{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column.
+After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is the default.
 
 **Several at once.**
 `parts = [{ ... }, { ... }]`  each as the row, with these fields instead (`where` added to the row's); all must hold
@@ -167,7 +167,7 @@ def filled(statement: S, names: Mapping[str, Any]) -> S:
 
 def _replaced(value: Any, names: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
-        return re.sub(r"\{(\w+)\}", lambda match: str(names.get(match[1], match[0])), value)
+        return re.sub(r"\{([\w-]+)\}", lambda match: str(names.get(match[1], match[0])), value)
     if isinstance(value, Mapping):
         return {_replaced(key, names): _replaced(each, names) for key, each in value.items()}
     return [_replaced(each, names) for each in value] if isinstance(value, list) else value

@@ -60,6 +60,7 @@ def decided(**fields):
         ({"how": "mean per model", "test": "smallest: weak", "say": "{lowest} {highest}"}, True, "2.0 18.0"),
         ({"how": "mean per model", "test": "order: B > A > weak", "say": "{mean}"}, True, "11.8"),
         ({"how": "mean per model", "test": "order: weak < the others", "say": ""}, True, ""),
+        ({"measure": ["points", "rounds"], "say": "{rounds.sum:.0f}, {rounds.unique:.1g}"}, None, "42, 1 or 2 or 3 or 4 or 5 or 6"),
         ({"how": "mean per model", "test": "span: 2.0 to 18", "say": ""}, True, ""),
         ({"how": "mean per cell", "test": "all of pp: value < 21", "say": "{part:by opponent}"}, True, "pp 3 of 3"),
         ({"how": ["mean per cell", "spread opponent"], "test": "most: tft > pp", "say": "{part}; {means}"},
