@@ -180,8 +180,11 @@ class Finding:
             raise ValueError(f"`{expression}` cannot be read on columns {', '.join(map(str, rows))}: {error}") from None
 
     def _known(self, expression: str, rows: pd.DataFrame) -> dict[str, Any]:
-        """`rounded`: the value as printed with `digits`; `median`: of all rows; `largest`, `smallest`: the name of a row's column."""
+        """`rounded`: the value as printed with `digits`; `median`: of all rows; `largest`, `smallest`: the name of a row's column;
+        `at('NAME')`: the value of that row.
+        """
         makers = {
+            "at": lambda: lambda name: self.table.value[name],
             "rounded": lambda: rounded(rows.value, self.digits),
             "median": lambda: self.table.value.median(),
             "largest": lambda: rows.idxmax(axis=1),
@@ -226,19 +229,35 @@ class _Words(string.Formatter):
             return _part(self.seen.mask, words)
         if key == "n":
             return f"{len(table):,}" if "," in spec else str(len(table))
+        if two := re.fullmatch(r"(\w+) (to|of) (\w+)", key):
+            one, between, other = two.groups()
+            values = zip(table.index, table[one], table[other], strict=True)
+            return listed({name: f"{number(a, spec)} {between} {number(b, spec)}" for name, a, b in values}, colon="")
         if key == "intervals":
             return _intervals(table, spec if spec[0] == "+" else f"+{spec}", words or "cells")
         name, _, how = key.rpartition(".") if key.rpartition(".")[2] in HOW else (key, "", "")
         if key in HOW:
             name, how = ("", key)
-        shown = table.get(name, self.seen.named if name == "named" else table)
-        if name not in ("", "values", "named") and name not in table:
-            raise ValueError(f"the words name {{{key}}}, which is no column of {', '.join(map(str, table))}")
+        shown = self._shown(name)
         if isinstance(shown, pd.DataFrame):
             shown = shown.value if "value" in shown else shown.drop(columns="as_printed", errors="ignore")
         if isinstance(shown, pd.Series) or how == "means":
             return HOW[how](shown, spec)
         return "; ".join(f"{column} {HOW[how](shown[column], spec)}" for column in shown)
+
+    def _shown(self, name: str) -> pd.DataFrame | pd.Series:
+        """The column of this name, or the rows."""
+        table = self.seen.table
+        if name in table:
+            return table[name]
+        if name in ("", "values", "named"):
+            return self.seen.named if name == "named" else table
+        try:
+            return self.seen.rows(name)
+        except ValueError:
+            raise ValueError(
+                f"the words name {{{name}}}: no row, and no column of {', '.join(map(str, table))}"
+            ) from None
 
 
 def _part(mask: pd.Series, words: str) -> str:
@@ -255,10 +274,10 @@ def number(value: Any, spec: str) -> str:
     return f"{value:,.0f}" if "," in spec and abs(value) >= 1000 else f"{value:{spec}}"
 
 
-def listed(values: Mapping[Any, Any] | pd.Series, spec: str = ".1f") -> str:
+def listed(values: Mapping[Any, Any] | pd.Series, spec: str = ".1f", colon: str = ":") -> str:
     """'C4S 40.2, DS-R1 33.6'; texts after a colon."""
     named = ((" ".join(map(str, key)) if isinstance(key, tuple) else str(key), value) for key, value in values.items())
-    return ", ".join(f"{name}{':' if isinstance(value, str) else ''} {number(value, spec)}" for name, value in named)
+    return ", ".join(f"{name}{colon if isinstance(value, str) else ''} {number(value, spec)}" for name, value in named)
 
 
 def ranked(values: pd.Series, spec: str = ".1f", most: int | None = None) -> str:
@@ -273,7 +292,7 @@ def _intervals(table: pd.DataFrame, spec: str, words: str) -> str:
     sizes = " or ".join(str(n) for n in sorted(set(table.n)))
     if len(table) == 1 and table.index[0] == "all":
         return f"{each[0][:-1]}, {sizes} {words})"
-    named = listed(dict(zip(table.index, each, strict=True))).replace(":", "")
+    named = listed(dict(zip(table.index, each, strict=True)), colon="")
     return f"{named}; 95 % intervals, {sizes} {words} each"
 
 
@@ -281,6 +300,9 @@ HOW = {
     "": listed,
     "ranked": ranked,
     "top": lambda values, spec: ranked(values, spec, 3),
+    "bottom": lambda values, spec: listed(values.nsmallest(3), spec),
+    "largest": lambda values, spec: ranked(values, spec, 1),
+    "smallest": lambda values, spec: listed(values.nsmallest(1), spec),
     "span": lambda values, spec: f"{number(values.min(), spec)} to {number(values.max(), spec)}",
     "mean": lambda values, spec: number(values.mean(), spec),
     "means": lambda values, spec: listed(

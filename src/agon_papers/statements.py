@@ -21,7 +21,8 @@ A row of `statements.toml` is a table under the statement's name:
 `measure = "tokens / 1000"`   a column, or an expression of columns (pandas.eval); a list: a column for each; without it: all columns
 
 **How they are reduced:** `how`, one step or a list, each on what the last one gave.
-`"mean per model opponent"`   mean, sd (ddof 1), var, median, min, max, sum, count, first or nunique by keys (or a group of keys, "cell")
+`"mean per model opponent"`   mean, sd (ddof 1), var, median, min, max, sum, count, first, nunique, idxmax or idxmin (name of the row with
+                              the largest or smallest value) by keys (or a group of keys, "cell")
 `"mean, sd per cell"`         several: a column of each name
 `"mean"`                      of every column, over all rows: a row for each column
 `"spread variant"`            a column for each value of this key
@@ -35,7 +36,7 @@ A row of `statements.toml` is a table under the statement's name:
 **What must be true:** `test`, one or a list (all must hold).
 `"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+` (so many), `90%` (at least)
 `"most: pp > ap and pp > srep"`  conditions name columns, index levels, and: rounded (as printed, with `digits`), median (of all rows),
-                              largest, smallest (name of a row's column), as_printed (see `printed`)
+                              largest, smallest (name of a row's column), at('NAME') (the value of that row), as_printed (see `printed`)
 `"all of weak: value < 0"`    true of the rows with these names ("A, B" or a group)
 `"largest: C3.7S, C3.7S(T)"`  these have the largest values; also smallest
 `"order: strong > the others"`  every value of the one above every value of the next, of rows, or of columns in each row; goes on: A > B > C
@@ -48,9 +49,12 @@ No `test`: the numbers are shown and decide nothing. `missing = "top-p is not re
 
 **How it is said:** `say`, a text with {names}; by default "{part}: {values}", without a test of single rows "{values}".
 `{part:models}` 5 of 8 models; `{part:by opponent}` ap 46 of 48, pp 45 of 48; `{values:.2f}` all rows by name; `{named}` those of the test;
-`{ranked}` the largest first; `{top}` the first three; `{span}` 27.0 to 50.6; `{mean}`, `{median}`, `{sum}`, `{highest}`, `{lowest}`, `{n}`;
-`{unique}` 18 or 20; `{means}` of each column; `{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column.
-After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is the default.
+`{ranked}` the largest first; `{top}`, `{bottom}` three, `{largest}`, `{smallest}` one of them; `{span}` 27.0 to 50.6; `{n}`;
+`{mean}`, `{median}`, `{sum}`, `{highest}`, `{lowest}`; `{unique}` 18 or 20; `{means}` of each column;
+`{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column;
+`{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`).
+After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is
+the default.
 
 **Several at once.**
 `parts = [{ ... }, { ... }]`  each as the row, with these fields instead (`where` added to the row's); all must hold
@@ -79,7 +83,7 @@ COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "w
 
 VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "cannot be checked"}
 
-STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique)"
+STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
 STEP = re.compile(
     rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
 )
