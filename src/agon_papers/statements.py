@@ -18,13 +18,15 @@ A row of `statements.toml` is a table under the statement's name:
 `args = { metric = "wins" }`  what that function is given
 `where = { model = "weak" }`  columns or index levels: value, list of values, name of a group; without such records: "cannot be checked"
 `only = "validity_rate == 100"`  an expression on the rows' columns, after `where`
-`measure = "tokens / 1000"`   a column, or an expression of columns (pandas.eval); a list: a column for each; without it: all columns
+`measure = "tokens / 1000"`   a column, or an expression of columns (pandas.eval); a list, or names = expressions: several; without: all
 
 **How they are reduced:** `how`, one step or a list, each on what the last one gave.
-`"mean per model opponent"`   mean, sd (ddof 1), var, median, min, max, sum, count, first or nunique by keys (or a group of keys, "cell")
+`"mean per model opponent"`   mean, sd (ddof 1), var, median, min, max, sum, count, first, nunique, idxmax or idxmin (name of the row with
+                              the largest or smallest value) by keys (or a group of keys, "cell")
 `"mean, sd per cell"`         several: a column of each name
 `"mean"`                      of every column, over all rows: a row for each column
-`"spread variant"`            a column for each value of this key
+`"spread variant"`            a column for each value of this key (COLUMN_VALUE, if there are several columns)
+`"transpose"`                 rows become columns
 `"label - default"`           an expression of the columns: the new `value`
 `"target = rock / n"`         an expression: one more column
 `"share per model"`           of the sum of these
@@ -33,9 +35,10 @@ A row of `statements.toml` is a table under the statement's name:
 `"spearman"`, `"kendall"`     rank correlation of the first two columns: value, p, n
 
 **What must be true:** `test`, one or a list (all must hold).
-`"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+` (so many), `90%` (at least)
+`"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+`, `90%` (at least), `under 10%`
 `"most: pp > ap and pp > srep"`  conditions name columns, index levels, and: rounded (as printed, with `digits`), median (of all rows),
-                              largest, smallest (name of a row's column), as_printed (see `printed`)
+                              highest, lowest (likewise), largest, smallest (name of a row's column), at('NAME') (the value of that row),
+                              as_printed (see `printed`)
 `"all of weak: value < 0"`    true of the rows with these names ("A, B" or a group)
 `"largest: C3.7S, C3.7S(T)"`  these have the largest values; also smallest
 `"order: strong > the others"`  every value of the one above every value of the next, of rows, or of columns in each row; goes on: A > B > C
@@ -48,9 +51,13 @@ No `test`: the numbers are shown and decide nothing. `missing = "top-p is not re
 
 **How it is said:** `say`, a text with {names}; by default "{part}: {values}", without a test of single rows "{values}".
 `{part:models}` 5 of 8 models; `{part:by opponent}` ap 46 of 48, pp 45 of 48; `{values:.2f}` all rows by name; `{named}` those of the test;
-`{ranked}` the largest first; `{top}` the first three; `{span}` 27.0 to 50.6; `{mean}`, `{median}`, `{highest}`, `{lowest}`, `{n}`;
-`{means}` of each column; `{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column.
-After the colon: the number's format (`+.1f`, `.0%`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is the default.
+`{ranked}` the largest first; `{top}`, `{bottom}` three, `{largest}`, `{smallest}` one of them; `{span}` 27.0 to 50.6; `{n}`;
+`{mean}`, `{median}`, `{sum}`, `{highest}`, `{lowest}`; `{unique}` 18 or 20; `{means}` of each column;
+`{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column;
+`{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`, `±`);
+`{which}` the names of the rows that {part} counts.
+After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is
+the default.
 
 **Several at once.**
 `parts = [{ ... }, { ... }]`  each as the row, with these fields instead (`where` added to the row's); all must hold
@@ -79,7 +86,7 @@ COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "w
 
 VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "cannot be checked"}
 
-STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique)"
+STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
 STEP = re.compile(
     rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|transpose|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
 )
@@ -167,7 +174,7 @@ def filled(statement: S, names: Mapping[str, Any]) -> S:
 
 def _replaced(value: Any, names: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
-        return re.sub(r"\{(\w+)\}", lambda match: str(names.get(match[1], match[0])), value)
+        return re.sub(r"\{([\w-]+)\}", lambda match: str(names.get(match[1], match[0])), value)
     if isinstance(value, Mapping):
         return {_replaced(key, names): _replaced(each, names) for key, each in value.items()}
     return [_replaced(each, names) for each in value] if isinstance(value, list) else value

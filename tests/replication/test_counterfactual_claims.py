@@ -11,7 +11,7 @@ from agon.ingest import ingest
 from agon.metrics import action_shares, per_match
 from agon.plan import games
 from agon_papers.counterfactual.cells import MODELS
-from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, tests
+from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
 from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
 from agon_papers.statements import COLUMNS
 
@@ -144,7 +144,7 @@ def test_every_function_that_a_row_names_is_there_and_the_reverse():
 
 
 def test_every_statement_that_can_be_decided_shows_its_test():
-    said = tests().set_axis([*STATEMENTS])
+    said = in_words().set_axis([*STATEMENTS])
     assert said.index[~said.str.lower().str.contains("holds if")].tolist() == ["nucleus", "void_rounds_are_formatting"]
     assert said["peers_cooperate"] == (
         "total_points / 16, where game pd, variant default, opponent peers, mean per model, holds if most: value >= 3.8"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from agon_papers.comparisons import Decision
@@ -20,7 +21,7 @@ class Captioned(Statement, frozen=True, kw_only=True, forbid_unknown_fields=True
     variants themselves, and where the tables show others it is read with these too.
     """
 
-    captions: dict[str, int] = {}
+    captions: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 STATEMENTS = load(Path(__file__).with_name("statements.toml"), Captioned)
@@ -46,7 +47,7 @@ def claims(
     return table_of(decided(evidence, name) for name in STATEMENTS)
 
 
-def tests() -> pd.Series:
+def in_words() -> pd.Series:
     """Each statement's test as a sentence, in the order of `claims`."""
     return pd.Series([described(statement, FUNCTIONS) for statement in STATEMENTS.values()], name="test")
 

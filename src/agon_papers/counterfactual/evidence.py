@@ -61,7 +61,7 @@ class Evidence:
     def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """Rows of a table; by default matches of all games, variants, models, styles and opponents of the paper's tables.
 
-        Tables: "" (matches), "all" (matches of any model), "actions" (shares of actions), "payoffs" (of the first seat), "captions", "settings".
+        Tables: "" (matches), "all" (of any model), "actions" (shares of actions), "payoffs" (of the first seat), "captions", "settings".
         Raises Missing when any wanted cell has no row.
         """
         match table:
