@@ -147,8 +147,9 @@ def test_every_statement_that_can_be_decided_shows_its_test():
     said = in_words().set_axis([*STATEMENTS])
     assert said.index[~said.str.lower().str.contains("holds if")].tolist() == ["nucleus", "void_rounds_are_formatting"]
     assert said["peers_cooperate"] == (
-        "total_points / 16, where game pd, variant default, opponent peers, mean per model, holds if most: value >= 3.8"
+        "total_points / 16, where game pd, variant default, opponent peers → mean per model → holds if most: value >= 3.8"
     )
+    assert said["payoffs_reach_the_maximum"].endswith("90%: rounded == 96 (and as captioned: payoff in Table 3)")
 
 
 def test_columns_and_verdicts_are_those_of_claims_csv(alike):
