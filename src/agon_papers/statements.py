@@ -335,7 +335,7 @@ def row(
 def described(statement: Statement, functions: Mapping[str, Callable[..., Any]]) -> str:
     """A statement's test in words: what is measured, where -> how it is reduced -> what must be true."""
     texts = dict.fromkeys(_described(part, functions) for part in statement.tests())
-    every = _words(statement.each)
+    every = words(statement.each)
     return "; and ".join(texts) + (f" (for each of {every})" if every else "")
 
 
@@ -344,19 +344,20 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
         return "no test"
     what = part.table
     if function := functions.get(part.decide or part.table):
-        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({_words(part.args)})" * bool(part.args)
-    where = ", ".join(filter(None, [_words(part.where), part.only]))
-    asked = ": ".join(filter(None, [what, _words(part.measure)])) + f", where {where}" * bool(where)
-    printed = f"as printed ({_words(part.printed)})"
+        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({words(part.args)})" * bool(part.args)
+    where = ", ".join(filter(None, [words(part.where), part.only]))
+    asked = ": ".join(filter(None, [what, words(part.measure)])) + f", where {where}" * bool(where)
+    printed = f"as printed ({words(part.printed)})"
     tests = " and ".join(test.replace("as_printed", printed) for test in several(part.test))
     last = f"holds if {tests}" + f", undecided if {part.doubt}" * bool(part.doubt) if tests else "shown"
     return " → ".join([asked, *several(part.how)] + [last] * (not part.decide))
 
 
-def _words(value: Any) -> str:
+def words(value: Any) -> str:
+    """A row's value for reading: 'pp / ap / tft', 'PD pd, RPS rps'.""""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_words(each)}" for key, each in value.items())
-    return " ".join(map(str, several(value)))
+        return ", ".join(f"{key} {words(each)}" for key, each in value.items())
+    return " / ".join(map(str, several(value)))
 
 
 def table_of(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
