@@ -344,7 +344,9 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
         return "no test"
     what = part.table
     if function := functions.get(part.decide or part.table):
-        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({words(part.args)})" * bool(part.args)
+        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({words(part.args)})" * bool(
+            part.args
+        )
     where = ", ".join(filter(None, [words(part.where), part.only]))
     asked = ": ".join(filter(None, [what, words(part.measure)])) + f", where {where}" * bool(where)
     printed = f"as printed ({words(part.printed)})"
@@ -354,7 +356,7 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
 
 
 def words(value: Any) -> str:
-    """A row's value for reading: 'pp / ap / tft', 'PD pd, RPS rps'.""""
+    """A row's value for reading: pp / ap / tft, or PD pd, RPS rps."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {words(each)}" for key, each in value.items())
     return " / ".join(map(str, several(value)))
