@@ -286,8 +286,9 @@ def several(value: Any) -> list[Any]:
 
 
 def members(groups: Groups, value: Any) -> list[Any]:
-    """The values that a row's `where` names: groups become what they stand for."""
-    return [one for name in several(value) for one in (groups.get(name, [name]) if isinstance(name, str) else [name])]
+    """The values that a row's `where` names, each once: groups become what they stand for."""
+    named = (groups.get(name, [name]) if isinstance(name, str) else [name] for name in several(value))
+    return [*dict.fromkeys(one for names in named for one in names)]
 
 
 def selected(table: pd.DataFrame, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
