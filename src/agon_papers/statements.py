@@ -1,42 +1,368 @@
-"""Statements of a paper and what decides them, as rows of results/replication/PAPER_claims.csv."""
+"""A paper's statements as rows of data: what is measured, where, compared how, with what bounds; the verdict and its text from one object.
 
+A row of `statements.toml` is a table under the statement's name:
+
+    [peers_cooperate]
+    section = "7.1"
+    claim = "Between language models most models settle on mutual cooperation"
+    published = "4 points a round"
+    why = "Mutual cooperation pays 4 points a round."
+    measure = "total_points / 16"
+    where = { game = "pd", variant = "default", opponent = "peers" }
+    how = "mean per model"
+    test = "most: value >= 3.8"
+    say = "{part:models}: {values:.2f}"
+
+**Which numbers.**
+`table = "abilities"`         a table that the paper's evidence gives (it may have a default), or a function of the paper that returns one
+`args = { metric = "wins" }`  what that function is given
+`where = { model = "weak" }`  columns or index levels: value, list of values, name of a group; without such records: "cannot be checked"
+`only = "validity_rate == 100"`  an expression on the rows' columns, after `where`
+`measure = "tokens / 1000"`   a column, or an expression of columns (pandas.eval); a list, or names = expressions: several; without: all
+
+**How they are reduced:** `how`, one step or a list, each on what the last one gave.
+`"mean per model opponent"`   mean, sd (ddof 1), var, median, min, max, sum, count, first, nunique, idxmax or idxmin (name of the row with
+                              the largest or smallest value) by keys (or a group of keys, "cell")
+`"mean, sd per cell"`         several: a column of each name
+`"mean"`                      of every column, over all rows: a row for each column
+`"spread variant"`            a column for each value of this key (COLUMN_VALUE, if there are several columns)
+`"transpose"`                 rows become columns
+`"label - default"`           an expression of the columns: the new `value`
+`"target = rock / n"`         an expression: one more column
+`"share per model"`           of the sum of these
+`"rank per game"`             1 for the largest
+`"interval per model"`        mean with bootstrap interval and n: columns value, low, high, n; "interval" alone: over all rows, named "all"
+`"spearman"`, `"kendall"`     rank correlation of the first two columns: value, p, n
+
+**What must be true:** `test`, one or a list (all must hold).
+`"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+`, `90%` (at least), `under 10%`
+`"most: pp > ap and pp > srep"`  conditions name columns, index levels, and: rounded (as printed, with `digits`), median (of all rows),
+                              highest, lowest (likewise), largest, smallest (name of a row's column), at('NAME') (the value of that row),
+                              as_printed (see `printed`)
+`"all of weak: value < 0"`    true of the rows with these names ("A, B" or a group)
+`"largest: C3.7S, C3.7S(T)"`  these have the largest values; also smallest
+`"order: strong > the others"`  every value of the one above every value of the next, of rows, or of columns in each row; goes on: A > B > C
+`"span: 18.6 to 29.8"`        smallest and largest value, rounded as written
+`"always"`                    only for `doubt`
+`doubt = "all: value > 0"`    where the tests fail and this holds, the statement cannot be checked
+`count = "value > 24"`        what {part} counts, if not what the test says; decides nothing
+`printed = { zs = [10.6, 13.1] }`  row -> the numbers of its columns as printed: as_printed is true where all round to them
+No `test`: the numbers are shown and decide nothing. `missing = "top-p is not recorded"`: cannot be checked, and why.
+
+**How it is said:** `say`, a text with {names}; by default "{part}: {values}", without a test of single rows "{values}".
+`{part:models}` 5 of 8 models; `{part:by opponent}` ap 46 of 48, pp 45 of 48; `{values:.2f}` all rows by name; `{named}` those of the test;
+`{ranked}` the largest first; `{top}`, `{bottom}` three, `{largest}`, `{smallest}` one of them; `{span}` 27.0 to 50.6; `{n}`;
+`{mean}`, `{median}`, `{sum}`, `{highest}`, `{lowest}`; `{unique}` 18 or 20; `{means}` of each column;
+`{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column;
+`{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`, `±`);
+`{which}` the names of the rows that {part} counts.
+After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is
+the default.
+
+**Several at once.**
+`parts = [{ ... }, { ... }]`  each as the row, with these fields instead (`where` added to the row's); all must hold
+`each = { PD = "pd", RPS = "rps" }`  (or a group) the row once for each label, with {each} in its texts; all must hold
+`decide = "pd_equilibria"`    what a row cannot say: a function (evidence, **args) -> Decision, made by `found`; its docstring is the test
+"""
+
+import ast
 import inspect
-from collections.abc import Callable, Mapping
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+import pandas as pd
+from scipy.stats import kendalltau
+
+from agon.metrics import summary
+from agon_papers.comparisons import Decision, Groups, Test, found, joined, printed_as
 
 COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
 
 VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "cannot be checked"}
+
+STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
+STEP = re.compile(
+    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|transpose|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
+)
 
 
 class Missing(Exception):
     """The records given cannot decide a claim; the text says what is missing."""
 
 
-def decisions(*modules: ModuleType) -> dict[str, Callable[..., Any]]:
-    """What decides a statement, under its name: every public function of the modules."""
+class Evidence(Protocol):
+    """What a paper gives its statements."""
+
+    @property
+    def groups(self) -> Groups:
+        """Names that stand for several: of values, of keys, of labels."""
+
+    def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+        """The rows of a table ("": the paper's default) in which the columns or index levels are as wanted. Raises Missing."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One test of a statement; see the module for its fields."""
+
+    table: str = ""
+    args: dict[str, Any] = {}
+    where: dict[str, str | int | list[str | int]] = {}
+    only: str = ""
+    measure: str | list[str] | dict[str, str] = ""
+    how: str | list[str] = []
+    test: str | list[str] = []
+    doubt: str = ""
+    count: str = ""
+    printed: dict[str, float | str | list[float | str]] = {}
+    say: str | None = None
+    digits: int = 1
+    decide: str = ""
+    missing: str = ""
+
+    def __post_init__(self) -> None:
+        for test in [*several(self.test), *filter(None, [self.doubt])]:
+            Test.parse(test)
+        steps = [step for step in several(self.how) if not STEP.fullmatch(step)]
+        for text in [self.only, self.count, *_measures(self.measure).values(), *steps]:
+            _readable(text)
+
+
+class Statement(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of statements.toml."""
+
+    section: str
+    claim: str
+    published: str
+    why: str
+    each: str | dict[str, str] = {}
+    parts: list[dict[str, Any]] = []
+
+    def tests(self) -> list[Part]:
+        """Its parts, each with all fields: the row's own where the part has none."""
+        own = {key: value for key, value in msgspec.to_builtins(self).items() if key in Part.__struct_fields__}
+        every = self.parts or [{}]
+        return [
+            msgspec.convert({**own, **part, "where": {**self.where, **part.get("where", {})}}, Part) for part in every
+        ]
+
+
+S = TypeVar("S", bound=Statement)
+
+
+def load(path: Path, kind: type[S]) -> dict[str, S]:
+    """The statements of a file by name. Raises ValueError, in one line that names the row, for one that cannot be read."""
+    read = {}
+    for name, row in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        try:
+            read[name] = msgspec.convert(row, kind)
+            read[name].tests()
+        except (ValueError, msgspec.ValidationError) as error:
+            raise ValueError(f"{path.name}, [{name}]: {error}") from None
+    return read
+
+
+def filled(statement: S, names: Mapping[str, Any]) -> S:
+    """The statement with each {name} of these replaced by its value, wherever it has texts."""
+    return msgspec.convert(_replaced(msgspec.to_builtins(statement), names), type(statement))
+
+
+def _replaced(value: Any, names: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        return re.sub(r"\{([\w-]+)\}", lambda match: str(names.get(match[1], match[0])), value)
+    if isinstance(value, Mapping):
+        return {_replaced(key, names): _replaced(each, names) for key, each in value.items()}
+    return [_replaced(each, names) for each in value] if isinstance(value, list) else value
+
+
+def decide(evidence: Evidence, statement: Statement, functions: Mapping[str, Callable[..., Any]]) -> Decision:
+    """What the evidence says of a statement. `functions`: the paper's own, by name. Raises Missing where it lacks records."""
+    named = evidence.groups[statement.each] if isinstance(statement.each, str) else statement.each
+    each = named if isinstance(named, Mapping) else {value: value for value in named}
+    if not each:
+        return joined(_part(evidence, part, functions) for part in statement.tests())
+    decisions = []
+    for label, value in each.items():
+        one = decide(evidence, msgspec.structs.replace(filled(statement, {"each": value}), each={}), functions)
+        decisions.append(replace(one, text=f"{label}: {one.text}"))
+    return joined(decisions)
+
+
+def _part(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., Any]]) -> Decision:
+    if part.missing:
+        raise Missing(part.missing)
+    if part.decide:
+        return functions[part.decide](evidence, **part.args)
+    table = computed(evidence, part, functions)
+    if part.printed:
+        table = table.assign(as_printed=_as_printed(table, part.printed))
+    return found(
+        table, part.test, part.say, doubt=part.doubt, count=part.count, digits=part.digits, groups=evidence.groups
+    )
+
+
+def computed(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., Any]]) -> pd.DataFrame:
+    """The numbers of a part: rows by name; a column `value`, or several."""
+    where = {key: members(evidence.groups, value) for key, value in part.where.items()}
+    if part.table in functions:
+        table = functions[part.table](evidence, **part.args)
+        table = selected(table.to_frame("value") if isinstance(table, pd.Series) else table, where)
+    else:
+        table = evidence.rows(part.table, where)
+    if part.only:
+        table = table.query(part.only, engine="python")
+    values = {name: table.eval(expression, engine="python") for name, expression in _measures(part.measure).items()}
+    columns = [*values] or [*table.columns]
+    for step in several(part.how):
+        table, columns = _step(table.assign(**values), columns, step, evidence.groups)
+        values = {}
+    return table.assign(**values)[columns]
+
+
+def _measures(measure: str | list[str] | dict[str, str]) -> dict[str, str]:
+    """Column -> what it measures."""
+    if isinstance(measure, str):
+        return {"value": measure} if measure else {}
+    return measure if isinstance(measure, dict) else {name: name for name in measure}
+
+
+def _step(table: pd.DataFrame, columns: list[str], step: str, groups: Groups) -> tuple[pd.DataFrame, list[str]]:
+    match = STEP.fullmatch(step)
+    if not match:
+        name, _, expression = re.fullmatch(r"(?:(\w+) = )?()(.+)", step).groups()  # type: ignore[union-attr]
+        value = table[columns].eval(expression, engine="python")
+        return (table.assign(**{name: value}), [*columns, name]) if name else (value.to_frame("value"), ["value"])
+    keys = [key for name in (match["keys"] or "").split() for key in groups.get(name, [name])]
+    made = _shaped(table, columns, match["stats"], keys)
+    return made, [*made.columns]
+
+
+def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str]) -> pd.DataFrame:
+    match what:
+        case "spread":
+            wide = table[columns].unstack(keys).dropna(how="all")
+            return wide.set_axis([name if len(columns) == 1 else f"{column}_{name}" for column, name in wide], axis=1)
+        case "transpose":
+            return table[columns].T
+        case "share":
+            return table[columns] / table.groupby(keys)[columns].transform("sum")
+        case "rank":
+            return (table.groupby(keys)[columns] if keys else table[columns]).rank(ascending=False)
+        case "interval":
+            flat = table if set(keys) <= set(table.columns) else table[columns].reset_index()
+            made = summary(flat.assign(all="all"), columns, keys or ["all"])
+            return made.set_index(keys or ["all"])[["value", "low", "high", "n"]]
+        case "spearman":
+            value = table[columns].corr(method="spearman").iloc[0, 1]
+            return pd.DataFrame({"value": value, "n": len(table)}, index=["rank correlation"])
+        case "kendall":
+            tau = kendalltau(table[columns[0]], table[columns[1]])
+            return pd.DataFrame({"value": tau.statistic, "p": tau.pvalue, "n": len(table)}, index=["Kendall's tau"])
+    stats = [stat.replace("sd", "std") for stat in what.split(", ")]
+    if not keys:
+        return table[columns].agg(stats[0]).to_frame("value")
+    grouped = table.groupby(keys, observed=True)
+    if len(stats) == 1:
+        return grouped[columns].agg(stats[0]).dropna()
+    return grouped[columns[0]].agg(stats).rename(columns={"std": "sd"}).dropna(how="all")
+
+
+def _as_printed(table: pd.DataFrame, printed: Mapping[str, Any]) -> pd.Series:
+    known = {str(name): numbers if isinstance(numbers, list) else [numbers] for name, numbers in printed.items()}
+    if gone := [str(name) for name in table.index if str(name) not in known]:
+        raise ValueError(f"no printed number is given for {', '.join(gone)}")
+    held = [all(map(printed_as, row, known[str(name)])) for name, *row in table.itertuples()]
+    return pd.Series(held, index=table.index)
+
+
+def several(value: Any) -> list[Any]:
+    """One or a list, as a list; an empty text is none."""
+    return [*value] if isinstance(value, list | tuple) else [value] if value != "" else []
+
+
+def members(groups: Groups, value: Any) -> list[Any]:
+    """The values that a row's `where` names, each once: groups become what they stand for."""
+    named = (groups.get(name, [name]) if isinstance(name, str) else [name] for name in several(value))
+    return [*dict.fromkeys(one for names in named for one in names)]
+
+
+def selected(table: pd.DataFrame, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The rows with the wanted values of columns or index levels. Raises Missing for a value that no row has."""
+    for key, values in where.items():
+        have = table[key] if key in table else table.index.get_level_values(key)
+        if gone := [str(value) for value in values if value not in set(have)]:
+            raise Missing(f"no records of {key} {', '.join(gone)}")
+        table = table[have.isin(values)]
+    return table
+
+
+def _readable(text: str) -> None:
+    """Raises ValueError where a text is no expression (names in backticks are pandas')."""
+    bare = re.sub(r"`[^`]*`", "name", text.partition(" = ")[2] or text)
+    try:
+        ast.parse(bare or "0", mode="eval")
+    except SyntaxError:
+        raise ValueError(f"`{text}` is neither a step nor an expression") from None
+
+
+def public_functions(*modules: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions that the rows of a paper may name: every public one of the modules."""
     return {
-        name: decide
+        name: function
         for module in modules
-        for name, decide in inspect.getmembers(module, inspect.isfunction)
-        if decide.__module__ == module.__name__ and not name.startswith("_")
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
     }
 
 
 def row(
-    paper: str, entry: Mapping[str, Any], decide: Callable[[], tuple[bool | None, str]], why: Callable[[], str]
+    paper: str, statement: Statement, make: Callable[[], Decision], why: Callable[[], str] | None = None
 ) -> dict[str, str]:
-    """One statement: `decide` gives whether it holds (None: it cannot be checked) and the deciding numbers; `why` is asked after it."""
-    said = {"paper": paper, **{key: entry[key] for key in ("section", "claim", "published")}}
+    """One statement as a row of results/replication/PAPER_claims.csv. `make` gives its decision; `why` is asked after it."""
+    said = {"paper": paper, "section": statement.section, "claim": statement.claim, "published": statement.published}
     try:
-        held, numbers = decide()
+        decision = make()
     except Missing as gap:
         return {**said, "recomputed": "", "verdict": VERDICTS[None], "why": f"Missing: {gap}."}
-    return {**said, "recomputed": numbers, "verdict": VERDICTS[held], "why": why()}
+    verdict = VERDICTS[decision.holds]
+    return {**said, "recomputed": decision.text, "verdict": verdict, "why": why() if why else statement.why}
 
 
-def filled(entry: Mapping[str, str], text: Any) -> dict[str, str]:
-    """A statement in which {names} have become the numbers of the paper's `text` (a table: key, value)."""
-    numbers = text.set_index("key").value.to_dict()
-    return {key: words.format_map(numbers) for key, words in entry.items()}
+def described(statement: Statement, functions: Mapping[str, Callable[..., Any]]) -> str:
+    """A statement's test in words: what is measured, where -> how it is reduced -> what must be true."""
+    texts = dict.fromkeys(_described(part, functions) for part in statement.tests())
+    every = words(statement.each)
+    return "; and ".join(texts) + (f" (for each of {every})" if every else "")
+
+
+def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
+    if part.missing:
+        return "no test"
+    what = part.table
+    if function := functions.get(part.decide or part.table):
+        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({words(part.args)})" * bool(
+            part.args
+        )
+    where = ", ".join(filter(None, [words(part.where), part.only]))
+    asked = ": ".join(filter(None, [what, words(part.measure)])) + f", where {where}" * bool(where)
+    printed = f"as printed ({words(part.printed)})"
+    tests = " and ".join(test.replace("as_printed", printed) for test in several(part.test))
+    last = f"holds if {tests}" + f", undecided if {part.doubt}" * bool(part.doubt) if tests else "shown"
+    return " → ".join([asked, *several(part.how)] + [last] * (not part.decide))
+
+
+def words(value: Any) -> str:
+    """A row's value for reading: pp / ap / tft, or PD pd, RPS rps."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {words(each)}" for key, each in value.items())
+    return " / ".join(map(str, several(value)))
+
+
+def table_of(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
+    """Rows of `row` as the table of claims, see COLUMNS."""
+    return pd.DataFrame(list(rows))[COLUMNS]

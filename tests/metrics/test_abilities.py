@@ -397,6 +397,7 @@ def test_large_numbers_are_rounded_finely():
 
 def test_holm_by_hand():
     assert holm(pd.Series([0.01, 0.04, 0.03]).to_numpy()).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(pd.Series([0.5, 0.9]).to_numpy()).tolist() == [1, 1]
 
 
 def test_pairs_by_hand():

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
-from agon.metrics.interval import LARGE, percentile_interval, summary
+from agon.metrics.interval import LARGE, percentile_interval, proportion_interval, summary
 
 ROWS = pd.DataFrame(
     {
@@ -112,3 +113,10 @@ def test_the_normal_interval_of_large_groups_goes_on_where_the_bootstrap_ends():
     sample = np.random.default_rng(2).normal(size=LARGE + 1)
     normal, bootstrap = percentile_interval(sample[None], 0.95)[0], percentile_interval(sample[None, :-1], 0.95)[0]
     assert normal == pytest.approx(bootstrap, abs=0.01)
+
+
+def test_the_interval_of_a_proportion_is_exact():
+    low, high = proportion_interval(3, 10)
+    exact = binomtest(3, 10).proportion_ci()
+    assert (low, high) == pytest.approx((exact.low, exact.high))
+    assert proportion_interval(0, 5)[0] == 0 and proportion_interval(5, 5)[1] == 1

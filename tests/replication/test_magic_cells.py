@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import linprog
 
 from agon import ROOT
+from agon_papers.magic import bounds
 from agon_papers.magic import cells as magic
-from agon_papers.magic import roles as magic_roles
 from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, Missing, read_facts
 
 FACTS = ROOT / "data/published/magic"
@@ -131,11 +131,11 @@ def test_ballots_are_those_of_every_vote_without_self_votes():
         outcome = "even" if len(top) > 1 else "caught" if top == [2] else "wrong"
         found.setdefault(outcome, set()).add(sum(vote == 2 for vote in votes[:2]))
     spans = {name: (min(right), max(right)) for name, right in found.items()}
-    assert spans == {name: magic_roles.BALLOTS[name] for name in spans} and len(spans) == 3
+    assert spans == {name: bounds.BALLOTS[name] for name in spans} and len(spans) == 3
 
 
 def test_credits_as_printed_cannot_give_gpt4(facts):
-    found = {reading: magic_roles.roles(facts, reading).set_index("model") for reading in magic.READINGS}
+    found = {reading: bounds.roles(facts, reading).set_index("model") for reading in magic.READINGS}
     assert found["reconciled"].possible.all()
     literal = found["literal"]
     assert literal.index[~literal.possible].tolist() == ["GPT-4", "GPT-4+PGM"]
@@ -143,7 +143,7 @@ def test_credits_as_printed_cannot_give_gpt4(facts):
 
 
 def test_what_is_left_for_social_roles_by_hand(facts):
-    found = magic_roles.roles(facts, "reconciled").set_index("model")
+    found = bounds.roles(facts, "reconciled").set_index("model")
     assert found.social["Llama-2-70B"] == pytest.approx(7 * 26.5 - 42.8 - 0 - 0)
     assert found.social["Llama-2-70B+PGM"] == pytest.approx(7 * 30.8 - 52.4 - 38.5 - 4.8)
     assert (found.social["Llama-2-70B+PGM"] - found.social["Llama-2-70B"]) < -2 * found.social_error.max()
@@ -151,7 +151,7 @@ def test_what_is_left_for_social_roles_by_hand(facts):
 
 def test_a_win_rate_beyond_its_parts_is_impossible(facts):
     too_high = printed_as(facts, 4, "Llama-2-70B", "win_rate", "31.0")
-    found = magic_roles.roles(too_high, "reconciled").set_index("model")
+    found = bounds.roles(too_high, "reconciled").set_index("model")
     assert not found.possible["Llama-2-70B"] and found.most["Llama-2-70B"] < 31.0
 
 
@@ -162,7 +162,7 @@ def test_who_always_defects_never_loses(facts):
 
 
 def test_bounds_of_defection_by_hand(facts):
-    found = magic_roles.defections(facts).set_index("model")
+    found = bounds.defections(facts).set_index("model")
     assert found.rational["GPT-4"] == 145  # 69.0 % of 210; 12 lost dilemmas and 8 lost public goods
     assert found.loc["GPT-4", ["low", "high"]].tolist() == pytest.approx(
         [100 * (145 - 97) / 105, 100 * (105 - 12) / 105]
@@ -170,7 +170,7 @@ def test_bounds_of_defection_by_hand(facts):
 
 
 def test_bounds_of_pools_are_those_of_linear_programming(facts):
-    found = magic_roles.pools(facts).set_index("model")
+    found = bounds.pools(facts).set_index("model")
     m = [1, 1.2, 1.5, 1.8, 2, 2.5, 3]
     for model, payback in facts.wide(2).public_good_payback.items():
         ends = [

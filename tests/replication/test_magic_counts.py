@@ -2,26 +2,24 @@
 
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
 from agon import ROOT
 from agon_papers.magic.counts import (
-    DEFINITIONS,
     as_printed,
-    chance,
-    common_sizes,
     counted,
+    definitions,
     fitting,
     granularity,
-    proportion_interval,
+    mcnemar_bounds,
+    p_values,
+    significance,
     sizes,
     summed,
 )
 from agon_papers.magic.facts import read_facts
-from agon_papers.magic.pairs import holm, mcnemar_bounds, p_values, significance
 
 FACTS = ROOT / "data/published/magic"
 
@@ -52,12 +50,12 @@ def test_the_sizes_that_give_a_number():
 
 
 def test_sizes_common_to_several_numbers():
-    assert common_sizes(["33.3", "42.9"], 60) == [21, 42]
+    assert set(sizes(as_printed("33.3"), 60)) & set(sizes(as_printed("42.9"), 60)) == {21, 42}
 
 
 def test_chance_counts_the_printable_values():
-    assert chance(counted(21, ""), 1) == 22 / 1001
-    assert chance(counted(1000, ""), 1) == 1
+    assert counted(21, "").chance(1) == 22 / 1001
+    assert counted(1000, "").chance(1) == 1
 
 
 def test_sums_hold_every_pair():
@@ -68,27 +66,18 @@ def test_sums_hold_every_pair():
 
 
 def test_formula_5_exceeds_one():
-    definition = DEFINITIONS["self_awareness"]["literal"](0)
+    definition = definitions()["self_awareness"]["literal"]
     assert definition.numerators.max() / definition.denominator == pytest.approx(1.6)
 
 
 def test_how_a_number_was_cut_is_said():
-    from agon_papers.magic.counts import _how
-
     definition = counted(21, "")
-    assert [_how(definition, as_printed(text)) for text in ("42.9", "42.8", "33.4", "45.0")] == [
+    assert [definition.how(as_printed(text)) for text in ("42.9", "42.8", "33.4", "45.0")] == [
         "rounded",
         "cut off",
         "rounded up",
         "",
     ]
-
-
-def test_an_interval_is_exact():
-    low, high = proportion_interval(3, 10)
-    exact = binomtest(3, 10).proportion_ci()
-    assert (low, high) == pytest.approx((exact.low, exact.high))
-    assert proportion_interval(0, 5)[0] == 0 and proportion_interval(5, 5)[1] == 1
 
 
 def test_the_bounds_of_a_paired_test_are_those_of_all_pairings():
@@ -104,11 +93,6 @@ def test_the_bounds_of_a_paired_test_are_those_of_all_pairings():
 
 def test_no_change_is_no_evidence():
     assert p_values(5, 5, 10) == {"t": 1.0, "fisher": 1.0, "paired_least": 1.0, "paired_most": 1.0}
-
-
-def test_holm_by_hand():
-    assert holm(np.array([0.01, 0.04, 0.03])).tolist() == pytest.approx([0.03, 0.06, 0.06])
-    assert holm(np.array([0.5, 0.9])).tolist() == [1, 1]
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +130,8 @@ def test_the_one_game_count_that_is_not_21(tested):
     assert row.model.tolist() == ["Llama-2-70B+PGM"] and row.other_n.iloc[0].startswith("13 26 39")
 
 
-def test_significance_of_known_pairs(facts, tested):
-    found = significance(facts, tested).set_index(["model", "metric"])
+def test_significance_of_known_pairs(tested):
+    found = significance(tested).set_index(["model", "metric"])
     assert len(found) == 49
     cooperation = found.loc[("GPT-4", "cooperation")]
     assert (cooperation.k_vanilla, cooperation.k_enhanced, cooperation.n) == (10, 13, 21)

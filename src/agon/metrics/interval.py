@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from scipy.stats import beta
 
 RESAMPLES = 2000
 """Bootstrap resamples."""
@@ -114,3 +115,10 @@ def percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float
     """The middle `level` of the values that are there."""
     low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2]).round(DECIMALS)
     return float(low), float(high)
+
+
+def proportion_interval(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's interval of the share k / n: exact for independent decisions."""
+    tail = (1 - level) / 2
+    low = float(beta.ppf(tail, k, n - k + 1)) if k else 0.0
+    return low, float(beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0

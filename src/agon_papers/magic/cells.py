@@ -3,26 +3,22 @@
 from collections.abc import Sequence
 from itertools import permutations
 
-import numpy as np
 import pandas as pd
 
+from agon.games.prisoner3.game import prisoner3
+from agon.metrics.abilities import area
 from agon_papers.counterfactual.cells import rounds_to
-from agon_papers.magic.facts import ABILITIES, AVERAGE, PAPER, PGM, Facts, decimals
-from agon_papers.magic.roles import roles
+from agon_papers.magic.bounds import roles
+from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts, decimals
 
 READINGS = ("literal", "reconciled")
 
 COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
 
-STRONGEST, SECOND, WEAKEST = "GPT o1", "GPT-4-turbo", "Llama-2-70B"
-"""The models whose areas the paper sets against each other."""
-
 
 def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
-    """Area of each row's radar polygon: its seven abilities, in percent, on axes in this order. Seven hundreds give 27,364."""
-    values = table[list(order)].to_numpy()
-    angle = 2 * np.pi / len(order)
-    return pd.Series(np.sin(angle) / 2 * (values * np.roll(values, -1, axis=1)).sum(axis=1), table.index)
+    """Area of each row's radar polygon: its abilities, in percent, on axes in this order. Seven hundreds give 27,364."""
+    return area([table[ability] for ability in order])
 
 
 def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -51,7 +47,7 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
     Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain, correlation (of area
     and win rate over the rows of Table 1).
     """
-    table, rows = facts.wide(1), []
+    table, rows = facts.wide(1).reindex(MODELS), []
     before, after = pairs(facts.wide(4).drop(AVERAGE, errors="ignore"))
     for rest in permutations(ABILITIES[1:]):
         if ABILITIES.index(rest[0]) < ABILITIES.index(rest[-1]):
@@ -60,8 +56,8 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
             rows.append(
                 {
                     "order": " ".join(order),
-                    "strongest_to_weakest": found.get(STRONGEST, np.nan) / found.get(WEAKEST, np.nan),
-                    "second_to_weakest": found.get(SECOND, np.nan) / found.get(WEAKEST, np.nan),
+                    "strongest_to_weakest": found[STRONGEST] / found[WEAKEST],
+                    "second_to_weakest": found[SECOND] / found[WEAKEST],
                     "mean_gain": gains.gain.mean(),
                     "pooled_gain": pooled_gain(gains),
                     "correlation": found.corr(table.win_rate),
@@ -108,7 +104,7 @@ def cells(facts: Facts, reading: str) -> pd.DataFrame:
     Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (what
     the parts allow; agrees if the printed number is not beyond). Where its parts are not there, recomputed is absent and it does not agree.
     """
-    parts = [*_averages(facts), *_copies(facts), *_details(facts), *_text(facts, reading), *_areas(facts, reading)]
+    parts = [*_averages(facts), *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
     parts += [*_win_rates(facts, reading), *_totals(facts)]
     found = pd.DataFrame(parts, columns=["table", "row", "column", "statistic", "text", "recomputed"])
     found["recomputed"] = found.recomputed.astype(float)
@@ -132,14 +128,18 @@ def _averages(facts: Facts) -> Rows:
 
 
 def _copies(facts: Facts) -> Rows:
-    both = facts.tables[4].merge(facts.tables[1], on=["model", "metric"], suffixes=("", "_1"))
-    return [("4", cell.model, cell.metric, "copy", cell.value, cell.value_1) for cell in both.itertuples()]
-
-
-def _details(facts: Facts) -> Rows:
-    rows, agreed = facts.tables[2], facts.wide(4).get("cooperation")
-    printed = rows[rows.metric == "cost_sharing_wr"]
-    return [("2", cell.model, cell.metric, "copy", cell.value, agreed.get(cell.model)) for cell in printed.itertuples()]
+    """Rows of Table 1 in Table 4, and Cooperation of Table 4 in Table 2, where it is called a win rate."""
+    rows = facts.tables[2]
+    wins = rows[rows.metric == "cost_sharing_wr"].assign(original="cooperation")
+    twice = facts.tables[4].merge(facts.tables[1], on=["model", "metric"], suffixes=("", "_1"))
+    agreed = wins.merge(
+        facts.tables[4], left_on=["model", "original"], right_on=["model", "metric"], suffixes=("", "_1"), how="left"
+    )
+    return [
+        (table, cell.model, cell.metric, "copy", cell.value, cell.value_1)
+        for table, cells in (("4", twice), ("2", agreed))
+        for cell in cells.itertuples()
+    ]
 
 
 def _text(facts: Facts, reading: str) -> Rows:
@@ -159,36 +159,18 @@ def _text(facts: Facts, reading: str) -> Rows:
 
 def _areas(facts: Facts, reading: str) -> Rows:
     """Reconciled: the gain of the mean area, which is nearer to the printed one than the mean gain."""
-    said, found, gains = facts.text.set_index("key").value, areas(facts.wide(1)), area_gains(facts.wide(4))
-    others = found.drop(SECOND, errors="ignore").max()
+    said, gains = facts.text.set_index("key").value, area_gains(facts.wide(4))
+    found = areas(facts.wide(1)).reindex(MODELS)
+    strongest, second = (found[model] / found[WEAKEST] for model in (STRONGEST, SECOND))
     gain = gains.gain.mean() if reading == "literal" else pooled_gain(gains)
-    weakest = found.get(WEAKEST, np.nan)
+    rows = [
+        ("abstract", f"{STRONGEST} over {WEAKEST}", "more than", "gap", strongest),
+        ("5.1", f"{SECOND} over {WEAKEST}", "more than", "turbo_gap", second),
+        ("7", f"{SECOND} over the best other", "ratio", "conclusion_gap", found[SECOND] / found.drop(SECOND).max()),
+        ("abstract", AVERAGE, "gain", "area_gain", gain),
+    ]
     return [
-        (
-            "text abstract",
-            f"{STRONGEST} over {WEAKEST}",
-            "area",
-            "more than",
-            said["gap"],
-            found.get(STRONGEST, np.nan) / weakest,
-        ),
-        (
-            "text 5.1",
-            f"{SECOND} over {WEAKEST}",
-            "area",
-            "more than",
-            said["turbo_gap"],
-            found.get(SECOND, np.nan) / weakest,
-        ),
-        (
-            "text 7",
-            f"{SECOND} over the best other",
-            "area",
-            "ratio",
-            said["conclusion_gap"],
-            found.get(SECOND, np.nan) / others,
-        ),
-        ("text abstract", AVERAGE, "area", "gain", said["area_gain"], gain),
+        (f"text {section}", row, "area", statistic, said[key], value) for section, row, statistic, key, value in rows
     ]
 
 
@@ -204,9 +186,8 @@ def _win_rates(facts: Facts, reading: str) -> Rows:
 def _totals(facts: Facts) -> Rows:
     games = facts.tables[3]
     competitions = games[games.field == "competitions"].value.astype(int).sum()
-    found: Rows = [
-        ("text 1", "all scenarios", "competitions", "more than", str(int(facts.said("cases"))), competitions)
-    ]
+    said = str(int(facts.said("cases")))
+    found: Rows = [("text 1", "all scenarios", "competitions", "more than", said, competitions)]
     for variant in ("pgm", "vanilla"):
         printed = facts.drawn(8, f"final_scores_{variant}").split()
         earned = dilemma_scores(facts, facts.drawn(8, f"moves_{variant}"))
@@ -218,11 +199,9 @@ def _totals(facts: Facts) -> Rows:
 
 
 def dilemma_scores(facts: Facts, moves: str) -> list[int]:
-    """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat. Who cooperates beside a defector gets 0."""
-    points = [int(facts.drawn(8, name)) for name in ("cooperate", "one_defect", "two_defect", "defect")]
-    totals = [0, 0, 0]
-    for played in moves.split():
-        defectors = played.count("D")
-        for seat, move in enumerate(played):
-            totals[seat] += points[defectors] if move == "D" or not defectors else 0
-    return totals
+    """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat."""
+    names = ("cooperate", "one_defect", "two_defect", "defect")
+    game = prisoner3("figure 8", "", **{name: float(facts.drawn(8, name)) for name in names})
+    words = {"C": "cooperate", "D": "defect"}
+    rounds = [game.payoffs([words[move] for move in played]) for played in moves.split()]
+    return [round(sum(points)) for points in zip(*rounds, strict=True)]

@@ -5,10 +5,9 @@ import pandas as pd
 
 from agon_papers.counterfactual.evidence import listed, part
 from agon_papers.magic.cells import STRONGEST, pairs, pooled_gain, slips
-from agon_papers.magic.counts import SPIED, VOTES
+from agon_papers.magic.counts import SPIED, TESTS, VOTES, improved
 from agon_papers.magic.evidence import LEVEL, Evidence, Result, averaged, ranked, rising, significant
 from agon_papers.magic.facts import ABILITIES, DETAILED, PGM
-from agon_papers.magic.pairs import TESTS, improved
 from agon_papers.statements import Missing
 
 PRONOUNCED = ["PaLM 2", "Claude 2", "Llama-2-70B"]

@@ -4,10 +4,10 @@
 import pandas as pd
 
 from agon_papers.counterfactual.evidence import listed, part
+from agon_papers.magic.bounds import defections, pools
 from agon_papers.magic.cells import dilemma_scores
 from agon_papers.magic.evidence import Evidence, Result, against, ranked, rising
 from agon_papers.magic.facts import PGM
-from agon_papers.magic.roles import defections, pools
 from agon_papers.statements import Missing
 
 GPT35, GPT4 = "GPT-3.5-turbo", "GPT-4"

@@ -3,7 +3,7 @@
 
 from agon_papers.magic.counts import as_printed, sizes
 from agon_papers.magic.evidence import Evidence, Result, fitted
-from agon_papers.magic.roles import COMPETITIONS
+from agon_papers.magic.facts import COMPETITIONS
 
 TICKS = {
     "judgement": {"chameleon", "undercover"},

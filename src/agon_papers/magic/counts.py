@@ -1,6 +1,6 @@
-"""Could a printed share be a count over its sample? Every value that its definition allows, and which sample sizes would do instead."""
+"""Could a printed share be a count over its sample, and are the gains of Table 4 more than chance? Exact tests on counts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import lcm
@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import beta, binom
+from scipy.stats import binom, fisher_exact, ttest_ind_from_stats
 
-from agon_papers.magic.facts import ABILITIES, AVERAGE, Facts
-from agon_papers.magic.roles import COMPETITIONS, ROUNDS, SETTINGS
+from agon.metrics.abilities import holm
+from agon.metrics.interval import proportion_interval
+from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
 
 VOTES, SPIED = 4 * SETTINGS, 2 * SETTINGS
 """Ballots of two crowd seats, and games as spy, in both social games."""
@@ -25,6 +26,8 @@ DECISIONS = 2 * COMPETITIONS * ROUNDS
 
 LONGEST = 300
 """Sample sizes tried for `other_n`: more interviews there are not."""
+
+Numbers = NDArray[np.int64]
 
 
 class Printed(NamedTuple):
@@ -41,30 +44,43 @@ def as_printed(text: str, filled: bool = False) -> Printed:
     return Printed(int(whole + fraction), len(fraction))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Definition:
     """What a number counts, and every value that it can take: numerators over one denominator, times `scale` (100: percent)."""
 
     says: str
-    numerators: NDArray[np.int64]
+    numerators: Numbers
     denominator: int
     scale: int = 100
     n: int | None = None
 
-    def nearest(self, printed: Printed) -> int:
-        """The numerator whose value is nearest to a printed number."""
-        exact = printed.number * self.denominator / (self.scale * 10**printed.digits)
-        at = int(np.searchsorted(self.numerators, exact))
-        two = self.numerators[max(0, at - 1) : at + 1]
-        return int(two[np.abs(two - exact).argmin()])
+    def nearest(self, numbers: int | Numbers, digits: int) -> Any:
+        """The numerators whose values are nearest to `numbers` / 10**`digits`; of two the smaller one."""
+        wanted, values = numbers * self.denominator, self.numerators * self.scale * 10**digits
+        at = np.searchsorted(values, wanted)
+        lower, upper = np.maximum(at - 1, 0), np.minimum(at, len(values) - 1)
+        return self.numerators[np.where(wanted - values[lower] <= values[upper] - wanted, lower, upper)]
 
-    def off(self, printed: Printed) -> int:
-        """How far the nearest value lies above a printed number, in units of its last digit over `denominator`: exact."""
-        return self.nearest(printed) * self.scale * 10**printed.digits - printed.number * self.denominator
+    def off(self, numbers: int | Numbers, digits: int) -> Any:
+        """How far the nearest values lie above the numbers, in units of their last digit over `denominator`: exact."""
+        return self.nearest(numbers, digits) * self.scale * 10**digits - numbers * self.denominator
 
     def fits(self, printed: Printed) -> bool:
         """Whether some value rounds to a printed number; exactly half may round either way."""
-        return 2 * abs(self.off(printed)) <= self.denominator
+        return bool(2 * abs(self.off(*printed)) <= self.denominator)
+
+    def how(self, printed: Printed) -> str:
+        """How the nearest value became a printed number: rounded, cut off, rounded up, or in none of these ways (empty)."""
+        off = self.off(*printed)
+        if 2 * abs(off) <= self.denominator:
+            return "rounded"
+        return "" if abs(off) >= self.denominator else "cut off" if off > 0 else "rounded up"
+
+    @cache  # noqa: B019 - definitions are kept as long as the program runs
+    def chance(self, digits: int) -> float:
+        """Share of all printable values (0 to 100, with that many decimals) that fit: what a fit is worth."""
+        every = np.arange(100 * 10**digits + 1)
+        return float((2 * np.abs(self.off(every, digits)) <= self.denominator).mean())
 
 
 def counted(n: int, says: str, scale: int = 100, step: int = 1, most: int = 1) -> Definition:
@@ -73,7 +89,7 @@ def counted(n: int, says: str, scale: int = 100, step: int = 1, most: int = 1) -
     return Definition(says, numerators, n, scale, n if (step, most) == (1, 1) else None)
 
 
-def summed(says: str, *parts: tuple[Sequence[int] | NDArray[np.int64], int]) -> Definition:
+def summed(says: str, *parts: tuple[Sequence[int] | Numbers, int]) -> Definition:
     """Sums of one value of each part (numerators, denominator)."""
     whole = lcm(*(denominator for _, denominator in parts))
     found = np.zeros(1, dtype=np.int64)
@@ -82,79 +98,69 @@ def summed(says: str, *parts: tuple[Sequence[int] | NDArray[np.int64], int]) -> 
     return Definition(says, found, whole)
 
 
-def _self_awareness_printed() -> Definition:
-    weighted = 3 * np.arange(SELF["chameleon"] + 1), 5 * SELF["chameleon"]
-    plain = np.arange(SELF["undercover"] + 1), SELF["undercover"]
-    return summed("0.6 of the Chameleon share plus the whole Undercover share", weighted, plain)
+@cache
+def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
+    """Column -> reading -> the definition. Literal: the paper's formula. Reconciled: what most cells fit.
 
-
-def _deception_printed() -> Definition:
+    `agreed`: games that ended in agreement; where it is not known, what counts these games has no definition.
+    """
+    games, chameleon, undercover = f"games of {COMPETITIONS}", SELF["chameleon"], SELF["undercover"]
     guesses = lcm(*range(1, SETTINGS + 1))
-    shares = np.unique([guesses // n * k for n in range(1, SETTINGS + 1) for k in range(n + 1)])
-    says = "games not lost as spy plus a quarter of the wrong guesses provoked"
-    return summed(says, (np.arange(SPIED + 1), SPIED), (shares, 4 * guesses))
+    misled = np.unique([guesses // n * k for n in range(1, SETTINGS + 1) for k in range(n + 1)])
+    spied, guessed = (np.arange(SPIED + 1), SPIED), (misled, 4 * guesses)
+    selves = (3 * np.arange(chameleon + 1), 5 * chameleon), (np.arange(undercover + 1), undercover)
 
+    def both(definition: Definition) -> dict[str, Definition]:
+        return {"literal": definition, "reconciled": definition}
 
-def _win_rate(says: str, credits_of: Sequence[int]) -> Definition:
-    parts = [(np.arange(2 * most + 1), 7 * most) for most in credits_of]
-    return summed(says, *parts, (np.arange(3 * COMPETITIONS + 1), 7 * COMPETITIONS))
+    def win_rate(words: str, *credits_of: int) -> Definition:
+        parts = [(range(2 * most + 1), 7 * most) for most in credits_of]
+        played = range(3 * COMPETITIONS + 1), 7 * COMPETITIONS
+        return summed(f"mean of seven roles, {words}", *parts, played)
 
+    found = {
+        "win_rate": {
+            "literal": win_rate("all social credits over 2n", SPIED, SPIED),
+            "reconciled": win_rate("Undercover credits over 3n", SPIED, 3 * SETTINGS),
+        },
+        "judgement": both(counted(VOTES, "right ballots")),
+        "reasoning": {
+            "literal": counted(3 * INTERVIEWS, "right deductions, two predictions each by itself"),
+            "reconciled": counted(2 * INTERVIEWS, "right deductions, two predictions as one"),
+        },
+        "deception": {
+            "literal": summed("games not lost as spy plus a quarter of the wrong guesses provoked", spied, guessed),
+            "reconciled": counted(SPIED, "games not lost as spy"),
+        },
+        "self_awareness": {
+            "literal": summed("0.6 of the Chameleon share plus the whole Undercover share", *selves),
+            "reconciled": counted(INTERVIEWS, "right self-identifications, pooled"),
+        },
+        "cooperation": both(counted(COMPETITIONS, f"agreed {games}")),
+        "rationality": both(counted(DECISIONS, "rounds of defection or least contribution")),
+        "cost_sharing_wr": both(counted(COMPETITIONS, f"agreed {games}")),
+        "prisoner_wr": both(counted(COMPETITIONS, f"won {games}")),
+        "public_good_wr": both(counted(COMPETITIONS, f"won {games}")),
+        "prisoner_score": both(counted(COMPETITIONS, f"points over {games}", 1, 1, 100)),
+        "public_good_payback": both(counted(30 * COMPETITIONS, "thirds of multiplied pools", 1, 1, 300)),
+    }
+    if agreed is None:
+        return found
+    costs = {"whole percents": 1, "steps of five percent, as the released prompt asks for": 5}
+    exact, stepped = (
+        counted(agreed, f"mean over agreed games, {words}", 1, step, 100) for words, step in costs.items()
+    )
+    return found | {
+        "coordination": {
+            "literal": counted(agreed, "agreed games with the challenger's shares"),
+            "reconciled": counted(COMPETITIONS, f"{games} agreed with the challenger's shares"),
+        },
+        "cost_sharing_cost": {**both(exact), "prompted": stepped},
+    }
 
-def _costs(agreed: int, step: int, words: str) -> Definition:
-    return counted(agreed, f"mean over agreed games, {words}", 1, step, 100)
-
-
-Maker = Callable[[int], Definition]
-
-
-def _as_printed_and_done(make: Maker) -> dict[str, Maker]:
-    return {"literal": make, "reconciled": make}
-
-
-GAME = f"games of {COMPETITIONS}"
-DEFINITIONS: dict[str, dict[str, Maker]] = {
-    "win_rate": {
-        "literal": lambda _: _win_rate("mean of seven roles, all social credits over 2n", (SPIED, SPIED)),
-        "reconciled": lambda _: _win_rate("mean of seven roles, Undercover credits over 3n", (SPIED, 3 * SETTINGS)),
-    },
-    "judgement": _as_printed_and_done(lambda _: counted(VOTES, "right ballots")),
-    "reasoning": {
-        "literal": lambda _: counted(3 * INTERVIEWS, "right deductions, two predictions each by itself"),
-        "reconciled": lambda _: counted(2 * INTERVIEWS, "right deductions, two predictions as one"),
-    },
-    "deception": {
-        "literal": lambda _: _deception_printed(),
-        "reconciled": lambda _: counted(SPIED, "games not lost as spy"),
-    },
-    "self_awareness": {
-        "literal": lambda _: _self_awareness_printed(),
-        "reconciled": lambda _: counted(INTERVIEWS, "right self-identifications, pooled"),
-    },
-    "cooperation": _as_printed_and_done(lambda _: counted(COMPETITIONS, f"agreed {GAME}")),
-    "coordination": {
-        "literal": lambda agreed: counted(agreed, "agreed games with the challenger's shares"),
-        "reconciled": lambda _: counted(COMPETITIONS, f"{GAME} agreed with the challenger's shares"),
-    },
-    "rationality": _as_printed_and_done(lambda _: counted(DECISIONS, "rounds of defection or least contribution")),
-    "cost_sharing_wr": _as_printed_and_done(lambda _: counted(COMPETITIONS, f"agreed {GAME}")),
-    "prisoner_wr": _as_printed_and_done(lambda _: counted(COMPETITIONS, f"won {GAME}")),
-    "public_good_wr": _as_printed_and_done(lambda _: counted(COMPETITIONS, f"won {GAME}")),
-    "cost_sharing_cost": {
-        **_as_printed_and_done(lambda agreed: _costs(agreed, 1, "whole percents")),
-        "prompted": lambda agreed: _costs(agreed, 5, "steps of five percent, as the released prompt asks for"),
-    },
-    "prisoner_score": _as_printed_and_done(lambda _: counted(COMPETITIONS, f"points over {GAME}", 1, 1, 100)),
-    "public_good_payback": _as_printed_and_done(
-        lambda _: counted(30 * COMPETITIONS, "thirds of multiplied pools", 1, 1, 300)
-    ),
-}
-"""Column -> reading -> the definition, given the number of agreed games. Literal: the paper's formula. Reconciled: what most cells fit."""
 
 AVERAGED = ("win_rate", "cost_sharing_cost", "prisoner_score", "public_good_payback")
 """Columns that are no share of one sample."""
-
-LEANING = ("coordination", "cost_sharing_cost")
-"""Columns whose definition counts agreed games."""
 
 
 def granularity(facts: Facts) -> pd.DataFrame:
@@ -165,29 +171,25 @@ def granularity(facts: Facts) -> pd.DataFrame:
     off, rounded up, or nothing), chance (share of all printable values that would fit), other_n (the six smallest sample sizes up to
     LONGEST over which a count would fit).
     """
-    agreed = _agreed(facts)
     printed = pd.concat([facts.tables[number].assign(table=number) for number in (1, 2, 4)])
-    rows: list[dict[str, Any]] = []
-    for cell in printed[printed.model != AVERAGE].itertuples():
-        for reading in DEFINITIONS[cell.metric]:
-            given = agreed.get(cell.model) if cell.metric in LEANING else None
-            if given is not None or cell.metric not in LEANING:
-                said = {"table": cell.table, "model": cell.model, "metric": cell.metric, "published": cell.value}
-                rows.append({**said, "reading": reading, **_tested(cell.metric, reading, given, cell.value)})
-    return pd.DataFrame(rows).astype({"n": "Int64", "k": "Int64"})
-
-
-def _agreed(facts: Facts) -> dict[str, int]:
-    """Model -> agreed games, from Cooperation in Tables 1 and 4."""
-    found = pd.concat([facts.tables[1], facts.tables[4]])
-    found = found[(found.metric == "cooperation") & (found.model != AVERAGE)].set_index("model").value.astype(float)
-    return {str(name): round(value * COMPETITIONS / 100) for name, value in found.items()}
+    printed = printed[printed.model != AVERAGE].rename(columns={"value": "published"})
+    shares = printed[printed.metric == "cooperation"].set_index("model").published.astype(float)
+    agreed = {str(model): round(share * COMPETITIONS / 100) for model, share in shares.items()}
+    rows = [
+        cell | {"reading": reading} | _tested(definition, cell["published"])
+        for cell in printed[["table", "model", "metric", "published"]].to_dict("records")
+        for reading, definition in definitions(agreed.get(cell["model"])).get(cell["metric"], {}).items()
+    ]
+    table = pd.DataFrame(rows).astype({"n": "Int64", "k": "Int64"})
+    smallest = table.published.map(lambda text: " ".join(map(str, sizes(as_printed(text))[:6])))
+    return table.assign(other_n=smallest.mask(table.metric.isin(AVERAGED), ""))
 
 
 @cache
-def _tested(metric: str, reading: str, agreed: int | None, text: str) -> dict[str, Any]:
-    definition, printed = _defined(metric, reading, agreed), as_printed(text)
-    k, n = definition.nearest(printed), definition.n
+def _tested(definition: Definition, text: str) -> dict[str, Any]:
+    """The columns of `granularity` for one printed number."""
+    printed, n = as_printed(text), definition.n
+    k = int(definition.nearest(*printed))
     low, high = proportion_interval(k, n) if n else (np.nan, np.nan)
     return {
         "definition": definition.says,
@@ -198,51 +200,15 @@ def _tested(metric: str, reading: str, agreed: int | None, text: str) -> dict[st
         "high": 100 * high,
         "fits": definition.fits(printed),
         "fits_digits": definition.fits(as_printed(text, filled=True)),
-        "how": _how(definition, printed),
-        "chance": _chance(metric, reading, agreed, printed.digits),
-        "other_n": " ".join(map(str, sizes(printed)[:6])) if metric not in AVERAGED else "",
+        "how": definition.how(printed),
+        "chance": definition.chance(printed.digits),
     }
 
 
 @cache
-def _defined(metric: str, reading: str, agreed: int | None) -> Definition:
-    return DEFINITIONS[metric][reading](agreed or 0)
-
-
-@cache
-def _chance(metric: str, reading: str, agreed: int | None, digits: int) -> float:
-    return chance(_defined(metric, reading, agreed), digits)
-
-
-def _how(definition: Definition, printed: Printed) -> str:
-    if definition.fits(printed):
-        return "rounded"
-    off = definition.off(printed)
-    return "" if abs(off) >= definition.denominator else "cut off" if off > 0 else "rounded up"
-
-
-def proportion_interval(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share: exact for independent decisions."""
-    tail = (1 - level) / 2
-    low = float(beta.ppf(tail, k, n - k + 1)) if k else 0.0
-    return low, float(beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
-
-
 def sizes(printed: Printed, most: int = LONGEST) -> list[int]:
     """Every n up to `most` for which some k / n, in percent, rounds to a printed number."""
     return [n for n in range(1, most + 1) if counted(n, "").fits(printed)]
-
-
-def chance(definition: Definition, digits: int) -> float:
-    """Share of all printable values (0 to 100, with that many decimals) that fit: what a fit is worth."""
-    every = 100 * 10**digits + 1
-    return sum(definition.fits(Printed(number, digits)) for number in range(every)) / every
-
-
-def common_sizes(texts: Sequence[str], most: int = 1000) -> list[int]:
-    """Every n up to `most` over which all these printed percentages are counts."""
-    numbers = {as_printed(text) for text in texts}
-    return [n for n in range(1, most + 1) if all(counted(n, "").fits(number) for number in numbers)]
 
 
 def fitting(tested: pd.DataFrame) -> pd.DataFrame:
@@ -251,9 +217,65 @@ def fitting(tested: pd.DataFrame) -> pd.DataFrame:
     `tested`: `granularity`. Cells that Tables 1 and 4 both print are counted once.
     """
     once = tested.drop_duplicates(["model", "metric", "published", "reading"])
-    order = ["win_rate", *ABILITIES, *tested.metric.unique()]
     found = once.groupby(["metric", "reading"], sort=False).agg(
         definition=("definition", "first"), cells=("fits", "size"), fit=("fits", "sum"), chance=("chance", "mean")
     )
-    found = found.loc[[key for name in dict.fromkeys(order) for key in found.index if key[0] == name]]
     return found.assign(by_luck=binom.sf(found.fit - 1, found.cells, found.chance)).reset_index()
+
+
+TESTS = ("fisher", "paired_least", "paired_most")
+
+
+def significance(tested: pd.DataFrame) -> pd.DataFrame:
+    """Every pair of Table 4 with two-sided p values, from the reconciled counts of `tested` (`granularity`).
+
+    Decisions are taken as independent.
+    Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such counts, not only near them);
+    t (two samples, as the paper may have done), fisher (two samples, exact); paired_least and paired_most: the smallest and largest p
+    that McNemar's exact test can have, over all ways to pair the decisions of two players; holm_ of the last three, over the
+    seven abilities of a model.
+    """
+    cells = tested[(tested.table == 4) & (tested.reading == "reconciled") & tested.metric.isin(ABILITIES)]
+    enhanced = cells.model.str.endswith(PGM)
+    after = cells[enhanced].assign(model=cells.model.str.removesuffix(PGM))
+    both = cells[~enhanced].merge(after, on=["model", "metric", "n"], suffixes=("_vanilla", "_enhanced"))
+    both = both.assign(
+        vanilla=both.published_vanilla.astype(float),
+        enhanced=both.published_enhanced.astype(float),
+        gain=lambda table: (table.enhanced - table.vanilla).round(2),
+        counted=both.fits_vanilla & both.fits_enhanced,
+    )
+    table = both[["model", "metric", "vanilla", "enhanced", "gain", "n", "k_vanilla", "k_enhanced", "counted"]]
+    counts = zip(table.k_vanilla, table.k_enhanced, table.n, strict=True)
+    table = table.join(pd.DataFrame([p_values(*each) for each in counts]))
+    for test in TESTS:
+        table[f"holm_{test}"] = table.groupby("model", sort=False)[test].transform(lambda p: holm(p.to_numpy()))
+    return table
+
+
+@cache
+def p_values(before: int, after: int, n: int) -> dict[str, float]:
+    """Two-sided p of k of n against k of n: t, fisher, paired_least, paired_most."""
+    least, most = mcnemar_bounds(before, after, n)
+    samples = [number for k in (before, after) for number in (k / n, (k * (n - k) / n / (n - 1)) ** 0.5, n)]
+    return {
+        "t": float(ttest_ind_from_stats(*samples).pvalue) if before != after else 1.0,
+        "fisher": float(fisher_exact([[before, n - before], [after, n - after]]).pvalue),
+        "paired_least": least,
+        "paired_most": most,
+    }
+
+
+def mcnemar_bounds(before: int, after: int, n: int) -> tuple[float, float]:
+    """Smallest and largest p of McNemar's exact test over all pairings: which decisions changed is not known, only how many net."""
+    low, high = sorted((before, after))
+    fewest = np.arange(min(low, n - high) + 1)
+    changed = 2 * fewest + (high - low)
+    p = np.minimum(1.0, 2 * binom.cdf(fewest, changed, 0.5))
+    return float(p.min()), float(p.max())
+
+
+def improved(tested: pd.DataFrame, test: str, level: float) -> pd.Series:
+    """Model -> abilities that beliefs raise with p below `level`."""
+    better = (tested.gain > 0) & (tested[test] < level)
+    return better.groupby(tested.model, sort=False).sum()

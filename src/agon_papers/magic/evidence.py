@@ -9,10 +9,9 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from agon_papers.counterfactual.cells import rounds_to
+from agon_papers.magic import bounds as magic_roles
 from agon_papers.magic import cells as magic
 from agon_papers.magic import counts as magic_counts
-from agon_papers.magic import pairs as magic_pairs
-from agon_papers.magic import roles as magic_roles
 from agon_papers.magic.facts import AVERAGE, PGM, Facts, decimals
 from agon_papers.statements import Missing
 
@@ -83,7 +82,7 @@ class Evidence:
     @cached_property
     def significance(self) -> pd.DataFrame:
         """The pairs of Table 4 with p values, by model and metric."""
-        return magic_pairs.significance(self.facts, self.tested)
+        return magic_counts.significance(self.tested)
 
     @cached_property
     def roles(self) -> dict[str, pd.DataFrame]:

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import pandas as pd
 
+from agon.metrics.abilities import ABILITIES as METRICS
 from agon_papers.statements import Missing
 
 PAPER = "magic"
 
-ABILITIES = ("judgement", "reasoning", "deception", "self_awareness", "cooperation", "coordination", "rationality")
+ABILITIES = tuple(METRICS)
 """The seven, in the order of the radars' axes."""
+
+SETTINGS, COMPETITIONS, ROUNDS = 20, 21, 5
+"""Games per social role, games per game-theory role, and rounds of a game-theory game (Table 3)."""
+
+STRONGEST, SECOND, WEAKEST = "GPT o1", "GPT-4-turbo", "Llama-2-70B"
+"""The models whose areas the paper sets against each other."""
 
 MODELS = ("GPT o1", "GPT-4-turbo", "GPT-4", "GPT-3.5-turbo", "Claude 2", "PaLM 2", "Cohere", "Llama-2-70B")
 """The rows of Table 1, in its order."""

@@ -1,0 +1,307 @@
+"""Tests on tables of numbers, and how the numbers are said: one `Decision` holds both, so that they cannot drift apart."""
+
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Groups = Mapping[str, Sequence[str] | Mapping[str, str]]
+"""Name of several names -> these: models, opponents, keys of a table; or of labels -> what each stands for."""
+
+OTHERS = "the others"
+QUANTIFIERS = r"all|any|none|most|half|\d+\+|(?:under )?\d+%"
+TEST = re.compile(
+    rf"(?P<head>{QUANTIFIERS}|largest|smallest|order|span|always)(?: of (?P<of>[^:]+))?(?:: (?P<body>.+))?"
+)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the numbers say of a statement, and the numbers: `holds` is None where they do not decide it."""
+
+    holds: bool | None
+    text: str
+    decides: bool = True
+    """False for numbers that are only shown beside those that decide."""
+
+
+def joined(decisions: Iterable[Decision]) -> Decision:
+    """Several as one: it fails if one fails, else it is undecided if one is, or if none decides anything."""
+    every = list(decisions)
+    held = [each.holds for each in every if each.decides]
+    holds = False if False in held else None if None in held or not held else True
+    return Decision(holds, "; ".join(each.text for each in every if each.text), bool(held))
+
+
+def found(
+    table: pd.DataFrame | pd.Series,
+    test: str | Sequence[str] = (),
+    say: str | None = None,
+    *,
+    doubt: str = "",
+    count: str = "",
+    digits: int = 1,
+    groups: Groups | None = None,
+) -> Decision:
+    """The decision of `test` (all of them, if several) on a table, in the words of `say`: the vocabulary is that of statements.
+
+    `doubt`: where the tests fail but this one holds, nothing is decided. `count`: a condition of which {part} speaks; it decides nothing.
+    Raises ValueError, in one line, for a test or words that do not fit the table.
+    """
+    frame = table.to_frame("value") if isinstance(table, pd.Series) else table
+    tests = [Test.parse(one) for one in ([test] if isinstance(test, str) else test)]
+    seen = Finding(frame, tests, digits, groups or {}, count)
+    holds = all(held for held, _ in seen.checks) if tests else None
+    if holds is False and doubt and seen.check(Test.parse(doubt))[0]:
+        holds = None
+    words = say if say is not None else "{values}" if seen.mask is None else "{part}: {values}"
+    return Decision(holds, _Words(seen).format(words), bool(tests))
+
+
+@dataclass(frozen=True)
+class Test:
+    """A comparison: `head` says of how many rows `body` must be true, or how the rows are ordered; `of` names the rows meant."""
+
+    head: str
+    of: str = ""
+    body: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Test":
+        """Raises ValueError where the text is no test."""
+        match = TEST.fullmatch(text)
+        if not match or (match["body"] is None) != (match["head"] == "always"):
+            examples = "`most: value > 0`, `largest: NAME`, `order: A > B` or `span: 1 to 2`"
+            raise ValueError(f"`{text}` is no test; one is {examples}")
+        return cls(match["head"], match["of"] or "", match["body"] or "")
+
+
+def enough(head: str, mask: pd.Series) -> bool:
+    """Whether so many are true as the quantifier `head` asks for."""
+    number = int("".join(filter(str.isdigit, head)) or 0)
+    if head.endswith("+"):
+        return bool(mask.sum() >= number)
+    share = mask.mean()
+    if head.endswith("%"):
+        return bool(share < number / 100 if head.startswith("under") else share >= number / 100)
+    held = {"all": share == 1, "any": share > 0, "none": share == 0, "most": share > 0.5, "half": share >= 0.5}
+    return bool(held[head])
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """A table of numbers (rows by name; a column `value`, or several), tested."""
+
+    table: pd.DataFrame
+    tests: Sequence[Test]
+    digits: int
+    groups: Groups
+    count: str = ""
+
+    @cached_property
+    def checks(self) -> list[tuple[bool, pd.Series | None]]:
+        """`check` of each test."""
+        return [self.check(test) for test in self.tests]
+
+    @cached_property
+    def mask(self) -> pd.Series | None:
+        """For which rows what is counted is true: `count`, else the first test that speaks of single rows."""
+        if self.count:
+            return self.evaluate(self.count, self.table)
+        return next((mask for _, mask in self.checks if mask is not None), None)
+
+    @cached_property
+    def named(self) -> pd.DataFrame:
+        """The rows of which a test speaks."""
+        return next((self.rows(test.of) for test in self.tests if test.of), self.table)
+
+    def check(self, test: Test) -> tuple[bool, pd.Series | None]:
+        """Whether a test holds, and for which rows; None where it speaks of all at once."""
+        match test.head:
+            case "always":
+                return True, None
+            case "span":
+                ends = zip((self.table.value.min(), self.table.value.max()), test.body.split(" to "), strict=True)
+                return all(printed_as(value, printed) for value, printed in ends), None
+            case "largest" | "smallest":
+                names = self.names(test.body)
+                values = self.table.value.astype(float).sort_values(ascending=test.head == "smallest", kind="stable")
+                return set(values.index[: len(names)]) == set(names), None
+            case "order":
+                mask = self._ordered(test.body)
+                return enough("all", mask), mask if len(mask) > 1 else None
+        mask = self.evaluate(test.body, self.rows(test.of) if test.of else self.table)
+        return enough(test.head, mask), mask
+
+    def _ordered(self, chain: str) -> pd.Series:
+        """Whether, in each row of a wide table (or among the rows of a narrow one), every value of a name is beyond the next name's."""
+        wide = self.table[["value"]].T if "value" in self.table else self.table
+        groups, signs = re.split(r" [<>] ", chain), re.findall(r" ([<>]) ", chain)
+        taken = [name for group in groups if group != OTHERS for name in self.names(group)]
+        rest = [name for name in wide.columns if name not in taken]
+        sets = [wide[rest if group == OTHERS else self.names(group)] for group in groups]
+        held = pd.Series(True, index=wide.index)
+        for one, sign, other in zip(sets, signs, sets[1:], strict=False):
+            lower, higher = (one, other) if sign == "<" else (other, one)
+            held &= lower.max(axis=1) < higher.min(axis=1)
+        return held
+
+    def names(self, text: str) -> list[str]:
+        """'weak' or 'A, B' as the names meant."""
+        return [name for part in text.split(", ") for name in self.groups.get(part, [part])]
+
+    def rows(self, text: str) -> pd.DataFrame:
+        """The rows of these names, in any level of the index."""
+        index, names = self.table.index, self.names(text)
+        table = self.table[np.any([index.isin(names, level=level) for level in range(index.nlevels)], axis=0)]
+        if table.empty:
+            raise ValueError(f"no row is named {text}; there are {', '.join(map(str, index[:9]))}")
+        return table
+
+    def evaluate(self, condition: str, rows: pd.DataFrame) -> pd.Series:
+        """For which rows a condition is true: on their columns, their index, and on what `_known` adds to them."""
+        words = set(re.findall(r"\w+", condition)) - {*map(str, rows)}
+        known = {word: value for word in words if (value := self._known(word, rows)) is not None}
+        try:
+            return rows.eval(condition, engine="python", resolvers=[known]).astype(bool)
+        except Exception as error:
+            raise ValueError(f"`{condition}` cannot be read on columns {', '.join(map(str, rows))}: {error}") from None
+
+    def _known(self, word: str, rows: pd.DataFrame) -> Any:
+        """What a word of a condition stands for that is no column."""
+        match word:
+            case "rounded":
+                return rounded(rows.value, self.digits)
+            case "median" | "highest" | "lowest":
+                return self.table.value.agg({"highest": "max", "lowest": "min"}.get(word, word))
+            case "largest" | "smallest":
+                return rows.idxmax(axis=1) if word == "largest" else rows.idxmin(axis=1)
+            case "at":
+                return lambda name: self.table.value[name]
+
+
+def rounded(values: pd.Series, digits: int) -> pd.Series:
+    """As tables print them: half away from below, beyond what a processor's sum may lack."""
+    unit = 10.0**-digits
+    return (((values + unit / 2 + 1e-9) / unit).apply(np.floor) * unit).round(digits)
+
+
+def printed_as(value: float | str, printed: str | float) -> bool:
+    """Whether a value rounds to a printed number at that number's decimals, or is a printed text."""
+    if isinstance(value, str):
+        return value == printed
+    return bool(rounds_to(value, float(printed), len(str(printed).partition(".")[2])))
+
+
+def rounds_to(value: Any, printed: Any, decimals: Any) -> Any:
+    """Whether `value` (a number or a column) rounds to `printed` at that many decimals; half may round either way. False where absent."""
+    return abs(value - printed) <= 0.5 * 10.0**-decimals + 1e-9
+
+
+class _Words(string.Formatter):
+    """Fills what is said: see `agon_papers.statements` for the names, and what may follow their colon."""
+
+    def __init__(self, seen: Finding) -> None:
+        self.seen = seen
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
+        return field_name, field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        match = re.fullmatch(r"([+,]*)(\.\d+[f%g])? ?(.*)", format_spec)
+        signs, decimals, words = match.groups() if match else ("", "", "")
+        return self._said(str(value), f"{signs}{decimals or f'.{self.seen.digits}f'}", words)
+
+    def _said(self, key: str, spec: str, words: str) -> str:
+        table, mask = self.seen.table, self.seen.mask
+        if key in ("part", "which"):
+            if mask is None:
+                raise ValueError(f"the words name {{{key}}}, and no test and no count speaks of single rows")
+            return _part(mask, words) if key == "part" else ", ".join(map(str, mask.index[mask]))
+        if key == "n":
+            return number(len(table), ",.0f" if "," in spec else ".0f")
+        if key == "intervals":
+            return _intervals(table, spec if spec.startswith("+") else f"+{spec}", words or "cells")
+        if two := re.fullmatch(r"(\w+) (to|of|±) (\w+)", key):
+            columns = zip(table.index, table[two[1]], table[two[3]], strict=True)
+            return listed({name: f"{number(a, spec)} {two[2]} {number(b, spec)}" for name, a, b in columns}, colon="")
+        name, how = ("", key) if key in HOW and key not in table else (key, "")
+        if name.rpartition(".")[2] in HOW:
+            name, _, how = key.rpartition(".")
+        shown = self._shown(name)
+        if isinstance(shown, pd.DataFrame):
+            shown = shown.value if "value" in shown else shown.drop(columns="as_printed", errors="ignore")
+        if isinstance(shown, pd.Series) or how in ("means", "highest", "lowest"):
+            return HOW[how](shown, spec)
+        return "; ".join(f"{column} {HOW[how](shown[column], spec)}" for column in shown)
+
+    def _shown(self, name: str) -> pd.DataFrame | pd.Series:
+        """The column of this name, or the rows."""
+        table = self.seen.table
+        if name in table:
+            return table[name]
+        if name in ("", "values", "named"):
+            return self.seen.named if name == "named" else table
+        try:
+            return self.seen.rows(name)
+        except ValueError:
+            columns = ", ".join(map(str, table))
+            raise ValueError(f"the words name {{{name}}}: no row, and no column of {columns}") from None
+
+
+def _part(mask: pd.Series, words: str) -> str:
+    if words.startswith("by "):
+        counts = mask.groupby(level=words.removeprefix("by ")).agg(["sum", "size"])
+        return ", ".join(f"{name} {hits} of {size}" for name, hits, size in counts.itertuples())
+    return f"{int(mask.sum())} of {len(mask)} {words}".rstrip()
+
+
+def number(value: Any, spec: str) -> str:
+    """A number as `spec` (thousands, where it has a comma, without decimals), anything else as it is."""
+    if isinstance(value, str | bool | np.bool_):
+        return str(value)
+    return f"{value:,.0f}" if "," in spec and abs(value) >= 1000 else f"{value:{spec}}"
+
+
+def listed(values: Mapping[Any, Any] | pd.Series, spec: str = ".1f", colon: str = ":") -> str:
+    """'C4S 40.2, DS-R1 33.6'; texts after a colon."""
+    named = ((" ".join(map(str, key)) if isinstance(key, tuple) else str(key), value) for key, value in values.items())
+    return ", ".join(f"{name}{colon if isinstance(value, str) else ''} {number(value, spec)}" for name, value in named)
+
+
+def ranked(values: pd.Series, spec: str = ".1f", most: int | None = None) -> str:
+    """As `listed`, the largest first; equal values stay in their order."""
+    return listed(values.sort_values(ascending=False, kind="stable")[:most], spec)
+
+
+def _intervals(table: pd.DataFrame, spec: str, words: str) -> str:
+    rows = zip(table.index, table.value, table.low, table.high, strict=True)
+    each = {name: f"{value:{spec}} ({low:{spec}} to {high:{spec}})" for name, value, low, high in rows}
+    sizes = " or ".join(str(n) for n in sorted(set(table.n)))
+    if [*each] == ["all"]:
+        return f"{each['all'][:-1]}, {sizes} {words})"
+    return f"{listed(each, colon='')}; 95 % intervals, {sizes} {words} each"
+
+
+HOW: Mapping[str, Callable[[Any, str], str]] = {
+    "": listed,
+    "ranked": ranked,
+    "top": lambda values, spec: ranked(values, spec, 3),
+    "bottom": lambda values, spec: listed(values.nsmallest(3), spec),
+    "largest": lambda values, spec: ranked(values, spec, 1),
+    "smallest": lambda values, spec: listed(values.nsmallest(1), spec),
+    "span": lambda values, spec: f"{number(values.min(), spec)} to {number(values.max(), spec)}",
+    "mean": lambda values, spec: number(values.mean(), spec),
+    "means": lambda values, spec: listed(values.mean(), spec),
+    "median": lambda values, spec: number(values.median(), spec),
+    "sum": lambda values, spec: number(values.sum(), spec),
+    "unique": lambda values, spec: " or ".join(number(value, spec) for value in sorted(values.unique())),
+    "highest": lambda values, spec: number(np.nanmax(values.to_numpy(dtype=float)), spec),
+    "lowest": lambda values, spec: number(np.nanmin(values.to_numpy(dtype=float)), spec),
+}
+"""How numbers are said -> the words: of a column; means, highest and lowest of several columns."""

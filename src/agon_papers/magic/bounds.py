@@ -1,0 +1,141 @@
+"""What the printed numbers allow of what is not printed: the four social roles, rounds of defection, and the common pool."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from agon_papers.magic.facts import COMPETITIONS, ROUNDS, SETTINGS, Facts
+
+UNLOST = {"caught": (0, 0), "guessed": (1, 1), "even": (1, 1), "wrong": (1, 1)}
+"""Outcome of a social game -> whether it counts as not lost for the spy, as the least and most that it counts."""
+
+BALLOTS = {"caught": (2, 2), "guessed": (2, 2), "even": (1, 1), "wrong": (0, 1)}
+"""Outcome of a social game -> least and most right ballots of the two crowd seats, if nobody accuses itself."""
+
+LABELS = {
+    "literal": {
+        "chameleon": {"crowd wins": "caught", "spy wins": "wrong", "even votes": "even", "word guessed": "guessed"},
+        "undercover": {"crowd wins": "caught", "spy wins": "wrong", "even votes": "even"},
+    },
+    "reconciled": {
+        "chameleon": {"crowd wins": "caught", "spy wins": "guessed", "even votes": "wrong", "word guessed": "even"},
+        "undercover": {"crowd wins": "caught", "spy wins": "wrong", "even votes": "even"},
+    },
+}
+"""Reading -> game -> printed label -> its outcome. Reconciled: as in the released code, which pays a wrong accusation 2."""
+
+UNIT = 120
+"""Credits are counted in units of 1/120 of a role's win rate, so that halves of 20 games and thirds of 20 games are whole."""
+
+Sums = set[tuple[int, int]]
+"""What a role's games can add up to: (counted, units of credit)."""
+
+
+def roles(facts: Facts, reading: str) -> pd.DataFrame:
+    """Per model of Table 2: the win rate its parts allow, and what its win rate and parts leave open in the social games.
+
+    Columns: model, win_rate as printed; least, most: the win rates that Judgement, Deception and Table 2 allow; social: the four social
+    rates together (percent, of 400) that remain of the printed win rate, and social_error, from half a unit of the last digit of every
+    number; possible: whether any outcomes of 80 games give all of these; vote_low, vote_high: share of right ballots in Chameleon that such
+    outcomes have; crowd_low, crowd_high: win rate of the crowd there. Deception is taken for the share of games not lost as spy.
+    """
+    details, pairs = facts.wide(2), facts.wide(4)
+    spied, voted = (
+        [_sums(facts, reading, game, role, counts) for game in ("chameleon", "undercover")]
+        for role, counts in (("spy", UNLOST), ("crowd", BALLOTS))
+    )
+    names = [name for name in details.index if name in pairs.index]
+    return pd.DataFrame([_role(details.loc[name], pairs.loc[name], spied, voted) for name in names])
+
+
+def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str, tuple[int, int]]) -> Sums:
+    """What a role's games of one family can add up to. A game's credits count over 2n as printed; reconciled, over all that it has."""
+    own = facts.credits[facts.credits.game == game]
+    total = facts.said("credits_divisor") if reading == "literal" else own.groupby("outcome").credits.sum().max()
+    unit = round(UNIT / SETTINGS / total)
+    paid = own[own.role == role].set_index("label").credits.rename(LABELS[reading][game])
+    one = {
+        (count, unit * int(paid[name])) for name in paid.index for count in range(counts[name][0], counts[name][1] + 1)
+    }
+    found = {(0, 0)}
+    for _ in range(SETTINGS):
+        found = {(count + more, units + paid) for count, units in found for more, paid in one}
+    return found
+
+
+def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sums]) -> dict[str, object]:
+    played = detail[["cost_sharing_wr", "prisoner_wr", "public_good_wr"]]
+    slack = 0.05 * len(played)
+    social, error = 7 * pair.win_rate - played.sum(), 0.05 * 7 + slack
+    spy = np.unique(_together(*spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
+    crowd = _together(*voted, round(4 * SETTINGS * pair.judgement / 100))
+    low, high = (UNIT * (social + end) / 100 - crowd[:, 2] for end in (-error, error))
+    fitting = crowd[np.searchsorted(spy, low - 1e-9) < np.searchsorted(spy, high + 1e-9, side="right")]
+    columns = fitting.T if len(fitting) else np.full((3, 1), np.nan)
+    votes, wins = 100 * columns[0] / (2 * SETTINGS), 100 * columns[1] / UNIT
+    return {
+        "model": detail.name,
+        "win_rate": pair.win_rate,
+        "least": (100 * (spy[0] + crowd[:, 2].min()) / UNIT + played.sum() - slack) / 7,
+        "most": (100 * (spy[-1] + crowd[:, 2].max()) / UNIT + played.sum() + slack) / 7,
+        "social": social,
+        "social_error": error,
+        "possible": bool(len(fitting)),
+        "vote_low": votes.min(),
+        "vote_high": votes.max(),
+        "crowd_low": wins.min(),
+        "crowd_high": wins.max(),
+    }
+
+
+def _together(chameleon: Sums, undercover: Sums, counted: int) -> NDArray[np.int64]:
+    """Rows of (counted in Chameleon, units in Chameleon, units in both) whose games together count `counted`."""
+    rest: dict[int, list[int]] = {}
+    for count, units in undercover:
+        rest.setdefault(counted - count, []).append(units)
+    return np.array([(count, units, units + more) for count, units in chameleon for more in rest.get(count, ())])
+
+
+def defections(facts: Facts) -> pd.DataFrame:
+    """Per model of Table 2: least and most share (percent) of its rounds in the prisoner's dilemma that were defections.
+
+    Rationality counts defections and smallest contributions together. Who always defects, or always gives least, cannot lose: each lost
+    game has a round that is not counted. Columns: model, rational (rounds of 210), low, high.
+    """
+    details, rounds = facts.wide(2), COMPETITIONS * ROUNDS
+    share = facts.wide(4).rationality.reindex(details.index).dropna()
+    rational = (share * 2 * rounds / 100).round()
+    won = (details.loc[share.index, ["prisoner_wr", "public_good_wr"]] * COMPETITIONS / 100).round()
+    dilemma, good = (rounds - COMPETITIONS + won[name] for name in won)
+    low, high = (rational - good).clip(lower=0), np.minimum(dilemma, rational)
+    table = pd.DataFrame({"rational": rational.astype(int), "low": 100 * low / rounds, "high": 100 * high / rounds})
+    return table.rename_axis("model").reset_index()
+
+
+def pools(facts: Facts) -> pd.DataFrame:
+    """Per model of Table 2: what the mean payback says of the mean pool (points of all three seats, 300 if nobody overspends).
+
+    Columns: model, payback; value: the pool if it is the same at every multiplier; low, high: if it may follow the multiplier.
+    """
+    [multipliers] = facts.drawn_rows(10, "multipliers")
+    seats = 3
+    most = seats * facts.said("budget")
+    payback = facts.wide(2).public_good_payback
+    paid = seats * payback * len(multipliers)
+    low, high = (
+        paid.map(lambda needed: _filled(needed, most, order)) / len(multipliers)  # noqa: B023 - mapped at once
+        for order in (multipliers[::-1], multipliers)
+    )
+    table = pd.DataFrame({"payback": payback, "value": paid / sum(multipliers), "low": low, "high": high})
+    return table.rename_axis("model").reset_index()
+
+
+def _filled(needed: float, most: float, multipliers: list[float]) -> float:
+    """Sum of pools, filled one multiplier after the other, until `needed` is paid out."""
+    total = 0.0
+    for multiplier in multipliers:
+        pool = min(most, needed / multiplier)
+        total, needed = total + pool, needed - pool * multiplier
+    return total
