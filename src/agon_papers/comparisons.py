@@ -2,7 +2,7 @@
 
 import re
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,8 @@ Groups = Mapping[str, Sequence[str] | Mapping[str, str]]
 """Name of several names -> these: models, opponents, keys of a table; or of labels -> what each stands for."""
 
 OTHERS = "the others"
-QUANTIFIERS = r"all|any|most|half|none|\d+\+|\d+%"
-HEAD = re.compile(
+QUANTIFIERS = r"all|any|none|most|half|\d+\+|(?:under )?\d+%"
+TEST = re.compile(
     rf"(?P<head>{QUANTIFIERS}|largest|smallest|order|span|always)(?: of (?P<of>[^:]+))?(?:: (?P<body>.+))?"
 )
 
@@ -30,12 +30,12 @@ class Decision:
     """False for numbers that are only shown beside those that decide."""
 
 
-def joined(decisions: Iterable[Decision], separator: str = "; ") -> Decision:
+def joined(decisions: Iterable[Decision]) -> Decision:
     """Several as one: it fails if one fails, else it is undecided if one is, or if none decides anything."""
     every = list(decisions)
     held = [each.holds for each in every if each.decides]
     holds = False if False in held else None if None in held or not held else True
-    return Decision(holds, separator.join(each.text for each in every if each.text), bool(held))
+    return Decision(holds, "; ".join(each.text for each in every if each.text), bool(held))
 
 
 def found(
@@ -56,11 +56,11 @@ def found(
     frame = table.to_frame("value") if isinstance(table, pd.Series) else table
     tests = [Test.parse(one) for one in ([test] if isinstance(test, str) else test)]
     seen = Finding(frame, tests, digits, groups or {}, count)
-    holds = seen.holds
-    if holds is False and doubt and Test.parse(doubt).check(seen)[0]:
+    holds = all(held for held, _ in seen.checks) if tests else None
+    if holds is False and doubt and seen.check(Test.parse(doubt))[0]:
         holds = None
-    text = say if say is not None else "{values}" if seen.mask is None else "{part}: {values}"
-    return Decision(holds, _Words(seen).format(text), bool(tests))
+    words = say if say is not None else "{values}" if seen.mask is None else "{part}: {values}"
+    return Decision(holds, _Words(seen).format(words), bool(tests))
 
 
 @dataclass(frozen=True)
@@ -74,59 +74,23 @@ class Test:
     @classmethod
     def parse(cls, text: str) -> "Test":
         """Raises ValueError where the text is no test."""
-        match = HEAD.fullmatch(text)
+        match = TEST.fullmatch(text)
         if not match or (match["body"] is None) != (match["head"] == "always"):
-            raise ValueError(
-                f"`{text}` is no test; one is `most: value > 0`, `largest: NAME`, `order: A > B` or `span: 1 to 2`"
-            )
+            examples = "`most: value > 0`, `largest: NAME`, `order: A > B` or `span: 1 to 2`"
+            raise ValueError(f"`{text}` is no test; one is {examples}")
         return cls(match["head"], match["of"] or "", match["body"] or "")
 
-    def check(self, seen: "Finding") -> tuple[bool, pd.Series | None]:
-        """Whether it holds, and for which rows; None where it speaks of all at once."""
-        if self.head == "always":
-            return True, None
-        if self.head == "span":
-            low, high = self.body.split(" to ")
-            values = seen.table.value
-            return bool(printed_as(values.min(), low) and printed_as(values.max(), high)), None
-        if self.head in ("largest", "smallest"):
-            names = seen.names(self.body)
-            ranked = seen.table.value.astype(float).sort_values(ascending=self.head == "smallest", kind="stable")
-            return set(ranked.index[: len(names)]) == set(names), None
-        if self.head == "order":
-            mask = self._ordered(seen)
-            return bool(len(mask) and mask.all()), mask if len(mask) > 1 else None
-        rows = seen.rows(self.of) if self.of else seen.table
-        mask = seen.evaluate(self.body, rows).astype(bool)
-        return _enough(self.head, mask), mask
 
-    def _ordered(self, seen: "Finding") -> pd.Series:
-        """Whether, in each row of a wide table (or among the rows of a narrow one), every value of a name is beyond the next name's."""
-        wide = seen.table[["value"]].T if "value" in seen.table else seen.table
-        chain = re.split(r" ([<>]) ", self.body)
-        taken = [name for part in chain[::2] if part != OTHERS for name in seen.names(part)]
-        sets = [
-            [name for name in wide.columns if name not in taken] if part == OTHERS else seen.names(part)
-            for part in chain[::2]
-        ]
-        held = pd.Series(True, index=wide.index)
-        for one, sign, other in zip(sets, chain[1::2], sets[1:], strict=False):
-            lower, higher = (one, other) if sign == "<" else (other, one)
-            held &= wide[lower].max(axis=1) < wide[higher].min(axis=1)
-        return held
-
-
-def _enough(head: str, mask: pd.Series) -> bool:
-    if head[0].isdigit():
-        return bool(mask.sum() >= int(head[:-1]) if head[-1] == "+" else mask.mean() >= int(head[:-1]) / 100)
-    shares = {
-        "all": mask.all(),
-        "any": mask.any(),
-        "none": not mask.any(),
-        "most": mask.mean() > 0.5,
-        "half": mask.mean() >= 0.5,
-    }
-    return bool(len(mask) and shares[head])
+def enough(head: str, mask: pd.Series) -> bool:
+    """Whether so many are true as the quantifier `head` asks for."""
+    number = int("".join(filter(str.isdigit, head)) or 0)
+    if head.endswith("+"):
+        return bool(mask.sum() >= number)
+    share = mask.mean()
+    if head.endswith("%"):
+        return bool(share < number / 100 if head.startswith("under") else share >= number / 100)
+    held = {"all": share == 1, "any": share > 0, "none": share == 0, "most": share > 0.5, "half": share >= 0.5}
+    return bool(held[head])
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,25 +104,52 @@ class Finding:
     count: str = ""
 
     @cached_property
-    def _checks(self) -> list[tuple[bool, pd.Series | None]]:
-        return [test.check(self) for test in self.tests]
+    def checks(self) -> list[tuple[bool, pd.Series | None]]:
+        """`check` of each test."""
+        return [self.check(test) for test in self.tests]
 
     @cached_property
     def mask(self) -> pd.Series | None:
         """For which rows what is counted is true: `count`, else the first test that speaks of single rows."""
         if self.count:
-            return self.evaluate(self.count, self.table).astype(bool)
-        return next((mask for _, mask in self._checks if mask is not None), None)
+            return self.evaluate(self.count, self.table)
+        return next((mask for _, mask in self.checks if mask is not None), None)
 
     @cached_property
     def named(self) -> pd.DataFrame:
         """The rows of which a test speaks."""
         return next((self.rows(test.of) for test in self.tests if test.of), self.table)
 
-    @property
-    def holds(self) -> bool | None:
-        """Whether all tests hold; None without a test."""
-        return all(held for held, _ in self._checks) if self.tests else None
+    def check(self, test: Test) -> tuple[bool, pd.Series | None]:
+        """Whether a test holds, and for which rows; None where it speaks of all at once."""
+        match test.head:
+            case "always":
+                return True, None
+            case "span":
+                ends = zip((self.table.value.min(), self.table.value.max()), test.body.split(" to "), strict=True)
+                return all(printed_as(value, printed) for value, printed in ends), None
+            case "largest" | "smallest":
+                names = self.names(test.body)
+                values = self.table.value.astype(float).sort_values(ascending=test.head == "smallest", kind="stable")
+                return set(values.index[: len(names)]) == set(names), None
+            case "order":
+                mask = self._ordered(test.body)
+                return enough("all", mask), mask if len(mask) > 1 else None
+        mask = self.evaluate(test.body, self.rows(test.of) if test.of else self.table)
+        return enough(test.head, mask), mask
+
+    def _ordered(self, chain: str) -> pd.Series:
+        """Whether, in each row of a wide table (or among the rows of a narrow one), every value of a name is beyond the next name's."""
+        wide = self.table[["value"]].T if "value" in self.table else self.table
+        groups, signs = re.split(r" [<>] ", chain), re.findall(r" ([<>]) ", chain)
+        taken = [name for group in groups if group != OTHERS for name in self.names(group)]
+        rest = [name for name in wide.columns if name not in taken]
+        sets = [wide[rest if group == OTHERS else self.names(group)] for group in groups]
+        held = pd.Series(True, index=wide.index)
+        for one, sign, other in zip(sets, signs, sets[1:], strict=False):
+            lower, higher = (one, other) if sign == "<" else (other, one)
+            held &= lower.max(axis=1) < higher.min(axis=1)
+        return held
 
     def names(self, text: str) -> list[str]:
         """'weak' or 'A, B' as the names meant."""
@@ -172,25 +163,26 @@ class Finding:
             raise ValueError(f"no row is named {text}; there are {', '.join(map(str, index[:9]))}")
         return table
 
-    def evaluate(self, expression: str, rows: pd.DataFrame) -> pd.Series:
-        """A condition on each row: of its columns, its index, and of what `_known` adds to them."""
+    def evaluate(self, condition: str, rows: pd.DataFrame) -> pd.Series:
+        """For which rows a condition is true: on their columns, their index, and on what `_known` adds to them."""
+        words = set(re.findall(r"\w+", condition)) - {*map(str, rows)}
+        known = {word: value for word in words if (value := self._known(word, rows)) is not None}
         try:
-            return rows.eval(expression, engine="python", resolvers=[self._known(expression, rows)])
+            return rows.eval(condition, engine="python", resolvers=[known]).astype(bool)
         except Exception as error:
-            raise ValueError(f"`{expression}` cannot be read on columns {', '.join(map(str, rows))}: {error}") from None
+            raise ValueError(f"`{condition}` cannot be read on columns {', '.join(map(str, rows))}: {error}") from None
 
-    def _known(self, expression: str, rows: pd.DataFrame) -> dict[str, Any]:
-        """`rounded`: the value as printed with `digits`; `median`: of all rows; `largest`, `smallest`: the name of a row's column;
-        `at('NAME')`: the value of that row.
-        """
-        makers = {
-            "at": lambda: lambda name: self.table.value[name],
-            "rounded": lambda: rounded(rows.value, self.digits),
-            "median": lambda: self.table.value.median(),
-            "largest": lambda: rows.idxmax(axis=1),
-            "smallest": lambda: rows.idxmin(axis=1),
-        }
-        return {name: make() for name, make in makers.items() if name in expression and name not in rows}
+    def _known(self, word: str, rows: pd.DataFrame) -> Any:
+        """What a word of a condition stands for that is no column."""
+        match word:
+            case "rounded":
+                return rounded(rows.value, self.digits)
+            case "median" | "highest" | "lowest":
+                return self.table.value.agg({"highest": "max", "lowest": "min"}.get(word, word))
+            case "largest" | "smallest":
+                return rows.idxmax(axis=1) if word == "largest" else rows.idxmin(axis=1)
+            case "at":
+                return lambda name: self.table.value[name]
 
 
 def rounded(values: pd.Series, digits: int) -> pd.Series:
@@ -199,10 +191,16 @@ def rounded(values: pd.Series, digits: int) -> pd.Series:
     return (((values + unit / 2 + 1e-9) / unit).apply(np.floor) * unit).round(digits)
 
 
-def printed_as(value: float, printed: str | float) -> bool:
-    """Whether a value rounds to a printed number at that number's decimals; exactly half may round either way."""
-    decimals = len(str(printed).partition(".")[2])
-    return bool(abs(value - float(printed)) <= 0.5 * 10.0**-decimals + 1e-9)
+def printed_as(value: float | str, printed: str | float) -> bool:
+    """Whether a value rounds to a printed number at that number's decimals, or is a printed text."""
+    if isinstance(value, str):
+        return value == printed
+    return bool(rounds_to(value, float(printed), len(str(printed).partition(".")[2])))
+
+
+def rounds_to(value: Any, printed: Any, decimals: Any) -> Any:
+    """Whether `value` (a number or a column) rounds to `printed` at that many decimals; half may round either way. False where absent."""
+    return abs(value - printed) <= 0.5 * 10.0**-decimals + 1e-9
 
 
 class _Words(string.Formatter):
@@ -215,33 +213,30 @@ class _Words(string.Formatter):
         return field_name, field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        match = re.fullmatch(r"([+,]*(?:\.\d+[f%g])?) ?(.*)", format_spec)
-        numbers, words = (match[1], match[2]) if match else ("", format_spec)
-        if "." not in numbers:
-            numbers += f".{self.seen.digits}f"
-        return self._said(str(value), numbers, words)
+        match = re.fullmatch(r"([+,]*)(\.\d+[f%g])? ?(.*)", format_spec)
+        signs, decimals, words = match.groups() if match else ("", "", "")
+        return self._said(str(value), f"{signs}{decimals or f'.{self.seen.digits}f'}", words)
 
     def _said(self, key: str, spec: str, words: str) -> str:
-        table = self.seen.table
-        if key == "part":
-            if self.seen.mask is None:
-                raise ValueError("the words name {part}, and no test and no count speaks of single rows")
-            return _part(self.seen.mask, words)
+        table, mask = self.seen.table, self.seen.mask
+        if key in ("part", "which"):
+            if mask is None:
+                raise ValueError(f"the words name {{{key}}}, and no test and no count speaks of single rows")
+            return _part(mask, words) if key == "part" else ", ".join(map(str, mask.index[mask]))
         if key == "n":
-            return f"{len(table):,}" if "," in spec else str(len(table))
-        if two := re.fullmatch(r"(\w+) (to|of) (\w+)", key):
-            one, between, other = two.groups()
-            values = zip(table.index, table[one], table[other], strict=True)
-            return listed({name: f"{number(a, spec)} {between} {number(b, spec)}" for name, a, b in values}, colon="")
+            return number(len(table), ",.0f" if "," in spec else ".0f")
         if key == "intervals":
-            return _intervals(table, spec if spec[0] == "+" else f"+{spec}", words or "cells")
-        name, _, how = key.rpartition(".") if key.rpartition(".")[2] in HOW else (key, "", "")
-        if key in HOW:
-            name, how = ("", key)
+            return _intervals(table, spec if spec.startswith("+") else f"+{spec}", words or "cells")
+        if two := re.fullmatch(r"(\w+) (to|of|±) (\w+)", key):
+            columns = zip(table.index, table[two[1]], table[two[3]], strict=True)
+            return listed({name: f"{number(a, spec)} {two[2]} {number(b, spec)}" for name, a, b in columns}, colon="")
+        name, how = ("", key) if key in HOW and key not in table else (key, "")
+        if name.rpartition(".")[2] in HOW:
+            name, _, how = key.rpartition(".")
         shown = self._shown(name)
         if isinstance(shown, pd.DataFrame):
             shown = shown.value if "value" in shown else shown.drop(columns="as_printed", errors="ignore")
-        if isinstance(shown, pd.Series) or how == "means":
+        if isinstance(shown, pd.Series) or how in ("means", "highest", "lowest"):
             return HOW[how](shown, spec)
         return "; ".join(f"{column} {HOW[how](shown[column], spec)}" for column in shown)
 
@@ -255,9 +250,8 @@ class _Words(string.Formatter):
         try:
             return self.seen.rows(name)
         except ValueError:
-            raise ValueError(
-                f"the words name {{{name}}}: no row, and no column of {', '.join(map(str, table))}"
-            ) from None
+            columns = ", ".join(map(str, table))
+            raise ValueError(f"the words name {{{name}}}: no row, and no column of {columns}") from None
 
 
 def _part(mask: pd.Series, words: str) -> str:
@@ -286,17 +280,15 @@ def ranked(values: pd.Series, spec: str = ".1f", most: int | None = None) -> str
 
 
 def _intervals(table: pd.DataFrame, spec: str, words: str) -> str:
-    each = [
-        f"{number(row.value, spec)} ({number(row.low, spec)} to {number(row.high, spec)})" for row in table.itertuples()
-    ]
+    rows = zip(table.index, table.value, table.low, table.high, strict=True)
+    each = {name: f"{value:{spec}} ({low:{spec}} to {high:{spec}})" for name, value, low, high in rows}
     sizes = " or ".join(str(n) for n in sorted(set(table.n)))
-    if len(table) == 1 and table.index[0] == "all":
-        return f"{each[0][:-1]}, {sizes} {words})"
-    named = listed(dict(zip(table.index, each, strict=True)), colon="")
-    return f"{named}; 95 % intervals, {sizes} {words} each"
+    if [*each] == ["all"]:
+        return f"{each['all'][:-1]}, {sizes} {words})"
+    return f"{listed(each, colon='')}; 95 % intervals, {sizes} {words} each"
 
 
-HOW = {
+HOW: Mapping[str, Callable[[Any, str], str]] = {
     "": listed,
     "ranked": ranked,
     "top": lambda values, spec: ranked(values, spec, 3),
@@ -305,13 +297,11 @@ HOW = {
     "smallest": lambda values, spec: listed(values.nsmallest(1), spec),
     "span": lambda values, spec: f"{number(values.min(), spec)} to {number(values.max(), spec)}",
     "mean": lambda values, spec: number(values.mean(), spec),
-    "means": lambda values, spec: listed(
-        values.mean() if isinstance(values, pd.DataFrame) else {"": values.mean()}, spec
-    ),
+    "means": lambda values, spec: listed(values.mean(), spec),
     "median": lambda values, spec: number(values.median(), spec),
     "sum": lambda values, spec: number(values.sum(), spec),
     "unique": lambda values, spec: " or ".join(number(value, spec) for value in sorted(values.unique())),
     "highest": lambda values, spec: number(np.nanmax(values.to_numpy(dtype=float)), spec),
     "lowest": lambda values, spec: number(np.nanmin(values.to_numpy(dtype=float)), spec),
 }
-"""How numbers are said -> the words, of a column."""
+"""How numbers are said -> the words: of a column; means, highest and lowest of several columns."""

@@ -18,14 +18,15 @@ A row of `statements.toml` is a table under the statement's name:
 `args = { metric = "wins" }`  what that function is given
 `where = { model = "weak" }`  columns or index levels: value, list of values, name of a group; without such records: "cannot be checked"
 `only = "validity_rate == 100"`  an expression on the rows' columns, after `where`
-`measure = "tokens / 1000"`   a column, or an expression of columns (pandas.eval); a list: a column for each; without it: all columns
+`measure = "tokens / 1000"`   a column, or an expression of columns (pandas.eval); a list, or names = expressions: several; without: all
 
 **How they are reduced:** `how`, one step or a list, each on what the last one gave.
 `"mean per model opponent"`   mean, sd (ddof 1), var, median, min, max, sum, count, first, nunique, idxmax or idxmin (name of the row with
                               the largest or smallest value) by keys (or a group of keys, "cell")
 `"mean, sd per cell"`         several: a column of each name
 `"mean"`                      of every column, over all rows: a row for each column
-`"spread variant"`            a column for each value of this key
+`"spread variant"`            a column for each value of this key (COLUMN_VALUE, if there are several columns)
+`"transpose"`                 rows become columns
 `"label - default"`           an expression of the columns: the new `value`
 `"target = rock / n"`         an expression: one more column
 `"share per model"`           of the sum of these
@@ -34,9 +35,10 @@ A row of `statements.toml` is a table under the statement's name:
 `"spearman"`, `"kendall"`     rank correlation of the first two columns: value, p, n
 
 **What must be true:** `test`, one or a list (all must hold).
-`"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+` (so many), `90%` (at least)
+`"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+`, `90%` (at least), `under 10%`
 `"most: pp > ap and pp > srep"`  conditions name columns, index levels, and: rounded (as printed, with `digits`), median (of all rows),
-                              largest, smallest (name of a row's column), at('NAME') (the value of that row), as_printed (see `printed`)
+                              highest, lowest (likewise), largest, smallest (name of a row's column), at('NAME') (the value of that row),
+                              as_printed (see `printed`)
 `"all of weak: value < 0"`    true of the rows with these names ("A, B" or a group)
 `"largest: C3.7S, C3.7S(T)"`  these have the largest values; also smallest
 `"order: strong > the others"`  every value of the one above every value of the next, of rows, or of columns in each row; goes on: A > B > C
@@ -52,7 +54,8 @@ No `test`: the numbers are shown and decide nothing. `missing = "top-p is not re
 `{ranked}` the largest first; `{top}`, `{bottom}` three, `{largest}`, `{smallest}` one of them; `{span}` 27.0 to 50.6; `{n}`;
 `{mean}`, `{median}`, `{sum}`, `{highest}`, `{lowest}`; `{unique}` 18 or 20; `{means}` of each column;
 `{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column;
-`{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`).
+`{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`, `±`);
+`{which}` the names of the rows that {part} counts.
 After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is
 the default.
 
@@ -85,7 +88,7 @@ VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "can
 
 STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
 STEP = re.compile(
-    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
+    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|transpose|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
 )
 
 
@@ -111,7 +114,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     args: dict[str, Any] = {}
     where: dict[str, str | int | list[str | int]] = {}
     only: str = ""
-    measure: str | list[str] = ""
+    measure: str | list[str] | dict[str, str] = ""
     how: str | list[str] = []
     test: str | list[str] = []
     doubt: str = ""
@@ -126,7 +129,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         for test in [*several(self.test), *filter(None, [self.doubt])]:
             Test.parse(test)
         steps = [step for step in several(self.how) if not STEP.fullmatch(step)]
-        for text in [self.only, self.count, *several(self.measure), *steps]:
+        for text in [self.only, self.count, *_measures(self.measure).values(), *steps]:
             _readable(text)
 
 
@@ -213,13 +216,19 @@ def computed(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..
         table = evidence.rows(part.table, where)
     if part.only:
         table = table.query(part.only, engine="python")
-    names = several(part.measure)
-    values = {name if len(names) > 1 else "value": table.eval(name, engine="python") for name in names}
+    values = {name: table.eval(expression, engine="python") for name, expression in _measures(part.measure).items()}
     columns = [*values] or [*table.columns]
     for step in several(part.how):
         table, columns = _step(table.assign(**values), columns, step, evidence.groups)
         values = {}
     return table.assign(**values)[columns]
+
+
+def _measures(measure: str | list[str] | dict[str, str]) -> dict[str, str]:
+    """Column -> what it measures."""
+    if isinstance(measure, str):
+        return {"value": measure} if measure else {}
+    return measure if isinstance(measure, dict) else {name: name for name in measure}
 
 
 def _step(table: pd.DataFrame, columns: list[str], step: str, groups: Groups) -> tuple[pd.DataFrame, list[str]]:
@@ -236,7 +245,10 @@ def _step(table: pd.DataFrame, columns: list[str], step: str, groups: Groups) ->
 def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str]) -> pd.DataFrame:
     match what:
         case "spread":
-            return table[columns[0]].unstack(keys).dropna(how="all")
+            wide = table[columns].unstack(keys).dropna(how="all")
+            return wide.set_axis([name if len(columns) == 1 else f"{column}_{name}" for column, name in wide], axis=1)
+        case "transpose":
+            return table[columns].T
         case "share":
             return table[columns] / table.groupby(keys)[columns].transform("sum")
         case "rank":
@@ -348,6 +360,8 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
 
 
 def _words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_words(each)}" for key, each in value.items())
     return " ".join(map(str, several(value)))
 
 

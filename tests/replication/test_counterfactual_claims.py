@@ -11,8 +11,9 @@ from agon.ingest import ingest
 from agon.metrics import action_shares, per_match
 from agon.plan import games
 from agon_papers.counterfactual.cells import MODELS
-from agon_papers.counterfactual.claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided, evidence_of
-from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence
+from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
+from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
+from agon_papers.statements import COLUMNS
 
 FULL = {short: full for full, short in MODELS.items()}
 ACTIONS = {"pd": ("cooperation", "defection"), "rps": ("rock", "paper", "scissors")}
@@ -118,9 +119,9 @@ def tables(rows: pd.DataFrame, **other: object) -> dict[str, object]:
 
 
 def verdict(name: str, rows: pd.DataFrame, **other: object) -> str:
-    if other or "table" in STATEMENTS[name]:
+    if other or STATEMENTS[name].captions:
         return decided(evidence_of(**tables(rows, **other)), name)["verdict"]
-    return decided(replace(plain_evidence(), matches=rows.replace({"model": MODELS})), name)["verdict"]
+    return decided(replace(plain_evidence(), matches=prepared(rows, payoff_rows())), name)["verdict"]
 
 
 @cache
@@ -137,8 +138,17 @@ def alike():
     return all_claims(records())
 
 
-def test_every_statement_has_a_deciding_function_and_the_reverse():
-    assert set(STATEMENTS) == set(DECISIONS)
+def test_every_function_that_a_row_names_is_there_and_the_reverse():
+    named = {name for one in STATEMENTS.values() for part in one.tests() for name in (part.table, part.decide)}
+    assert set(FUNCTIONS) == named - {"", "all", "actions", "payoffs", "captions", "settings"}
+
+
+def test_every_statement_that_can_be_decided_shows_its_test():
+    said = in_words().set_axis([*STATEMENTS])
+    assert said.index[~said.str.lower().str.contains("holds if")].tolist() == ["nucleus", "void_rounds_are_formatting"]
+    assert said["peers_cooperate"] == (
+        "total_points / 16, where game pd, variant default, opponent peers, mean per model, holds if most: value >= 3.8"
+    )
 
 
 def test_columns_and_verdicts_are_those_of_claims_csv(alike):

@@ -1,31 +1,33 @@
 """The counterfactual paper's statements in prose, each decided from the recorded matches: results/replication/claims.csv."""
 
-import tomllib
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
-from agon_papers.counterfactual import claims_cost as counterfactual_claims_cost
-from agon_papers.counterfactual import claims_games as counterfactual_claims_games
-from agon_papers.counterfactual import claims_pd as counterfactual_claims_pd
-from agon_papers.counterfactual import claims_rps as counterfactual_claims_rps
-from agon_papers.counterfactual.cells import MODELS, PAPER, agreement, statistics, true_variants
-from agon_papers.counterfactual.evidence import Evidence, Result, captioned
-from agon_papers.statements import COLUMNS, decisions, row
+from agon_papers.comparisons import Decision
+from agon_papers.counterfactual import functions
+from agon_papers.counterfactual.cells import PAPER, agreement, statistics, true_variants
+from agon_papers.counterfactual.evidence import Evidence, prepared, short
+from agon_papers.statements import Statement, decide, described, filled, load, public_functions, row, table_of
 
-STATEMENTS: dict[str, dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("claims.toml").read_text(encoding="utf-8")
-)
-"""Name of the deciding function -> section, claim (in our words), published, why; printed, the published pairs of mean and
-deviation that it is given; and, for a statement on a table whose caption may name another variant than its numbers come from, table and
-the variant meant."""
 
-DECISIONS: dict[str, Callable[..., Result]] = decisions(
-    counterfactual_claims_games, counterfactual_claims_pd, counterfactual_claims_rps, counterfactual_claims_cost
-)
+class Captioned(Statement, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A statement that may lean on tables whose captions name another variant than their numbers come from.
+
+    `captions`: variant -> the table in which it is captioned. {variant} in the row's texts stands for it: the row is decided with the
+    variants themselves, and where the tables show others it is read with these too.
+    """
+
+    captions: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+STATEMENTS = load(Path(__file__).with_name("statements.toml"), Captioned)
+"""Name -> the statement: section, claim (in our words), published, why, and its test."""
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = public_functions(functions)
 
 
 def claims(
@@ -42,7 +44,12 @@ def claims(
     `settings`: one row per match with temperature and max_tokens; without it the claim on decoding cannot be checked.
     """
     evidence = evidence_of(matches, shares, payoffs, published, settings)
-    return pd.DataFrame([decided(evidence, name) for name in STATEMENTS])[COLUMNS]
+    return table_of(decided(evidence, name) for name in STATEMENTS)
+
+
+def in_words() -> pd.Series:
+    """Each statement's test as a sentence, in the order of `claims`."""
+    return pd.Series([described(statement, FUNCTIONS) for statement in STATEMENTS.values()], name="test")
 
 
 def evidence_of(
@@ -55,28 +62,35 @@ def evidence_of(
     """The tables of `claims` made ready: models by their short names, and the variant that each caption truly shows."""
     printed = published.astype({"mean": str, "std": str})
     captions = true_variants(agreement(statistics(matches, "reconciled"), printed), printed)
-    return Evidence(_short(matches), _short(shares), payoffs, captions, settings)
+    return Evidence(prepared(matches, payoffs), short(shares), payoffs, captions, settings)
 
 
 def decided(evidence: Evidence, name: str) -> dict[str, str]:
     """One statement's row of `claims`."""
-    entry = STATEMENTS[name]
-    return row(PAPER, entry, lambda: _read(evidence, DECISIONS[name], entry), lambda: _reason(evidence, entry))
+    statement = STATEMENTS[name]
+    return row(PAPER, statement, lambda: _decision(evidence, statement), lambda: _why(evidence, statement))
 
 
-def _read(evidence: Evidence, decide: Callable[..., Result], entry: Mapping[str, Any]) -> Result:
-    if "table" in entry:
-        return captioned(evidence, entry["table"], entry["meant"], partial(decide, evidence))
-    return decide(evidence, **{key: entry[key] for key in ("printed",) if key in entry})
+def _decision(evidence: Evidence, statement: Captioned) -> Decision:
+    captions = statement.captions
+    shown = {variant: evidence.shown(table, variant) for variant, table in captions.items()}
+    meant = decide(evidence, filled(statement, dict(zip(captions, captions, strict=True))), FUNCTIONS)
+    if all(variant == other for variant, other in shown.items()):
+        return meant
+    also = decide(evidence, filled(statement, shown), FUNCTIONS)
+    there = f"{also.text} ({'holds' if also.holds else 'fails'} there)"
+    if len(captions) > 1:
+        return Decision(meant.holds, f"{meant.text} | as captioned: {there}")
+    [(variant, table)] = captions.items()
+    return Decision(
+        meant.holds, f"{variant} itself: {meant.text} | {shown[variant]}, which Table {table} shows: {there}"
+    )
 
 
-def _short(table: pd.DataFrame) -> pd.DataFrame:
-    """Plain text instead of categories, and the tables' names of models."""
-    text = [name for name in ("game", "variant", "model", "agent", "opponent", "action") if name in table]
-    return table.astype(dict.fromkeys(text, object)).replace({"model": MODELS})
-
-
-def _reason(evidence: Evidence, entry: Mapping[str, Any]) -> str:
-    if "table" not in entry or evidence.shown(entry["table"], entry["meant"]) == entry["meant"]:
-        return str(entry["why"])
-    return f"{entry['why']} Decided on {entry['meant']}, of which the statement speaks and which Table {entry['table']} does not show."
+def _why(evidence: Evidence, statement: Captioned) -> str:
+    if len(statement.captions) != 1:
+        return statement.why
+    [(variant, table)] = statement.captions.items()
+    if evidence.shown(table, variant) == variant:
+        return statement.why
+    return f"{statement.why} Decided on {variant}, of which the statement speaks and which Table {table} does not show."

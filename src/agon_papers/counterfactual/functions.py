@@ -1,0 +1,124 @@
+"""What a row of statements.toml cannot say: tables computed from the payoffs, and statements with two kinds of numbers."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chisquare
+
+from agon.games.matrix.metrics import security
+from agon_papers.comparisons import Decision, found
+from agon_papers.counterfactual.evidence import PEERS, Evidence
+from agon_papers.statements import Part, computed
+
+
+def pure_equilibria(evidence: Evidence) -> pd.Series:
+    """Pairs of actions in the prisoner's dilemma from which neither side gains by moving alone, as text by variant."""
+    made = {}
+    for variant in ("default", "payoff"):
+        payoff = evidence.matrix("pd", variant)
+        best = payoff.to_numpy() == payoff.to_numpy().max(axis=0)
+        pairs = [(i, j) for i, j in product(range(len(payoff)), repeat=2) if best[i, j] and best[j, i]]
+        made[variant] = ", ".join("/".join(payoff.index[list(pair)]) for pair in pairs)
+    return pd.Series(made)
+
+
+def mixed_equilibrium(evidence: Evidence, variant: str, claimed: Mapping[str, str]) -> Decision:
+    """Maximin mix of RPS: holds if it is as claimed, on a skew-symmetric payoff table with rank 2, with full support."""
+    payoff = evidence.matrix("rps", variant)
+    mix = pd.Series(security(payoff.to_numpy(dtype=float))[0], index=payoff.index)
+    # then the equilibrium is the only mix that leaves the other indifferent
+    unique = np.allclose(payoff, -payoff.T) and np.linalg.matrix_rank(payoff.to_numpy()) == 2 and mix.min() > 1e-6
+    table = pd.DataFrame({"value": mix, "claimed": pd.Series(claimed).astype(float), "unique": unique})
+    said = "unique" if unique else "not shown to be unique"
+    return found(table, "all: unique and abs(value - claimed) <= 1e-6", f"{{values:.3f}}, {said}")
+
+
+def formula_errors(evidence: Evidence, formula: str, variants: Sequence[str]) -> pd.Series:
+    """Largest difference of a formula from the prisoner's dilemma's expected payoff, on a grid of both players' cooperation rates."""
+    p, q = np.meshgrid(np.linspace(0, 1, 11), np.linspace(0, 1, 11), indexing="ij")
+    claimed = pd.eval(formula, local_dict={"p": p, "q": q}, engine="python")
+    errors = {}
+    for variant in variants:
+        (both, one), (other, none) = evidence.matrix("pd", variant).to_numpy(dtype=float)
+        expected = p * q * both + p * (1 - q) * one + (1 - p) * q * other + (1 - p) * (1 - q) * none
+        errors[variant] = np.abs(expected - claimed).max()
+    return pd.Series(errors)
+
+
+def entries_off(evidence: Evidence, stake: float, variants: Sequence[str]) -> pd.Series:
+    """Entries of the RPS payoff table, actions by their labels, that differ from the formula in which rock and paper play for `stake`."""
+    names = ["rock", "paper", "scissors"]
+    formula = np.array([[0, -stake, 1], [stake, 0, -1], [-1, 1, 0]])
+    return pd.Series(
+        {name: int((evidence.matrix("rps", name).loc[names, names].to_numpy() != formula).sum()) for name in variants}
+    )
+
+
+def spread_and_chance(evidence: Evidence) -> pd.DataFrame:
+    """Standard deviation of points between language models in default RPS, recorded and under independent uniform play (chance)."""
+    default = {"game": ["rps"], "variant": ["default"]}
+    points = evidence.rows("", {**default, "opponent": PEERS}).total_points
+    chance = float((evidence.matrix("rps", "default") ** 2).mean(axis=None) * 24) ** 0.5
+    return pd.DataFrame({"recorded": points.std(ddof=1), "chance": chance}, index=["points"])
+
+
+def uniform_tests(evidence: Evidence) -> pd.DataFrame:
+    """p of the chi-squared test of uniform play between language models in default RPS, and the number of decisions, by model."""
+    rows = evidence.rows("actions", {"game": ["rps"], "variant": ["default"], "opponent": PEERS})
+    counts = (rows.value * rows.n).groupby([rows.model, rows.action]).sum().unstack(fill_value=0).round()
+    return pd.DataFrame(
+        {"p": chisquare(counts.to_numpy(), axis=1).pvalue, "decisions": counts.sum(axis=1)}, counts.index
+    )
+
+
+def defaults_and_changes(evidence: Evidence) -> pd.DataFrame:
+    """Points against patterned scripts in RPS: each model's mean in default, and its change under inverted labels with an interval."""
+XX    return changes.assign(default=default.value)
+
+
+def _void_free(evidence: Evidence, where: Mapping[str, Sequence[str]], keys: Sequence[str]) -> pd.DataFrame:
+    """Mean points of all matches (whole) and of those without void rounds (value), by `keys`."""
+    rows = evidence.rows("", where)
+    clean = rows[rows.validity_rate == 100]
+    means = {"value": clean, "whole": rows}
+    return pd.DataFrame({name: table.groupby(list(keys)).total_points.mean() for name, table in means.items()})
+
+
+def lowest_without_void_rounds(evidence: Evidence, model: str) -> Decision:
+    """Cells against the always-defecting script: holds if the lowest of the model stays lowest without matches that have void rounds."""
+    where = {"game": ["pd"], "variant": ["default"], "opponent": ["srep"]}
+    cells = _void_free(evidence, where, ["model", "agent"])
+    own, others = cells.loc[model], cells.drop(model, level="model")
+    style = own.whole.idxmin()
+    said = f"{style}: {own.whole[style]:.1f} with and {{named}} without matches with void rounds; lowest cell of the other models"
+    kept = pd.Series({style: own.value.get(style), "its lowest": own.value.min(), "others": others.value.min()})
+    return found(
+        kept, [f"all of {style}: value == lowest", f"order: {style} < others"], f"{said} {others.value.min():.1f}"
+    )
+
+
+def moves_without_void_rounds(evidence: Evidence) -> Decision:
+    """Cells of total points: holds if none moves by more than 1 point when matches with void rounds are left out."""
+    cells = _void_free(evidence, {"game": ["pd"]}, ["variant", "model", "agent", "opponent"]).dropna()
+    moved = cells.assign(value=cells.value - cells.whole)
+    far = moved[moved.value.abs() > 1]
+    said = "{part:cells} move by more than a point"
+    if len(far):
+        at = far.value.abs().idxmax()
+        by_model = found(far.groupby("model").size(), say="{values:.0f}").text
+        said += f" ({by_model}); most {' '.join(at)}: {cells.whole[at]:.1f} to {cells.value[at]:.1f}"
+    return found(moved, "none: abs(value) > 1", said, count="abs(value) > 1")
+
+
+def curves(evidence: Evidence, dilemma: Sequence[str], rps: Sequence[str]) -> pd.Series:
+    """Zero-shot models against language models: 1 where mean m rises from default to both variants, -1 where it falls to both, else 0."""
+    signs = []
+    for game, variants in (("pd", dilemma), ("rps", rps)):
+        where = {"game": game, "agent": "zs", "opponent": "peers", "variant": ["default", *variants]}
+        steps = ["mean per game model variant", "spread variant"]
+        means = computed(evidence, Part(measure="opponent_comprehension_as_done", where=where, how=steps), {})
+        change = np.sign(means[[*variants]].sub(means.default, axis=0))
+        signs.append(change.min(axis=1).where(change.min(axis=1) == change.max(axis=1), 0))
+    return pd.concat(signs)
