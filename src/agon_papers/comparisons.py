@@ -227,7 +227,7 @@ class _Words(string.Formatter):
             return number(len(table), ",.0f" if "," in spec else ".0f")
         if key == "intervals":
             return _intervals(table, spec if spec.startswith("+") else f"+{spec}", words or "cells")
-        if two := re.fullmatch(r"(\w+) (to|of|±) (\w+)", key):
+        if two := re.fullmatch(r"(\w+) (to|of|and|for|±) (\w+)", key):
             columns = zip(table.index, table[two[1]], table[two[3]], strict=True)
             return listed({name: f"{number(a, spec)} {two[2]} {number(b, spec)}" for name, a, b in columns}, colon="")
         name, how = ("", key) if key in HOW and key not in table else (key, "")

@@ -24,7 +24,8 @@ def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
 def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Table 4 (or a column) without and with beliefs, both by the model's name; models that have both."""
     names = [name for name in table.index if name + PGM in table.index]
-    return table.loc[names], table.loc[[name + PGM for name in names]].set_axis(names)
+    before = table.loc[names]
+    return before, table.loc[[name + PGM for name in names]].set_axis(before.index)
 
 
 def area_gains(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.DataFrame:
