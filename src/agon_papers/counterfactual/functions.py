@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -75,7 +76,16 @@ def uniform_tests(evidence: Evidence) -> pd.DataFrame:
 
 def defaults_and_changes(evidence: Evidence) -> pd.DataFrame:
     """Points against patterned scripts in RPS: each model's mean in default, and its change under inverted labels with an interval."""
-XX    return changes.assign(default=default.value)
+    steps = ["mean per cell", "spread variant", "label - default", "interval per model"]
+    where = {"game": "rps", "opponent": "patterned"}
+    changes = _values(evidence, "total_points", steps, **where, variant=["default", "label"])
+    default = _values(evidence, "total_points", ["mean per model"], **where, variant="default")
+    return changes.assign(default=default.value)
+
+
+def _values(evidence: Evidence, measure: str, how: list[str], **where: Any) -> pd.DataFrame:
+    """The numbers of a row with these fields."""
+    return computed(evidence, Part(measure=measure, how=how, where=where), {})
 
 
 def _void_free(evidence: Evidence, where: Mapping[str, Sequence[str]], keys: Sequence[str]) -> pd.DataFrame:
@@ -118,7 +128,7 @@ def curves(evidence: Evidence, dilemma: Sequence[str], rps: Sequence[str]) -> pd
     for game, variants in (("pd", dilemma), ("rps", rps)):
         where = {"game": game, "agent": "zs", "opponent": "peers", "variant": ["default", *variants]}
         steps = ["mean per game model variant", "spread variant"]
-        means = computed(evidence, Part(measure="opponent_comprehension_as_done", where=where, how=steps), {})
+        means = _values(evidence, "opponent_comprehension_as_done", steps, **where)
         change = np.sign(means[[*variants]].sub(means.default, axis=0))
         signs.append(change.min(axis=1).where(change.min(axis=1) == change.max(axis=1), 0))
     return pd.concat(signs)
