@@ -56,6 +56,7 @@ No `test`: the numbers are shown and decide nothing. `missing = "top-p is not re
 `{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column;
 `{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`, `and`, `for`, `±`);
 `{which}` the names of the rows that {part} counts.
+`line = "{name}: {hits:.0f} of {n:.0f}"`  how each row is said, with its columns (in Python's formats); `{lines}`, or no `say`: all rows so.
 After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is
 the default.
 
@@ -121,6 +122,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     count: str = ""
     printed: dict[str, float | str | list[float | str]] = {}
     say: str | None = None
+    line: str = ""
     digits: int = 1
     decide: str = ""
     missing: str = ""
@@ -202,7 +204,14 @@ def _part(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., 
     if part.printed:
         table = table.assign(as_printed=_as_printed(table, part.printed))
     return found(
-        table, part.test, part.say, doubt=part.doubt, count=part.count, digits=part.digits, groups=evidence.groups
+        table,
+        part.test,
+        part.say,
+        line=part.line,
+        doubt=part.doubt,
+        count=part.count,
+        digits=part.digits,
+        groups=evidence.groups,
     )
 
 
