@@ -142,8 +142,8 @@ class Evidence:
 
     @cached_property
     def fits(self) -> pd.DataFrame:
-        """`counts.fitting` by reading and definition."""
-        return counts.fitting(self.tested.reset_index()).set_index(["reading", "definition"])
+        """`counts.fitting` by reading."""
+        return counts.fitting(self.tested.reset_index()).set_index("reading")
 
     @cached_property
     def significance(self) -> pd.DataFrame:
@@ -316,7 +316,7 @@ def settings(evidence: Evidence, source: str) -> pd.DataFrame:
 
 def axes(evidence: Evidence) -> pd.Series:
     """The settings on Figure 10's axes."""
-    return pd.Series({name: ", ".join(each) for name, each in _axes(evidence.facts).items()})
+    return pd.Series({name: ", ".join(each) for name, each in _axes(evidence.facts).items()}).rename_axis("axis")
 
 
 def _axes(facts: Facts) -> dict[str, list[str]]:
