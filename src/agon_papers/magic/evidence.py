@@ -3,7 +3,7 @@
 A row of statements.toml names a table of `Evidence`, or a function of this module where a table depends on more than the facts.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -102,25 +102,20 @@ class Evidence:
 
     @cached_property
     def copies(self) -> pd.DataFrame:
-        """Numbers that Tables 1 and 4 both print, by model and metric: table_1, table_4, also (other rows of Table 4 that print the same)."""
-        shared = ["win_rate", *ABILITIES]
-        table = pd.DataFrame({"table_1": self.abilities[shared].stack(), "table_4": self.pairs[shared].stack()}).dropna()
-        columns = {name: self.pairs[name] for name in shared}
-        others = [
-            ", ".join(name for name in self.pairs.index if columns[metric][name] == value and name != model)
-            for (model, metric), value in table.table_4.items()
-        ]
-        return table.assign(also=others)
+        """Numbers that Tables 1 and 4 both print, by model and metric: table_1, table_4, others (rows of Table 4 that print table_4)."""
+        table = self.scores.join(self.pairs.stack().rename("table_4"), how="inner").rename(columns={"value": "table_1"})
+        table = table.drop("area", level="metric")
+        same = {key: self.pairs.index[self.pairs[key[1]] == value].drop(key[0]) for key, value in table.table_4.items()}
+        return table.assign(others={key: ", ".join(names) for key, names in same.items()})
 
     @cached_property
     def last_row(self) -> pd.DataFrame:
-        """The last row of Table 4, by metric: agrees with the pairs; where it does not, the columns of `cells.slips`."""
-        rows = self.facts.tables[4]
-        if not len(self.pairs) or AVERAGE not in set(rows.model):
+        """The last row of Table 4, by metric (`cells.last_row`)."""
+        self._need("pairs")
+        table = cells.last_row(self.facts).set_index("metric")
+        if table.empty:
             raise Missing(f"Table 4 here has no row {AVERAGE}")
-        wrong = cells.slips(self.facts).set_index("metric")
-        printed = rows[rows.model == AVERAGE].metric
-        return wrong.reindex(printed).assign(agrees=~printed.isin(wrong.index).to_numpy())
+        return table
 
     @cached_property
     def orders(self) -> pd.DataFrame:
@@ -193,12 +188,22 @@ class Evidence:
         return pd.DataFrame({"value": {"social roles": len(social), "other games": others}})
 
     @cached_property
+    def drawn(self) -> pd.DataFrame:
+        """What is printed in figures, by item: figure, value (text)."""
+        return self.facts.figures.set_index("item")
+
+    @cached_property
+    def ticked(self) -> pd.DataFrame:
+        """The scenarios that Table 3 ticks for each ability."""
+        rows = self.facts.tables[3].sort_values("scenario")
+        return rows[rows.value == "ticked"].groupby("field").scenario.agg(", ".join).to_frame("value")
+
+    @cached_property
     def case_beliefs(self) -> pd.DataFrame:
         """The rows of Figure 5's matrices, by matrix and row: value, their sum."""
-        items = self.facts.figures[self.facts.figures.figure == 5].item
-        matrices = {name: self.facts.drawn_rows(5, name) for name in items if name.startswith("matrix")}
-        sums = {(name, row): sum(numbers) for name, rows in matrices.items() for row, numbers in enumerate(rows)}
-        return pd.Series(sums).rename_axis(["matrix", "row"]).to_frame("value")
+        items = self.drawn.index[self.drawn.index.str.startswith("matrix")]
+        rows = {(item, n): sum(row) for item in items for n, row in enumerate(self.facts.drawn_rows(5, item))}
+        return pd.Series(rows).rename_axis(["matrix", "row"]).to_frame("value")
 
     @cached_property
     def case(self) -> pd.DataFrame:
@@ -227,7 +232,9 @@ def _gains(table: pd.DataFrame) -> pd.DataFrame:
     before, after = (half.stack() for half in cells.pairs(table))
     gain = after - before
     change = np.sign(gain).map({1: "rise", 0: "stay", -1: "fall"})
-    return pd.DataFrame({"before": before, "after": after, "gain": gain, "percent": 100 * gain / before, "change": change})
+    return pd.DataFrame(
+        {"before": before, "after": after, "gain": gain, "percent": 100 * gain / before, "change": change}
+    )
 
 
 def average_gains(evidence: Evidence, before: str = "pairs") -> pd.DataFrame:
@@ -286,19 +293,6 @@ def improved(evidence: Evidence, level: str) -> pd.DataFrame:
     return pd.DataFrame({test: counts.improved(table, test, float(level)) for test in tests})
 
 
-def ticks(evidence: Evidence, **counted: Sequence[str]) -> pd.DataFrame:
-    """The games that Table 3 ticks for each ability (ticked), those that its formula counts, and which are ticked too."""
-    rows = evidence.facts.tables[3]
-    ticked = rows[rows.value == "ticked"].groupby("field").scenario.agg(set)
-    return pd.DataFrame(
-        {
-            "ticked": {name: ", ".join(sorted(ticked[name])) for name in counted},
-            "counted": {name: ", ".join(sorted(games)) for name, games in counted.items()},
-            "too": {name: ", ".join(sorted(ticked[name] - set(games))) for name, games in counted.items()},
-        }
-    )
-
-
 def settings(evidence: Evidence, source: str) -> pd.DataFrame:
     """A source's settings as Figure 10 writes them, the points in both orders: value, listed (whether an axis has it)."""
     facts = evidence.facts
@@ -306,25 +300,11 @@ def settings(evidence: Evidence, source: str) -> pd.DataFrame:
         "Figure 8": lambda name: facts.drawn(8, name),
         "Table 3": lambda name: facts.listed("prisoner", f"sample_{name}"),
     }
-    others = ("one_defect", "two_defect")
-    rows = {f"{one} first": _written(map(read[source], (one, *others))) for one in ("cooperate", "defect")}
-    if source == "Table 3":
-        rows["multiplier"] = _written([facts.listed("public_good", "sample_multiplier")])
-    listed = [each for axis in _axes(facts).values() for each in axis]
-    return pd.DataFrame({"value": rows}).assign(listed=lambda table: table.value.isin(listed))
-
-
-def axes(evidence: Evidence) -> pd.Series:
-    """The settings on Figure 10's axes."""
-    return pd.Series({name: ", ".join(each) for name, each in _axes(evidence.facts).items()}).rename_axis("axis")
-
-
-def _axes(facts: Facts) -> dict[str, list[str]]:
-    [multipliers] = facts.drawn_rows(10, "multipliers")
-    scores = facts.drawn_rows(10, "prisoner_settings")
-    return {"scores": [_written(row) for row in scores], "multipliers": [_written([each]) for each in multipliers]}
-
-
-def _written(numbers: Iterable[str | float]) -> str:
-    """'3-5-2'."""
-    return "-".join(f"{float(number):g}" for number in numbers)
+    points = {
+        f"{first} first": " ".join(map(read[source], (first, "one_defect", "two_defect")))
+        for first in ("cooperate", "defect")
+    }
+    sample = {"multiplier": facts.listed("public_good", "sample_multiplier")} if source == "Table 3" else {}
+    values = pd.Series(points | sample)
+    axes = facts.drawn(10, "prisoner_settings").split(" / ") + facts.drawn(10, "multipliers").split()
+    return pd.DataFrame({"value": values, "listed": values.isin(axes)})
