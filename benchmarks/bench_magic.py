@@ -8,7 +8,7 @@ from itertools import cycle, islice
 
 import pytest
 
-from agon.agents.magic import player
+from agon.agents.scripts import reference
 from agon.games.chameleon.game import Chameleon
 from agon.games.cost_sharing.game import CostSharing
 from agon.games.prisoner3.game import prisoner3
@@ -33,8 +33,8 @@ def games(name, **changes):
 
 
 def turns(played, count):
-    """The turns of `count` matches of reference players, all of `played` in turn."""
-    seats = (Seat("magic_fair", player),) * 3
+    """The turns of `count` matches of reference references, all of `played` in turn."""
+    seats = (Seat("magic_fair", reference),) * 3
     chosen = enumerate(islice(cycle(played), count))
     matches = [Match("bench", f"{number:016x}", number, game, seats, 0, "bench") for number, game in chosen]
     gc.disable()

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 
 from agon import ROOT
-from agon.models import Request, said
+from agon.models import Request, message
 from agon.models.anthropic import Anthropic
 from agon.models.openai import OpenAI
 
@@ -22,8 +22,8 @@ AT_ONCE = 100
 CALLS = 2000
 ROUND = "Round {0}: you said cooperation, the other player said defection; you got 1 point and the other player 6 in all {0}."
 HISTORY = (
-    said("system", "The rules of the game, the payoffs of both players, and how to answer. " * 12),
-    *(said("user" if place % 2 == 0 else "assistant", ROUND.format(place)) for place in range(31)),
+    message("system", "The rules of the game, the payoffs of both players, and how to answer. " * 12),
+    *(message("user" if place % 2 == 0 else "assistant", ROUND.format(place)) for place in range(31)),
 )
 
 

@@ -9,8 +9,9 @@ import time
 
 import pytest
 
+from agon.conf import games
 from agon.games.matrix import scripts as scripted
-from agon.plan import Match, Seat, games
+from agon.plan import Match, Seat
 from agon.play import play_now, table
 
 PAIRS = {

@@ -21,7 +21,7 @@ import aiohttp
 import pytest
 
 from agon import ROOT
-from agon.models.desk import Desk, Replayed
+from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
 from agon.models.recording import Recording, Writer
@@ -55,7 +55,7 @@ def recorded(folder, found, asked):
     """Records all matches; seconds of wall and of CPU time."""
     writer = Writer(Recording(folder), folder / "lock")
     start, used = time.perf_counter(), time.process_time()
-    halted = asyncio.run(record(found, Desk({"standin": asked}, writer, Budget())))
+    halted = asyncio.run(record(found, Ledger({"standin": asked}, writer, Budget())))
     spent = time.perf_counter() - start, time.process_time() - used
     writer.close()
     assert halted == [] and len(writer.recording) == len(found) * ROUNDS

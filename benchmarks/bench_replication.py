@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
+from agon.conf import games
 from agon.games.tables import payoff_table
 from agon.metrics import per_match
-from agon.plan import games
 from agon.turns import read
 from agon_papers.counterfactual import cells as counterfactual
 

@@ -3,9 +3,10 @@
 Every ruleset and number of players has its share; the planner's memory is empty at first, as in a new process.
 """
 
+from agon.conf import configuration
 from agon.games.tradecraft.planner import search as planner
 from agon.games.tradecraft.planner import trading
-from agon.plan import configuration, plan
+from agon.plan import plan
 from agon.play import play_now, table
 
 MATCHES = 1000

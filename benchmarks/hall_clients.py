@@ -26,7 +26,8 @@ import msgspec
 from tornado.httpclient import AsyncHTTPClient
 from tornado.websocket import websocket_connect
 
-from agon.plan import PERSON, settled, thing
+from agon.conf import expand_settings, load
+from agon.plan import PERSON
 
 KINDS = ("pd", "rps", "chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods", "tradecraft")
 PEOPLE, REST = 2, "magic_fair"
@@ -381,7 +382,7 @@ class Load:
         self.samples = []
         """Every 10 seconds: MB, sessions, tables in memory."""
         self._kinds = count()
-        self._settings = {kind: settled([kind]) for kind in KINDS}
+        self._settings = {kind: expand_settings([kind]) for kind in KINDS}
         self._dice = random.Random(seed)
 
     async def run(self, seconds):
@@ -411,7 +412,7 @@ class Load:
         while monotonic() < self.ended:
             kind = KINDS[next(self._kinds) % len(KINDS)]
             game = self._dice.choice(self._settings[kind])
-            scripts = thing("game", game).seats - PEOPLE
+            scripts = load("game", game).seats - PEOPLE
             place = Place(self, game, await self.server.open(game, [PERSON] * PEOPLE + [REST] * scripts))
             self.places.append(place)
             try:

@@ -4,10 +4,11 @@ import asyncio
 from inspect import isfunction
 
 from agon.agents import seat_dice
+from agon.conf import expand_settings, games
 from agon.games import MatrixGame
 from agon.games.base import families
 from agon.models import Answer
-from agon.plan import Match, Seat, games, settled
+from agon.plan import Match, Seat
 from agon.play import play_async
 
 VOID = "-"
@@ -22,7 +23,7 @@ PD, STAG, RPS = GAMES["pd"], GAMES["pd_payoff"], GAMES["rps"]
 
 def first(name):
     """A game of conf/game with its first setting."""
-    return games(settled([name])[:1])[0]
+    return games(expand_settings([name])[:1])[0]
 
 
 def small(payoff, options="abcd", rounds=2):

@@ -17,10 +17,17 @@ BUILT = {
 }
 
 
+def target(name):
+    return f"{BUILT[name].__module__}.{BUILT[name].__qualname__}"
+
+
 def family(name, **changes):
     """All games of a family's settings, by variant."""
-    made = variants({"name": name, "settings": f"data/settings/magic/{name}"})
-    return {variant: BUILT[name](**fields | changes) for variant, fields in made.items()}
+    made = variants({"_target_": target(name), "settings": f"data/settings/magic/{name}"})
+    fields_of = {variant: {**fields} for variant, fields in made.items()}
+    for fields in fields_of.values():
+        del fields["_target_"]
+    return {variant: BUILT[name](name=name, **fields | changes) for variant, fields in fields_of.items()}
 
 
 def chameleon(word="cat", spy=2, clues=("soft", "quick", "small"), topic="Animals", **changes):

@@ -14,7 +14,8 @@ from hydra.utils import instantiate
 
 from agon import ROOT
 from agon.cli import VERBS, main
-from agon.plan import configuration, plan, settings_of
+from agon.conf import configuration, settings_of
+from agon.plan import plan
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
 HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))

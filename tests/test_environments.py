@@ -14,9 +14,10 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 from agon import AgonError
 from agon.bridges.gymnasium import parallel_env, single_agent_env
-from agon.games import Choice, IllegalAction, MatrixGame
+from agon.conf import games, load
+from agon.games import Choice, Game, IllegalAction, MatrixGame, Observation
 from agon.games.matrix.scripts import always, tit_for_tat
-from agon.plan import Match, Seat, games, thing
+from agon.plan import Match, Seat
 from agon.play import play_now
 
 PUBLIC_GOOD = MatrixGame(
@@ -95,7 +96,7 @@ def test_a_match_that_is_over_takes_no_step():
 
 
 @dataclass(frozen=True)
-class Dealt:
+class Dealt(Game):
     """A game with a card drawn at the start, which seat 0 moves on alone, or both if `together`."""
 
     name: str = "dealt"
@@ -112,6 +113,12 @@ class Dealt:
 
     def legal_actions(self, state, seat):
         return Choice(("a", "b")[: 2 - seat])
+
+    def observe(self, state, seat):
+        return Observation(seat, 1, self.legal_actions(state, seat), (), self)
+
+    def step(self, state, actions):
+        return state, (0.0, 0.0)
 
 
 def test_games_played_in_turn_or_with_different_options_are_refused():
@@ -221,7 +228,7 @@ def test_resets_without_a_seed_go_on_in_the_same_way():
 
 def test_the_opponents_of_a_seed_are_always_the_same():
     """A change here changes what published seeds mean."""
-    seen, _ = episode(alone(thing("game", "rps")), first, seed=11)
+    seen, _ = episode(alone(load("game", "rps")), first, seed=11)
     assert "".join("RPS"[other] for _, other in seen[-1]) == "PPSSSRRPPPRPRPPPSPRSPSPR"
 
 

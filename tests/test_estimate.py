@@ -9,14 +9,15 @@ from harness import GAMES, experiment
 
 from agon import AgonError
 from agon.agents import seat_dice
+from agon.conf import configuration
 from agon.estimate import LETTERS, bills
 from agon.games.matrix.scripts import tit_for_tat
-from agon.models import Request, going_on
-from agon.models.desk import Desk
+from agon.models import Request, extend
+from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
-from agon.plan import configuration, models_of, plan
+from agon.plan import models_of, plan
 from agon.record import record
 
 EXPECTED = {"zs": 15, "zs_sc3": 15, "cot": 250}
@@ -33,7 +34,7 @@ def as_long_as(tokens, game):
     shortest = min(map(len, view.legal.options))
 
     def letters(model):
-        text = asyncio.run(model.answer(Request(going_on((), "user", "move"), "s", view=view))).text
+        text = asyncio.run(model.answer(Request(extend((), "user", "move"), "s", view=view))).text
         return len(text) - len(view.legal.options[0]) + shortest
 
     return next(model for words in range(400) if letters(model := standin(words)) > LETTERS * tokens)
@@ -49,10 +50,10 @@ def paid(folder, matches, model, budget=None):
     """What is spent in recording these matches."""
 
     async def run():
-        desk = Desk({"standin": model}, Writer(Recording(folder), folder / "lock"), budget or Budget())
-        await record(matches, desk)
-        desk.writer.close()
-        return desk.budget.spent
+        ledger = Ledger({"standin": model}, Writer(Recording(folder), folder / "lock"), budget or Budget())
+        await record(matches, ledger)
+        ledger.writer.close()
+        return ledger.budget.spent
 
     return asyncio.run(run())
 

@@ -20,7 +20,7 @@ from agon.agents.styles import SelfConsistency
 from agon.bridges import inspect_log, jsonl
 from agon.bridges.conversations import Recorded
 from agon.models import Answer, CallFailed, Model
-from agon.models.desk import Desk, Live, Replayed
+from agon.models.ledger import Ledger, Live, Replayed
 from agon.models.limits import Budget
 from agon.models.recording import FILE, Recording, Writer
 from agon.plan import Match, Seat
@@ -73,7 +73,7 @@ def recorded(tmp_path_factory):
     model = Moody(model="moody-1", parameters={"temperature": 1.0, "max_tokens": 50, "effort": "low"})
     writer = Writer(Recording(folder), folder / "lock")
     clock = iter(range(1_000_000, 2_000_000))
-    live = Live("moody", model, Desk({"moody": model}, writer, Budget()), lambda: next(clock))
+    live = Live("moody", model, Ledger({"moody": model}, writer, Budget()), lambda: next(clock))
     for each in MATCHES[:3]:
         asyncio.run(play_async(each, {"moody": live}))
     writer.close()

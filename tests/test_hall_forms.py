@@ -26,7 +26,7 @@ class Sheet:
     def __init__(self, view, answer=None):
         self.sent, self.answer = [], answer
         self.block = block("", visible=False)
-        self.form = forms.Form(view, self._send, self.block)
+        self.form = forms.TurnForm(view, self._send, self.block)
 
     def _send(self, actions):
         self.sent.append(actions)

@@ -12,8 +12,9 @@ from harness import GAMES, first
 from magic_games import any_or_void, saying
 
 from agon import ROOT, AgonError, viewer
+from agon.conf import games
 from agon.games.base import PUBLIC
-from agon.plan import Match, Seat, games
+from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.replay import replayed
 from agon.turns import COLUMNS, read, typed, write

@@ -9,8 +9,8 @@ import papermill
 import pytest
 
 from agon import ROOT
+from agon.conf import settings_of
 from agon.notebook import page, settle
-from agon.plan import settings_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

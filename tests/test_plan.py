@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.plan import CONF, configuration, games, models_of, plan, thing
+from agon.conf import CONF, configuration, games, load
+from agon.plan import models_of, plan
 
 AGENTS = ["grim", "tit_for_tat", "uniform", "srep"]
 
@@ -202,7 +203,7 @@ def test_every_experiment_of_conf_can_be_planned(path):
 
 @pytest.mark.parametrize("path", sorted((CONF / "agent").glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_agent_of_conf_can_be_built(path):
-    assert callable(thing("agent", path.stem))
+    assert callable(load("agent", path.stem))
 
 
 def test_a_game_that_changes_another_one_needs_a_variant_of_its_own(conf):
@@ -348,7 +349,7 @@ def test_every_model_of_conf_can_be_built_without_a_key(path, monkeypatch):
     for name in list(os.environ):
         if name.endswith("_KEY"):
             monkeypatch.delenv(name)
-    model = thing("model", path.stem)
+    model = load("model", path.stem)
     assert model.concurrency >= 1 and model.identity
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from agon import AgonError
 from agon.models import Answer, CallFailed, Model
-from agon.models.desk import Desk, Unfinished
+from agon.models.ledger import Ledger, Unfinished
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.plan import plan
@@ -55,7 +55,7 @@ def recorded(folder, found, models, budget=None, **more):
     """Records; what was halted, and the recording as it is on disk."""
     writer = Writer(Recording(folder), folder / "lock")
     try:
-        halted = asyncio.run(record(found, Desk(models, writer, budget or Budget()), **more))
+        halted = asyncio.run(record(found, Ledger(models, writer, budget or Budget()), **more))
     finally:
         writer.close()
     return halted, Recording(folder)

@@ -8,7 +8,8 @@ from harness import GAMES
 from magic_games import any_or_void, seen
 
 from agon import AgonError
-from agon.plan import Match, Seat, games
+from agon.conf import games
+from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.replay import one_match, replayed
 from agon.turns import read

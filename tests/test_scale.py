@@ -16,7 +16,7 @@ from project import Project, moved, serving
 
 from agon import AgonError
 from agon.bridges import dask as scale
-from agon.models.desk import Desk, Replayed
+from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget, BudgetReached
 from agon.models.openai import OpenAI
 from agon.models.recording import Recording, Writer
@@ -41,13 +41,13 @@ def model(server, **settings):
 
 
 def recorded(folder, asked, executor=None, budget=None, concurrency=None):
-    """Records; what was halted, and the desk."""
+    """Records; what was halted, and the ledger."""
     writer = Writer(Recording(folder), folder / "lock")
-    desk = Desk({"standin": asked}, writer, budget or Budget())
+    ledger = Ledger({"standin": asked}, writer, budget or Budget())
     try:
         if executor is None:
-            return asyncio.run(record(FOUND, desk, concurrency)), desk
-        return asyncio.run(scale.record(FOUND, desk, executor, concurrency)), desk
+            return asyncio.run(record(FOUND, ledger, concurrency)), ledger
+        return asyncio.run(scale.record(FOUND, ledger, executor, concurrency)), ledger
     finally:
         writer.close()
 
@@ -102,9 +102,9 @@ def killed_at(server, wanted, process_id):
 def test_workers_record_the_same_exchanges_and_play_the_same_bytes(tmp_path, undisturbed):
     with serving(answer=moved) as server:
         asked = model(server)
-        halted, desk = recorded(tmp_path, asked, OWN)
+        halted, ledger = recorded(tmp_path, asked, OWN)
     assert halted == []
-    assert desk.budget.spent.calls == server.requests == len(Recording(tmp_path))
+    assert ledger.budget.spent.calls == server.requests == len(Recording(tmp_path))
     assert exchanges(tmp_path) == exchanges(undisturbed)
     assert transcript(tmp_path, asked, OWN) == transcript(tmp_path, asked)
     assert transcript(tmp_path, asked, seconds=False) == transcript(undisturbed, asked, seconds=False)
@@ -115,14 +115,14 @@ def test_a_worker_killed_amid_a_match_loses_nothing_and_repeats_only_its_calls_i
 ):
     with serving(answer=moved, latency=0.05) as server:
         thread = killed_at(server, MATCHES * ROUNDS // 3, cluster.workers[0].process.pid)
-        halted, desk = recorded(tmp_path, model(server, concurrency=6), on(cluster))
+        halted, ledger = recorded(tmp_path, model(server, concurrency=6), on(cluster))
         thread.join()
         recording = Recording(tmp_path)
         repeated = server.requests - len(recording) - recording.failures
         assert repeated <= 6  # all calls in flight may have been the lost worker's
         assert server.most <= 6
     assert halted == []
-    assert desk.inside == {} and desk.gates["standin"].flying == 0
+    assert ledger.in_flight == {} and ledger.limiters["standin"].in_flight == 0
     assert exchanges(tmp_path)[:2] == exchanges(undisturbed)[:2]
 
 
@@ -160,8 +160,8 @@ def test_limits_hold_over_all_workers_together(tmp_path, cluster):
 def test_a_budget_holds_over_all_workers_together_and_what_was_done_is_kept(tmp_path, undisturbed, cluster):
     with serving(answer=moved) as server:
         asked = model(server)
-        halted, desk = recorded(tmp_path, asked, on(cluster), Budget(calls=100))
-        assert desk.budget.spent.calls == server.requests == 100 == len(Recording(tmp_path))
+        halted, ledger = recorded(tmp_path, asked, on(cluster), Budget(calls=100))
+        assert ledger.budget.spent.calls == server.requests == 100 == len(Recording(tmp_path))
         assert halted and all(type(each) is BudgetReached for each in halted)
         assert recorded(tmp_path, asked, on(cluster))[0] == []
     assert exchanges(tmp_path) == exchanges(undisturbed)

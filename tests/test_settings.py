@@ -6,12 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from magic_games import BUILT, family
+from magic_games import BUILT, family, target
 
 from agon import ROOT, AgonError
-from agon.agents.magic import KNOWLEDGE
-from agon.games.clues import lexicon
-from agon.games.deduction import holds
+from agon.games.deduction.game import holds
+from agon.games.deduction.scripts import KNOWLEDGE, lexicon
 from agon.games.magic_settings import main, run
 from agon.games.settings import variants
 
@@ -35,7 +34,14 @@ GOOD = {
 def dropped(folder: Path, game, setting, name="mine"):
     """The games of a folder with one file."""
     (folder / f"{name}.json").write_text(setting if isinstance(setting, str) else json.dumps(setting))
-    return variants({"_target_": "x", "name": game, "rules": 1, "settings": str(folder)})
+    return variants(
+        {
+            "_target_": target(game) if game in BUILT else "pathlib.Path",
+            "name": game,
+            "rules": 1,
+            "settings": str(folder),
+        }
+    )
 
 
 # --- those that are shipped
@@ -66,7 +72,10 @@ def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
     assert [path.name for path in sorted((tmp_path / "chameleon").iterdir())] == [
         f"mine-0{n}.json" for n in range(1, 7)
     ]
-    assert len(variants({"name": "chameleon", "settings": str(tmp_path / "chameleon")})) == 12
+    assert (
+        len(variants({"_target_": target("chameleon"), "name": "chameleon", "settings": str(tmp_path / "chameleon")}))
+        == 12
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +135,7 @@ def test_a_dropped_file_makes_games_that_are_named_after_it(game, tmp_path):
     made = dropped(tmp_path, game, GOOD[game])
     assert all(name.startswith("mine") and fields["variant"] == name for name, fields in made.items())
     for fields in made.values():
-        assert fields.pop("_target_") == "x" and "settings" not in fields and BUILT[game](**fields).tested
+        assert fields.pop("_target_") == target(game) and "settings" not in fields and BUILT[game](**fields).tested
 
 
 def test_one_game_of_clues_has_the_spy_under_test_and_one_everybody_else(tmp_path):
@@ -136,7 +145,7 @@ def test_one_game_of_clues_has_the_spy_under_test_and_one_everybody_else(tmp_pat
 
 def test_settings_of_a_game_without_a_schema_are_its_fields(tmp_path):
     assert dropped(tmp_path, "own", {"size": 3}) == {
-        "mine": {"_target_": "x", "name": "own", "rules": 1, "variant": "mine", "size": 3}
+        "mine": {"_target_": "pathlib.Path", "name": "own", "rules": 1, "variant": "mine", "size": 3}
     }
 
 
@@ -183,7 +192,7 @@ def test_a_missing_key_is_named(game, tmp_path):
 
 def test_what_is_no_json_and_an_empty_folder_are_refused(tmp_path):
     with pytest.raises(AgonError, match="there are no settings in"):
-        variants({"name": "chameleon", "settings": str(tmp_path)})
+        variants({"_target_": target("chameleon"), "name": "chameleon", "settings": str(tmp_path)})
     (tmp_path / "broken").mkdir()
     with pytest.raises(AgonError, match=r"mine\.json: Input data was truncated"):
         dropped(tmp_path / "broken", "chameleon", "{")

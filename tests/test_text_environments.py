@@ -16,7 +16,7 @@ from tradecraft_games import Table, proposal, tradecraft
 
 from agon import AgonError
 from agon.agents import seat_dice
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.agents.telling import CUT, answered, in_ascii, teller, told
 from agon.bridges.text import REACH, single_text_env, text_env
 from agon.games import IllegalAction

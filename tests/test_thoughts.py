@@ -8,7 +8,8 @@ import pytest
 from magic_games import any_or_void
 
 from agon import figures, thoughts
-from agon.plan import Match, Seat, games
+from agon.conf import games
+from agon.plan import Match, Seat
 from agon.play import play_now, table
 
 CLUES = games(["chameleon/01-crowd"])[0]

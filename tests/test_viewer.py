@@ -6,8 +6,9 @@ from harness import GAMES, first
 from magic_games import any_or_void, saying
 
 from agon import viewer
+from agon.conf import games
 from agon.notebook import sanitized
-from agon.plan import Match, Seat, games
+from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.replay import replayed
 

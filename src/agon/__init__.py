@@ -1,6 +1,7 @@
 """Games that need social and strategic reasoning: engines, agents, records and metrics."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,15 @@ def kind(name: str) -> Callable[[T], T]:
         return made
 
     return named
+
+
+def located(target: str) -> Any:
+    """The class or function with a dotted name, as in conf's `_target_`. Raises AgonError where there is none."""
+    module, _, name = target.rpartition(".")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise AgonError(f"_target_: {target!r} cannot be imported: {error}") from None
 
 
 def kind_of(made: Any) -> str:

@@ -16,13 +16,13 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from agon import ROOT, AgonError
+from agon.conf import configuration, games
 from agon.estimate import Bill, bills
-from agon.games import MatrixGame
 from agon.models import Halted
-from agon.models.desk import Desk, Replayed, Unrecorded
+from agon.models.ledger import Ledger, Replayed, Unrecorded
 from agon.models.limits import Budget, Spent
 from agon.models.recording import Recording, Writer
-from agon.plan import PERSON, Match, configuration, games, models_of, plan
+from agon.plan import PERSON, Match, models_of, plan
 from agon.turns import is_turns, read, shown, write
 
 HELP = """python -m agon VERB [setting=value ...]
@@ -72,8 +72,8 @@ def _plan(rest: Sequence[str]) -> int:
         shown_variants = ", ".join(own) if len(own) <= 8 else f"{len(own)} settings"
         _say(f"{game:14} {count:10,} matches: {shown_variants}")
     agents = {seat.agent for match in matches for seat in match.seats}
-    if all(isinstance(match.game, MatrixGame) for match in matches):
-        decisions = sum(match.game.rounds * match.game.seats for match in matches)
+    if all(match.game.fixed_rounds for match in matches):
+        decisions = sum((match.game.fixed_rounds or 0) * match.game.seats for match in matches)
         _say(f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents")
     else:
         _say(f"{len(matches):,} matches, {len(agents)} agents")
@@ -133,8 +133,8 @@ def _record(rest: Sequence[str]) -> int:
     writer = Writer(recording, ROOT / ".agon" / "locks" / f"{name}.lock")
     try:
         with _bar(len(asking), "match") as bar:
-            desk = Desk(models, writer, budget, lambda: _show(bar, budget.spent))
-            halted = asyncio.run(_recorded(asking, desk, settings, lambda match: bar.update(1)))
+            ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
+            halted = asyncio.run(_recorded(asking, ledger, settings, lambda match: bar.update(1)))
     finally:
         writer.close()
         _say(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
@@ -156,15 +156,15 @@ def _same(rest: Sequence[str]) -> str:
 
 
 async def _recorded(
-    matches: Sequence[Match], desk: Desk, settings: Mapping[str, Any], tick: Callable[[Match], object]
+    matches: Sequence[Match], ledger: Ledger, settings: Mapping[str, Any], tick: Callable[[Match], object]
 ) -> list[Halted]:
     if settings["executor"]["name"] == "dask":
         from agon.bridges import dask as scale
 
-        return await scale.record(matches, desk, settings["executor"], settings["concurrency"], tick)
+        return await scale.record(matches, ledger, settings["executor"], settings["concurrency"], tick)
     from agon.record import record
 
-    return await record(matches, desk, settings["concurrency"], tick)
+    return await record(matches, ledger, settings["concurrency"], tick)
 
 
 def _bill(spent: Spent) -> str:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agon.models import Answer, Model, Request
-from agon.models.base import key_of, told_apart
+from agon.models.base import key_of, require_distinct
 from agon.models.recording import Recording
 from agon.plan import Match
 from agon.play import play_async
@@ -65,7 +65,7 @@ class _Guess:
 
 def bills(matches: Sequence[Match], models: Mapping[str, Model], recording: Recording | None = None) -> list[Bill]:
     """What `matches` would still ask of each model, beside what `recording` holds; every new answer being readable."""
-    told_apart(models)
+    require_distinct(models)
     known = recording.calls_of if recording else Counter[str]()
     counts: dict[str, list[Any]] = {name: [0, Asked()] for name in models}
     cache: dict[Any, dict[str, Asked]] = defaultdict(dict)

@@ -2,15 +2,11 @@
 
 import logging
 import re
-import sys
 import warnings
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
-
-if "jsonschema" not in sys.modules:  # it would compile a grammar of web addresses, for a second; nobody asks for it
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 import nbformat
 import papermill
@@ -21,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
 from agon import ROOT, AgonError
-from agon.plan import settings_of
+from agon.conf import settings_of
 
 
 def run(name: str, overrides: Sequence[str] = ()) -> Path:

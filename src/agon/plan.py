@@ -1,36 +1,27 @@
 """From configuration to matches: what will be played, with ids and seeds that are hashes of each match's own content."""
 
-import difflib
 import functools
 import inspect
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
 from pathlib import Path
-from random import Random
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException
-from hydra.utils import get_object, instantiate
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError  # type: ignore[import-untyped]
 
-from agon import ROOT, AgonError, kind_of
-from agon.games import MatrixGame
-from agon.games.settings import variants
+from agon import AgonError, kind_of, located
+from agon.conf import CONF, distinct, expand_settings, file_of, load, names, reason, settings_of
+from agon.games import Game
+from agon.loop import total
 from agon.models import Model
-from agon.models.base import told_apart
+from agon.models.base import require_distinct
 from agon.models.standin import StandIn
 
-CONF = ROOT / "conf"
 PERSON = "human"
 """In the place of an agent's name: a person, who sits at no table of an experiment."""
 
@@ -57,7 +48,7 @@ class Match:
     experiment: str
     id: str
     seed: int
-    game: MatrixGame
+    game: Game[Any]
     seats: tuple[Seat, ...]
     repetition: int
     config: str
@@ -105,47 +96,6 @@ class Challenge(msgspec.Struct, forbid_unknown_fields=True):
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
-class Limit(msgspec.Struct, forbid_unknown_fields=True):
-    """What one `record` may spend; null is no limit."""
-
-    usd: Annotated[float, msgspec.Meta(ge=0)] | None
-    tokens: Annotated[float, msgspec.Meta(ge=0)] | None
-    calls: Annotated[float, msgspec.Meta(ge=0)] | None
-
-
-class Executor(msgspec.Struct, forbid_unknown_fields=True):
-    """Where matches are played."""
-
-    name: Literal["local", "dask"]
-    address: str | None
-    workers: Annotated[int, msgspec.Meta(ge=1)]
-
-
-class Serve(msgspec.Struct, forbid_unknown_fields=True):
-    """Where and how people play."""
-
-    address: str
-    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
-    origins: list[str]
-    folder: str
-    sampling: str | None
-
-
-class Settings(msgspec.Struct, forbid_unknown_fields=True):
-    """conf/config.yaml as composed."""
-
-    debug: bool
-    fresh: bool
-    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
-    budget: Limit
-    executor: Executor
-    source: str
-    path: str
-    out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
-    serve: Serve
-    experiment: dict[str, Any]
-
-
 class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """A file in conf/experiment: its own name, the matches per pairing, and who meets whom."""
 
@@ -165,84 +115,6 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
         return [*self.tournaments, *self.pairings, *self.challenges]
 
 
-def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
-    """conf/config.yaml with `overrides` (Hydra's syntax). Raises AgonError in one line for what is not there."""
-    for override in overrides:
-        group, given, name = override.partition("=")
-        if not given:
-            raise AgonError(f"{override!r} sets nothing: write setting=value, for instance experiment={override}")
-        if (conf / group).is_dir() and not (conf / group / f"{name}.yaml").is_file():
-            raise AgonError(f"there is no {group} {name!r} in conf/{group}: {_offered(name, _names(conf, group))}")
-    settings = _composed("config", overrides, conf)
-    try:
-        msgspec.convert(settings, Settings)
-    except msgspec.ValidationError as error:
-        raise AgonError(f"the settings do not fit: {error}") from None
-    return settings
-
-
-def thing(group: str, name: str, conf: Path = CONF) -> Any:
-    """What conf/`group`/`name`.yaml describes, built by its `_target_`. Raises AgonError when there is no such file."""
-    settings = settings_of(group, name, conf)
-    try:
-        return instantiate(settings)
-    except (HydraException, OmegaConfBaseException, TypeError, ValueError) as error:
-        raise AgonError(f"conf/{group}/{name}.yaml cannot be built: {_reason(error)}") from error
-
-
-@functools.cache
-def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
-    """conf/`group`/`name`.yaml as plain data; FILE/SETTING is one of a game that has `settings`. Raises AgonError."""
-    file, _, setting = name.partition("/")
-    settings = _file(group, file, conf)
-    if "/" not in name and "settings" not in settings:
-        return settings
-    found = variants(settings) if "settings" in settings else {}
-    if setting not in found:
-        raise AgonError(f"{group} {file} has no setting {setting!r}: {_offered(setting, list(found))}")
-    return found[setting]
-
-
-@functools.cache
-def _file(group: str, name: str, conf: Path) -> dict[str, Any]:
-    if name not in _names(conf, group):
-        raise AgonError(f"there is no {group} {name!r} in conf/{group}: {_offered(name, _names(conf, group))}")
-    settings: dict[str, Any]
-    with suppress(OmegaConfBaseException, YAMLError, ValueError):  # what is wrong is said below
-        plain = OmegaConf.load(conf / group / f"{name}.yaml")
-        if "defaults" not in plain:  # nothing to compose, for which Hydra takes fifty times as long
-            settings = OmegaConf.to_container(plain, resolve=True)  # type: ignore[assignment]
-            return settings
-    settings = _composed(f"{group}/{name}", (), conf)[group]
-    return settings
-
-
-def settled(names: Sequence[str], conf: Path = CONF) -> list[str]:
-    """Names of games, with all its settings (FILE/SETTING) in the place of a game that has some. Raises AgonError."""
-    found = []
-    for name in names:
-        settings = {} if "/" in name else _file("game", name, conf)
-        found += [f"{name}/{setting}" for setting in variants(settings)] if "settings" in settings else [name]
-    return found
-
-
-def games(names: Sequence[str] | None = None) -> list[MatrixGame]:
-    """The games of conf/game: those named, with all their settings, or all that have no settings."""
-    if names is None:
-        names = [name for name in _names(CONF, "game") if "settings" not in _file("game", name, CONF)]
-    return _distinct([thing("game", name) for name in settled(names)])
-
-
-def _distinct(games: list[MatrixGame]) -> list[MatrixGame]:
-    known: dict[tuple[str, str], MatrixGame] = {}
-    for game in games:
-        if known.setdefault((game.name, game.variant), game) != game:
-            raise AgonError(
-                f"two games in conf/game are called {game.name}, variant {game.variant}: give one another `variant`"
-            )
-    return games
-
-
 def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
@@ -254,9 +126,9 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
     asked = _experiment(experiment)
     models = models_of(experiment, conf)
     for each in asked.meetings:
-        each.games = settled(each.games, conf)
-    games = {name: thing("game", name, conf) for each in asked.meetings for name in each.games}
-    _distinct([*games.values(), *(parent for name in games for parent in _parents(name, conf))])
+        each.games = expand_settings(each.games, conf)
+    games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
+    distinct([*games.values(), *(parent for name in games for parent in _parents(name, conf))])
     found: dict[str, Match] = {}
     tried: set[tuple[str, str]] = set()
     for each in asked.meetings:
@@ -291,7 +163,7 @@ def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None
 
     `sampling` is a file of conf/sampling for its models. Raises AgonError as `plan` does.
     """
-    game = thing("game", game_name, conf)
+    game = load("game", game_name, conf)
     if len(entrants) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, and {len(entrants)} are given")
     models = _models([each.partition("@")[2] for each in entrants], sampling, conf)
@@ -309,10 +181,10 @@ def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None
     )
 
 
-def able(game_name: str, conf: Path = CONF) -> dict[str, bool]:
+def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
     """The agents of conf/agent that can play a game, and whether each asks a model."""
-    found, game = {}, thing("game", game_name, conf)
-    for name in _names(conf, "agent"):
+    found, game = {}, load("game", game_name, conf)
+    for name in names("agent", conf):
         with suppress(AgonError):
             player = _player(name, conf)
             if asks := bool(getattr(player, "asks_model", False)):
@@ -323,9 +195,9 @@ def able(game_name: str, conf: Path = CONF) -> dict[str, bool]:
     return found
 
 
-def askable(game_name: str, conf: Path = CONF) -> list[str]:
+def models_for(game_name: str, conf: Path = CONF) -> list[str]:
     """The models of conf/model that may be asked in a game: stand-ins that can play it first, then those that are real."""
-    game, stand_ins, real = thing("game", game_name, conf), [], []
+    game, stand_ins, real = load("game", game_name, conf), [], []
     for name, policy in _policies(conf).items():
         if policy is None:
             real.append(name)
@@ -339,36 +211,28 @@ def askable(game_name: str, conf: Path = CONF) -> list[str]:
 @functools.cache
 def _policies(conf: Path) -> dict[str, Any]:
     """The scripts that the stand-ins of conf/model speak for; None for models that are real."""
-    found = {name: thing("model", name, conf) for name in _names(conf, "model")}
+    found = {name: load("model", name, conf) for name in names("model", conf)}
     return {name: model.policy if isinstance(model, StandIn) else None for name, model in found.items()}
 
 
-def named(group: str, conf: Path = CONF) -> list[str]:
-    """The names of the files in a folder of conf/."""
-    return _names(conf, group)
-
-
-def _parents(name: str, conf: Path) -> Iterator[MatrixGame]:
+def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
     """The games that a file of conf/game builds upon, without those that have settings."""
     file: Any = OmegaConf.load(conf / "game" / f"{name.partition('/')[0]}.yaml")
     for each in file.get("defaults", []):
         parent = str(each).partition("@")[0]
-        if parent in _names(conf, "game") and "settings" not in _file("game", parent, conf):
-            yield thing("game", parent, conf)
+        if parent in names("game", conf) and "settings" not in file_of("game", parent, conf):
+            yield load("game", parent, conf)
 
 
-def _try_out(seat: Seat, game: Any) -> None:
+def _try_out(seat: Seat, game: Game[Any]) -> None:
     """Plays a match of a script with itself. Raises AgonError for one that cannot play the game."""
     if not seat.immediate:
         return
-    state, dice = game.start(Random(0)), [Random(place) for place in range(game.seats)]
     try:
-        while asked := game.to_move(state):
-            actions = {place: seat.player(game.observe(state, place), dice[place]) for place in asked}
-            state, _ = game.step(state, actions)
+        total(game, [seat.player] * game.seats, seed=0)
     except Exception as error:
         raise AgonError(
-            f"agent {seat.agent} cannot play {game.name}: {type(error).__name__}: {_reason(error)}"
+            f"agent {seat.agent} cannot play {game.name}: {type(error).__name__}: {reason(error)}"
         ) from error
 
 
@@ -389,10 +253,10 @@ def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str,
     shared = {} if sampling is None else settings_of("sampling", sampling, conf)
     found = {}
     for name in dict.fromkeys(filter(None, names)):
-        model = thing("model", name, conf)
+        model = load("model", name, conf)
         merged = {**shared, **model.parameters}
         found[name] = replace(model, parameters={key: value for key, value in merged.items() if value is not None})
-    told_apart(found)
+    require_distinct(found)
     return found
 
 
@@ -408,14 +272,14 @@ def _experiment(experiment: dict[str, Any]) -> Experiment:
     return asked
 
 
-def _groups(each: Tournament | Pairing | Challenge, game: MatrixGame, conf: Path) -> Iterator[tuple[str, ...]]:
+def _groups(each: Tournament | Pairing | Challenge, game: Game[Any], conf: Path) -> Iterator[tuple[str, ...]]:
     """Who sits down together, as agent or agent@model; a tournament's seats do not depend on the order of its list."""
     if isinstance(each, Tournament):
         entrants = sorted({entrant for name in each.agents for entrant in _entrants(name, each.models, conf)})
         yield from combinations_with_replacement(entrants, game.seats)
         return
     if isinstance(each, Challenge):
-        if not (tested := getattr(game, "tested", ())):
+        if not (tested := game.tested):
             raise AgonError(f"{game.name} {game.variant} says of no seat that it is under test: it takes no challenge")
         sides = [
             [e for name in names for e in _entrants(name, each.models, conf)]
@@ -443,7 +307,7 @@ def _entrants(name: str, models: Sequence[str], conf: Path, copies: int = 0) -> 
     return [f"{agent}@{model}" for model in models]
 
 
-def _seat(entrant: str, game: MatrixGame, models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
+def _seat(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
     """The seat, and what tells its matches apart: the agent's settings, and its model's identity and prompts."""
     name, _, model = entrant.partition("@")
     player, settings = _player(name, conf), settings_of("agent", name, conf)
@@ -473,17 +337,17 @@ def _identity(settings: Any, idle: Set[str] = frozenset()) -> Any:
 
 @functools.cache
 def _kind(target: str) -> str:
-    return kind_of(get_object(target))
+    return kind_of(located(target))
 
 
-def _match(experiment: str, game: MatrixGame, seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
+def _match(experiment: str, game: Game[Any], seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
     own = _hash([content, repetition])
     return Match(experiment, own, int(own, 16), game, seats, repetition, content)
 
 
 @functools.cache
 def _player(name: str, conf: Path) -> Any:
-    player: functools.partial[Any] = thing("agent", name, conf)
+    player: functools.partial[Any] = load("agent", name, conf)
     if not isinstance(player, functools.partial):
         raise AgonError(
             f"conf/agent/{name}.yaml needs _target_ and _partial_: true; to build upon another agent: defaults: [zs, _self_]"
@@ -508,41 +372,3 @@ def _keywords(player: Any) -> dict[str, Any]:
 
 def _hash(content: Any) -> str:
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def _names(conf: Path, group: str) -> list[str]:
-    return sorted(path.stem for path in (conf / group).glob("*.yaml"))
-
-
-def _offered(name: str, names: Sequence[str]) -> str:
-    last = {key.rpartition(".")[2]: key for key in names}
-    close = difflib.get_close_matches(name, names, 1) or [last[key] for key in difflib.get_close_matches(name, last, 1)]
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
-
-
-def _composed(name: str, overrides: Sequence[str], conf: Path) -> dict[str, Any]:
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
-            composed = compose(name, overrides=list(overrides))
-        settings: dict[str, Any] = OmegaConf.to_container(composed, resolve=True)  # type: ignore[assignment]
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
-        unknown = re.match(r"Key '.*' is not in struct\s+full_key: (\S+)", _reason(error))
-        if unknown:
-            keys = _keys(_composed(name, (), conf))
-            raise AgonError(f"there is no setting {unknown[1]!r} in conf/: {_offered(unknown[1], keys)}") from error
-        raise AgonError(_reason(error)) from error
-    return settings
-
-
-def _keys(settings: dict[str, Any], above: str = "") -> list[str]:
-    found = []
-    for key, value in settings.items():
-        found += [f"{above}{key}", *(_keys(value, f"{above}{key}.") if isinstance(value, dict) else ())]
-    return found
-
-
-def _reason(error: BaseException) -> str:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return " ".join(str(error).split())

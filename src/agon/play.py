@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from agon import AgonError
-from agon.agents import Place, Reply, seat_dice, together
-from agon.games import Observation
+from agon.agents import Place, Reply, together
+from agon.games import Game, Observation
+from agon.games.base import Note
+from agon.loop import started
 from agon.models import Answering, Halted
 from agon.plan import Match
 from agon.turns import COLUMNS, LABEL, read, typed, write
-
-TABLE = -1
-"""Whose dice the game itself throws."""
 
 
 class Played:
@@ -45,11 +44,15 @@ class Played:
         """What only this game knows, by row."""
 
     def add(
-        self, views: dict[int, Observation], answers: dict[int, Any], payoffs: tuple[float, ...], state: Any = None
+        self,
+        views: dict[int, Observation],
+        answers: dict[int, Any],
+        payoffs: tuple[float, ...],
+        notes: Iterable[Note] = (),
     ) -> None:
-        """One more step, to `state`. A seat that was paid without being asked has a row, with nothing to answer."""
+        """One more step. A seat that was paid without being asked has a row, with nothing to answer."""
         paid = [seat for seat, worth in enumerate(payoffs) if seat in views or worth]
-        for seat, what, value in getattr(state, "notes", ()):
+        for seat, what, value in notes:
             self.details.setdefault(len(self.views) + paid.index(seat), {})[what] = value
         some = next(iter(views.values()))
         self.views += [views.get(seat) or some._replace(legal=None, role="", seat=seat) for seat in paid]
@@ -60,31 +63,21 @@ class Played:
 
 def play_now(match: Match) -> Played:
     """A match between scripts, without an event loop (an await costs more than a script's answer)."""
-    game, scripts = match.game, [seat.player for seat in match.seats]
-    to_move, observe, step, everyone = game.to_move, game.observe, game.step, game.seats
-    dice = [seat_dice(match.seed, seat) for seat in range(everyone)]
-    all_seats, played = tuple(range(everyone)), Played()
-    see, answers, pay, count = played.views.append, played.answers, played.payoffs, played.rows.append
+    game, scripts, played = match.game, [seat.player for seat in match.seats], Played()
+    everyone, noting = game.seats, type(game).notes is not Game.notes
     try:
-        players = list(zip(all_seats, scripts, dice, strict=True))
-        state = game.start(seat_dice(match.seed, TABLE))
-        notes = hasattr(state, "notes")
-        while seats := to_move(state):
-            actions = {}
-            if seats == all_seats and not notes:  # nearly always; the same as Played.add, row by row
-                for seat, script, own_dice in players:
-                    view = observe(state, seat)
-                    actions[seat] = script(view, own_dice)
-                    see(view)
-                answers += actions.values()
-                state, payoffs = step(state, actions)
-                pay += payoffs
-                count(everyone)
+        under_way, (_, views, _), dice = started(game, match.seed)
+        send = under_way.send
+        while views:
+            asked, actions = views, {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
+            state, views, payoffs = send(actions)
+            if len(asked) == everyone and not noting:  # nearly always; the same as Played.add
+                played.views += asked.values()
+                played.answers += actions.values()
+                played.payoffs += payoffs
+                played.rows.append(everyone)
             else:
-                views = {seat: observe(state, seat) for seat in seats}
-                actions = {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
-                state, payoffs = step(state, actions)
-                played.add(views, actions, payoffs, state)
+                played.add(asked, actions, payoffs, game.notes(state))
     except Exception as error:
         raise AgonError(f"match {match.id} ({_who(match)}): {type(error).__name__}: {error}") from error
     return played
@@ -105,7 +98,6 @@ async def play_async(
     Halted when a model cannot be asked now.
     """
     game, immediate = match.game, [seat.immediate for seat in match.seats]
-    dice = [seat_dice(match.seed, seat) for seat in range(game.seats)]
 
     async def answer(seat: int, view: Observation) -> Reply:
         reply = await players[seat].act(view, dice[seat])
@@ -119,20 +111,20 @@ async def play_async(
             seat.player if immediate[place] else seat.player(Place(match.id, place, models.get(seat.model or "")))
             for place, seat in enumerate(match.seats)
         ]
-        state = game.start(seat_dice(match.seed, TABLE))
-        moved(state, (0.0,) * game.seats)
-        while seats := game.to_move(state):
-            views = {seat: game.observe(state, seat) for seat in seats}
-            replies = {seat: Reply(players[seat](views[seat], dice[seat])) for seat in seats if immediate[seat]}
-            slow = [seat for seat in seats if not immediate[seat]]
+        under_way, (state, views, payoffs), dice = started(game, match.seed)
+        moved(state, payoffs)
+        while views:
+            replies = {seat: Reply(players[seat](view, dice[seat])) for seat, view in views.items() if immediate[seat]}
+            slow = [seat for seat in views if not immediate[seat]]
             if instant:
                 for seat in slow:
                     replies[seat] = await answer(seat, views[seat])
             else:
                 found = await together([answer(seat, views[seat]) for seat in slow])
                 replies |= zip(slow, found, strict=True)
-            state, payoffs = game.step(state, {seat: replies[seat].action for seat in seats})
-            played.add(views, replies, payoffs, state)
+            asked = views
+            state, views, payoffs = under_way.send({seat: replies[seat].action for seat in asked})
+            played.add(asked, replies, payoffs, game.notes(state))
             moved(state, payoffs)
     except (AgonError, Halted):
         raise
@@ -299,9 +291,9 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
         **_what(answers),
     }
     match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
-    apart = np.array([getattr(match.game, "apart", False) for match, _ in done])
-    columns["valid"] = _valid(columns, rows, apart[match_of_row])
-    if any(known := [getattr(match.game, "roles", ()) for match, _ in done]):  # also of seats that may not know theirs
+    independent = np.array([match.game.independent for match, _ in done])
+    columns["valid"] = _valid(columns, rows, independent[match_of_row])
+    if any(known := [match.game.roles for match, _ in done]):  # also of seats that may not know theirs
         columns["role"] = _labelled(
             [known[m][s] if known[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
         )
@@ -376,10 +368,10 @@ def _texts(actions: Sequence[Any]) -> list[str | None]:
     return [None if action is None else json.dumps(action) for action in actions]
 
 
-def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], apart: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], independent: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead.
 
-    Where seats that move at once do not depend on each other (`apart`), the row's own seat alone.
+    Where seats that move at once do not depend on each other (`independent`), the row's own seat alone.
     """
     readable = (columns["action"].codes >= 0) | (columns["legal"].codes < 0)
     if "fallback" in columns:
@@ -388,7 +380,7 @@ def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], apart: NDArray[n
         return readable
     starts = np.cumsum(rows) - rows
     together = np.repeat(np.logical_and.reduceat(readable, starts), rows)
-    return np.where(apart, readable, together) if apart.any() else together
+    return np.where(independent, readable, together) if independent.any() else together
 
 
 def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[np.int64]) -> dict[str, Any]:

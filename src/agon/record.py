@@ -9,7 +9,7 @@ from typing import Any
 
 from agon import AgonError
 from agon.models import Answering, Halted
-from agon.models.desk import Desk, Live, Unfinished
+from agon.models.ledger import Ledger, Live, Unfinished
 from agon.models.limits import BudgetReached
 from agon.plan import Match
 from agon.play import play_async
@@ -20,7 +20,7 @@ PATIENCE = 3
 
 async def record(
     matches: Sequence[Match],
-    desk: Desk,
+    ledger: Ledger,
     concurrency: int | None = None,
     tick: Callable[[Match], object] = lambda match: None,
 ) -> list[Halted]:
@@ -29,8 +29,8 @@ async def record(
     Matches wait for nothing but their own models: those that ask the same ones share a pool of `concurrency` matches in
     flight (None: see `in_flight`). Raises AgonError at once where no call can succeed.
     """
-    models = desk.models
-    answering = {name: Live(name, model, desk) for name, model in models.items()}
+    models = ledger.models
+    answering = {name: Live(name, model, ledger) for name, model in models.items()}
     pools: list[tuple[list[Match], int]] = []
 
     def models_of(match: Match) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ async def record(
         try:
             await worker
         except AgonError:
-            await desk.landed()  # an error ends all other matches too, but their calls in flight are paid for
+            await ledger.drain()  # an error ends all other matches too, but their calls in flight are paid for
             raise
 
     try:
@@ -54,9 +54,9 @@ async def record(
             async with asyncio.TaskGroup() as tasks:
                 for pool, size in pools:
                     waiting = iter(pool)
-                    down = Down(size)
+                    rule = StopRule(size)
                     for _ in range(min(size, len(pool))):
-                        tasks.create_task(to_the_end(_worker(waiting, answering, down, halted, tick)))
+                        tasks.create_task(to_the_end(_worker(waiting, answering, rule, halted, tick)))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
@@ -85,7 +85,7 @@ def in_flight(matches: int, calls: int) -> int:
     return -(-matches // max(1, matches // (2 * calls)))
 
 
-class Down:
+class StopRule:
     """Whether models are worth asking further, as told by how matches ended; `in_flight` of them are played at once."""
 
     def __init__(self, in_flight: int) -> None:
@@ -101,18 +101,18 @@ class Down:
 async def _worker(
     waiting: Iterator[Match],
     answering: Mapping[str, Answering],
-    down: Down,
+    rule: StopRule,
     halted: list[Halted],
     tick: Callable[[Match], object],
 ) -> None:
     for match in waiting:
-        if down.over:
+        if rule.over:
             return
         try:
             await play_async(match, answering)
         except Halted as reason:
             halted.append(reason)
-            down.ended(reason)
+            rule.ended(reason)
         else:
-            down.ended(None)
+            rule.ended(None)
             tick(match)

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from agon import AgonError
-from agon.agents import seat_dice
-from agon.games import IllegalAction, Observation
-from agon.plan import CONF, settled, thing
-from agon.play import TABLE
+from agon.conf import CONF, expand_settings, load
+from agon.games import Game, IllegalAction, Observation
+from agon.loop import started
 
 OWN_NAME = re.compile(r"^name: (\w+)\s*(?:#.*)?$", re.MULTILINE)
 """The name of a game's family in its file; without one, it is that of the file it builds upon."""
@@ -35,7 +34,7 @@ class Step(NamedTuple):
 class Replay(NamedTuple):
     """A match from its start to its end."""
 
-    game: Any
+    game: Game[Any]
     steps: list[Step]
     state: Any
     """The last one."""
@@ -88,7 +87,7 @@ def _seen(replay: Replay) -> str:
     return repr([[(seat, view.past, view.role) for seat, view in step.views.items()] for step in replay.steps])
 
 
-def _games(name: str, variant: str) -> list[Any]:
+def _games(name: str, variant: str) -> list[Game[Any]]:
     made = []
     for path in sorted((CONF / "game").glob("*.yaml")):
         own = OWN_NAME.search(path.read_text(encoding="utf-8"))
@@ -96,40 +95,41 @@ def _games(name: str, variant: str) -> list[Any]:
             continue
         with suppress(AgonError):  # another game's file is broken, or its settings are not there
             made += [
-                _game(each) for each in settled([path.stem]) if "/" not in each or each.partition("/")[2] == variant
+                _game(each)
+                for each in expand_settings([path.stem])
+                if "/" not in each or each.partition("/")[2] == variant
             ]
     return [game for game in made if (game.name, game.variant) == (name, variant)]
 
 
-_game = functools.cache(functools.partial(thing, "game"))
+_game = functools.cache(functools.partial(load, "game"))
 
 
-def _stepped(game: Any, turns: pd.DataFrame) -> Replay:
+def _stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
     match, rules = turns.match.iloc[0], turns.rules.iloc[0]
     if rules != game.rules:
         raise AgonError(
             f"match {match} was played by rules {rules} of {game.name}, and conf/game has rules {game.rules}"
         )
-    state, steps = game.start(seat_dice(_seed(match), TABLE)), []
+    under_way, (state, views, _), _ = started(game, _seed(match))
+    done = list[Step]()
     for turn, rows in turns.groupby("turn", sort=True):
         asked = rows[rows.legal.notna()]
-        seats = game.to_move(state)
-        if tuple(asked.seat) != seats:
-            raise _differ(match, turn, f"seats {list(asked.seat)} were asked, the game asks {list(seats)}")
-        views = {seat: game.observe(state, seat) for seat in seats}
-        done = [None if pd.isna(action) else json.loads(action) for action in asked.action]
-        actions, before = dict(zip(seats, done, strict=True)), state
+        if list(asked.seat) != list(views):
+            raise _differ(match, turn, f"seats {list(asked.seat)} were asked, the game asks {list(views)}")
+        read = [None if pd.isna(action) else json.loads(action) for action in asked.action]
+        actions, seen, before = dict(zip(views, read, strict=True)), views, state
         try:
-            state, payoffs = game.step(state, actions)
+            state, views, payoffs = under_way.send(actions)
         except IllegalAction as error:
             raise _differ(match, turn, str(error)) from None
         paid = rows.set_index("seat").payoff
         if any(paid.get(seat, 0.0) != worth for seat, worth in enumerate(payoffs)):
             raise _differ(match, turn, f"it paid {paid.to_dict()}, the game pays {list(payoffs)}")
-        steps.append(Step(int(turn), views, actions, payoffs, before))
-    if game.to_move(state):
-        raise AgonError(f"match {match} is not at its end after turn {len(steps)}: rows are missing")
-    return Replay(game, steps, state)
+        done.append(Step(int(turn), seen, actions, payoffs, before))
+    if views:
+        raise AgonError(f"match {match} is not at its end after turn {len(done)}: rows are missing")
+    return Replay(game, done, state)
 
 
 def _differ(match: str, turn: Any, what: str) -> AgonError:

@@ -11,7 +11,6 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from agon import AgonError
-from agon_papers.counterfactual.cells import whole_cells
 
 PAGES = Environment(
     loader=PackageLoader("agon"),
@@ -28,6 +27,11 @@ def gathered(paths: Sequence[Path]) -> pd.DataFrame:
     if missing:
         raise AgonError(f"{', '.join(missing)} is not there: run the notebook that writes it first, or `dvc repro`")
     return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+
+
+def whole_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per printed cell (mean and sd together): `agrees` when both do."""
+    return cells.groupby(["paper", "reading", "table", "row", "column"], sort=False).agrees.all().reset_index()
 
 
 def agreed(cells: pd.DataFrame) -> pd.DataFrame:

@@ -105,7 +105,7 @@ SOON = 25
 """Milliseconds: what changes within them is drawn at once."""
 
 
-class Live:
+class LiveView:
     """Draws again, soon after it is told that something has changed; on a server in the page's own turn, once for many."""
 
     def __init__(self, draw: Callable[[], None], watching: set[Callable[[], object]]) -> None:

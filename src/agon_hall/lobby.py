@@ -7,9 +7,10 @@ from typing import Any
 import panel as pn
 
 from agon import AgonError
-from agon.plan import PERSON, able, askable, named, settled, thing
+from agon.conf import expand_settings, load, names
+from agon.plan import PERSON, agents_for, models_for
 from agon.turns import schema
-from agon_hall.frame import Live
+from agon_hall.frame import LiveView
 from agon_hall.look import WIDGETS, block, stack, text
 from agon_hall.look import table as drawn
 from agon_hall.tables import Hall, Refused, Table
@@ -30,10 +31,10 @@ STANDS = {
 def offered() -> dict[str, list[str]]:
     """Game files of conf/game that can be played at a table -> their settings; none for a game without."""
     found = {}
-    for name in named("game"):
+    for name in names("game"):
         try:
-            settings = [each.partition("/")[2] for each in settled([name])]
-            game = thing("game", f"{name}/{settings[0]}" if settings[0] else name)
+            settings = [each.partition("/")[2] for each in expand_settings([name])]
+            game = load("game", f"{name}/{settings[0]}" if settings[0] else name)
         except AgonError:  # its settings are not there
             continue
         if game.seats > 1:
@@ -44,14 +45,14 @@ def offered() -> dict[str, list[str]]:
 @functools.cache
 def players(name: str) -> dict[str, bool]:
     """The agents that can play the games of a file, and whether each asks a model."""
-    found = able(_first(name))
+    found = agents_for(_first(name))
     return {agent: asks for agent, asks in found.items() if not agent.startswith("rater")}  # which judge logs
 
 
 @functools.cache
 def asked(name: str) -> list[str]:
     """The models that agents may ask in the games of a file; stand-ins, which cost nothing, first."""
-    return askable(_first(name))
+    return models_for(_first(name))
 
 
 def _first(name: str) -> str:
@@ -80,7 +81,7 @@ class HallPage:
             block("<h2>A new table</h2>"),
             self._form.panel,
         )
-        self.live = Live(self.draw, hall.watching)
+        self.live = LiveView(self.draw, hall.watching)
         self.draw()
 
     def draw(self) -> None:
@@ -138,7 +139,7 @@ class TableForm:
         self.setting.visible = bool(settings)
         self.setting.options, self.setting.value = ([ANY, *settings], ANY) if settings else ([], None)
         game = self._some()
-        seats = thing("game", game).seats
+        seats = load("game", game).seats
         agents = players(self.game.value)
         models = asked(self.game.value)
         kinds = {PERSON_SHOWN: PERSON}
@@ -211,7 +212,7 @@ class HostPage:
             self._ending,
             self._said,
         )
-        self.live = Live(self.draw, table.watching)
+        self.live = LiveView(self.draw, table.watching)
         self.draw()
 
     def _links(self) -> str:

@@ -9,8 +9,8 @@ from agon.games import MatrixGame, Observation
 from agon.games.base import Event
 from agon.viewer import line
 from agon_hall.boards import Board, board, rules_text
-from agon_hall.forms import Form, question
-from agon_hall.frame import Live
+from agon_hall.forms import TurnForm, question
+from agon_hall.frame import LiveView
 from agon_hall.look import block, button, stack, styled, text
 from agon_hall.tables import NAME, Refused, Table
 
@@ -37,7 +37,7 @@ class SeatPage:
         self.table, self.seat = table, seat
         self._title, self._status, self._clock = block(""), block(""), block("")
         self._board: Board | None = None
-        self._forms: dict[str, list[Form]] = {}
+        self._forms: dict[str, list[TurnForm]] = {}
         """By phase: two that take turns, so that pressing twice is never an answer to the next question, too. The last is shown."""
         self._asked: tuple[int, int] | None = None
         """The question that is asked: the run of the match, and the question's number."""
@@ -55,7 +55,7 @@ class SeatPage:
             self._rules,
             *([self._door.leaving] if self._door else []),
         )
-        self.live = Live(self.draw, table.watching)
+        self.live = LiveView(self.draw, table.watching)
         self.draw()
         if table.row.seconds is not None and pn.state.curdoc is not None:
             pn.state.add_periodic_callback(self._tick, 1000)
@@ -152,7 +152,7 @@ class SeatPage:
             turns.append(turns.pop(0))
             turns[-1].again(view)
         else:
-            turns.append(Form(view, self._send, self._said))
+            turns.append(TurnForm(view, self._send, self._said))
             forms = [each.panel for own in self._forms.values() for each in own]
             self._answers.objects = [self._question, *forms, self._said]
         turns[-1].clear()

@@ -27,7 +27,7 @@ from tornado.ioloop import IOLoop
 from tornado.web import HTTPError, RequestHandler
 
 from agon import AgonError
-from agon.plan import settings_of
+from agon.conf import settings_of
 from agon_hall.annotating import page as annotate
 from agon_hall.frame import LINKS, page, refusal, taken_apart
 from agon_hall.lobby import HallPage, HostPage, warm

@@ -22,7 +22,7 @@ from agon import AgonError
 from agon.agents import Place, Reply
 from agon.games import Dice, Observation
 from agon.models import Answering, Halted, Model
-from agon.models.desk import Desk, Live
+from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.plan import PERSON, Match, Seat, Seating, seating
@@ -69,7 +69,7 @@ class Table:
         self.id, self.row, self.store, self.folder = row.id, row, store, folder
         self.game, self.models = seated.game, seated.models
         self.consent = consent()
-        players = [functools.partial(_Chair, table=self, own=seat) for seat in seated.seats]
+        players = [functools.partial(_SeatPlayer, table=self, own=seat) for seat in seated.seats]
         seats = tuple(Seat(own.agent, player, own.model) for own, player in zip(seated.seats, players, strict=True))
         self.match = Match(EXPERIMENT, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
         self.state: Any = None
@@ -147,7 +147,7 @@ class Table:
         """Ends the match before its end; what was answered stays in the store."""
         if self.status != "over":
             self._stands("closed", "given up by its host")
-            self._hush(None)
+            self._cancel(None)
             self.changed()
 
     def allow(self, budget: Mapping[str, float | None]) -> None:
@@ -167,14 +167,14 @@ class Table:
             if self.models:
                 recording = Recording(self.folder / "recordings" / self.id)
                 writer = Writer(recording, self.folder / "locks" / f"{self.id}.lock")
-                self._desk = desk = Desk(self.models, writer, self._budget(), self._paid)
-                answering = {name: Live(name, model, desk) for name, model in self.models.items()}
+                self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._paid)
+                answering = {name: Live(name, model, ledger) for name, model in self.models.items()}
             try:
                 played = await play_async(self.match, answering, moved=self._moved)
             except (AgonError, Halted):
-                self._hush(None)
+                self._cancel(None)
                 if self.models:
-                    await self._desk.landed()  # calls in flight are paid for
+                    await self._ledger.drain()  # calls in flight are paid for
                 raise
             if self.status == "playing":
                 write(table([(self.match, played)]), self.path)
@@ -199,8 +199,8 @@ class Table:
         return Budget(**left)
 
     def _paid(self) -> None:
-        spent = self._desk.budget.spent
-        now = {"usd": spent.usd + self._desk.budget.untold.usd, "tokens": spent.tokens, "calls": spent.calls}
+        spent = self._ledger.budget.spent
+        now = {"usd": spent.usd + self._ledger.budget.unreported.usd, "tokens": spent.tokens, "calls": spent.calls}
         self.spent = {name: self._before.get(name, 0.0) + value for name, value in now.items()}
         self.store.spent(self.id, self.spent)
         self.changed()
@@ -217,9 +217,9 @@ class Table:
         """A player cannot go on: the match stops, also for those who are still thinking."""
         if self.status == "playing":
             self._stands("stopped", _why(error))
-        self._hush(error)
+        self._cancel(error)
 
-    def _hush(self, error: Exception | None) -> None:
+    def _cancel(self, error: Exception | None) -> None:
         """Nobody is asked any more."""
         for question in self.questions.values():
             if not question.answered.done():
@@ -316,7 +316,7 @@ class Table:
         self.changed()
 
 
-class _Chair:
+class _SeatPlayer:
     """A player at a table: answers once, and the same again when the match is gone through after a crash."""
 
     def __init__(self, place: Place, *, table: Table, own: Seat) -> None:

@@ -1,1 +1,1 @@
-"""The papers' printed numbers and statements, each set beside what the recorded games give."""
+"""The three papers: their recorded facts through the metrics of agon, into cells and claims."""

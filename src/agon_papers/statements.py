@@ -343,36 +343,31 @@ def row(
 
 
 def described(statement: Statement, functions: Mapping[str, Callable[..., Any]]) -> str:
-    """A statement's test as a sentence: what is measured, where, how reduced, what must be true."""
-    each = statement.each if isinstance(statement.each, str) else ", ".join(statement.each)
+    """A statement's test in words: what is measured, where -> how it is reduced -> what must be true."""
     texts = dict.fromkeys(_described(part, functions) for part in statement.tests())
-    return "; and ".join(texts) + (f". The same for each of {each}" if each else "")
+    every = words(statement.each)
+    return "; and ".join(texts) + (f" (for each of {every})" if every else "")
 
 
 def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
     if part.missing:
         return "no test"
-    given = ", ".join(f"{key} {_words(value)}" for key, value in part.args.items())
-    if part.decide or part.table in functions:
-        first = (inspect.getdoc(functions[part.decide or part.table]) or "").partition("\n\n")[0].replace("\n", " ")
-        what = f"{first.rstrip('.')} ({given})" if given else first.rstrip(".")
-    else:
-        what = part.table
-    measure = _words(part.measure)
-    where = ", ".join([f"{key} {_words(value)}" for key, value in part.where.items()] + [part.only] * bool(part.only))
-    said = [f"{what}: {measure}" if what and measure else what or measure, f"where {where}" if where else ""]
-    said += several(part.how)
-    printed = " ".join(f"{name} {_words(numbers)}" for name, numbers in part.printed.items())
-    tests = " and ".join(test.replace("as_printed", f"as printed ({printed})") for test in several(part.test))
-    said.append(f"holds if {tests}" if tests else "" if part.decide else "shown")
-    said.append(f"undecided if {part.doubt}" if part.doubt else "")
-    return ", ".join(filter(None, said))
+    what = part.table
+    if function := functions.get(part.decide or part.table):
+        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({words(part.args)})" * bool(part.args)
+    where = ", ".join(filter(None, [words(part.where), part.only]))
+    asked = ": ".join(filter(None, [what, words(part.measure)])) + f", where {where}" * bool(where)
+    printed = f"as printed ({words(part.printed)})"
+    tests = " and ".join(test.replace("as_printed", printed) for test in several(part.test))
+    last = f"holds if {tests}" + f", undecided if {part.doubt}" * bool(part.doubt) if tests else "shown"
+    return " → ".join([asked, *several(part.how)] + [last] * (not part.decide))
 
 
-def _words(value: Any) -> str:
+def words(value: Any) -> str:
+    """A row's value for reading: 'pp / ap / tft', 'PD pd, RPS rps'.""""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_words(each)}" for key, each in value.items())
-    return " ".join(map(str, several(value)))
+        return ", ".join(f"{key} {words(each)}" for key, each in value.items())
+    return " / ".join(map(str, several(value)))
 
 
 def table_of(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:

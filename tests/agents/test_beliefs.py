@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from math import isclose
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from harness import MATRIX, PD, RPS, Told, at_the_table, seated, small
@@ -19,23 +20,25 @@ from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.beliefs import PHASE, Beliefs
 from agon.agents.llm import LLM
-from agon.agents.minds import InChameleon, InUndercover
 from agon.agents.prompts import beliefs_of as asked_in
 from agon.agents.styles import SelfConsistency
-from agon.agents.suspicion import (
+from agon.conf import load, settings_of
+from agon.games.chameleon.beliefs import Mind as InChameleon
+from agon.games.deduction.suspicion import (
     EQUAL,
     Suspicions,
     foremost,
     normalised,
     prior,
-    read_beliefs,
     suspect,
     updated,
     watcher,
 )
+from agon.games.reading import read
+from agon.games.undercover.beliefs import Mind as InUndercover
 from agon.models import Answer, CallFailed
 from agon.models.standin import StandIn
-from agon.plan import plan, settings_of, thing
+from agon.plan import plan
 from agon.play import table
 
 GOLDEN = ROOT / "tests/golden/prompts"
@@ -305,7 +308,7 @@ TABLE = Suspicions(("Player 1", "Player 2", "Player 3"))
     ],
 )
 def test_the_first_list_of_nine_numbers_counts_cut_to_1_and_made_to_sum_to_1(text):
-    assert near(read_beliefs(text, TABLE).action, [[0, 0.5, 0.5], [0.2, 0.2, 0.6], [1, 0, 0]], 1e-9)
+    assert near(read(text, TABLE).action, [[0, 0.5, 0.5], [0.2, 0.2, 0.6], [1, 0, 0]], 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -319,14 +322,14 @@ def test_the_first_list_of_nine_numbers_counts_cut_to_1_and_made_to_sum_to_1(tex
     ],
 )
 def test_anything_else_is_no_matrix(text):
-    reading = read_beliefs(text, TABLE)
+    reading = read(text, TABLE)
     assert reading.action is None and reading.fault == "there is no list of 3 lists of 3 numbers in square brackets"
 
 
 @given(st.text("[] ,.0123456789e-+\n", max_size=300))
 @settings(deadline=None)
 def test_any_text_is_a_matrix_or_none(text):
-    found = read_beliefs(text, TABLE).action
+    found = read(text, TABLE).action
     assert found is None or found in TABLE
 
 
@@ -334,7 +337,7 @@ def test_any_text_is_a_matrix_or_none(text):
 @settings(deadline=None)
 def test_a_matrix_is_read_as_it_is_spelled(dice):
     action = TABLE.example(dice)
-    assert action in TABLE and near(read_beliefs(TABLE.spelled(action), TABLE).action, action, 0.003)
+    assert action in TABLE and near(read(TABLE.spelled(action), TABLE).action, action, 0.003)
     assert action[:2] not in TABLE and (*action[:2], (1, 1, 1)) not in TABLE and "x" not in TABLE
 
 
@@ -845,7 +848,7 @@ def test_a_matrix_that_cannot_be_read_keeps_the_one_before():
     answers = iter(["[[0, 0.9, 0.1], [1, 0, 0], [1, 0, 0]]", *["hm"] * 6])
     found, _ = only(chameleon(), saying(lambda view: next(answers)), form="matrix")
     assert [each["suspect"] for each in found] == [None, None, *[1] * 6]
-    assert [each["unread"] for each in found if "unread" in each] == [[read_beliefs("hm", TABLE).fault]] * 2
+    assert [each["unread"] for each in found if "unread" in each] == [[read("hm", TABLE).fault]] * 2
 
 
 # --- in any game, around any agent
@@ -882,12 +885,12 @@ def first_of(view):
     return first(view.legal)
 
 
-@pytest.mark.parametrize("policy", ["agon.games.matrix.scripts.tit_for_tat", "agon.agents.magic.player"])
+@pytest.mark.parametrize("policy", ["agon.games.matrix.scripts.tit_for_tat", "agon.agents.scripts.reference"])
 def test_the_stand_in_answers_it(policy):
     module, name = policy.rsplit(".", 1)
     model = StandIn(model="x", policy=getattr(__import__(module, fromlist=[name]), name))
     for form in ("text", "matrix"):
-        game = GAMES["pd" if "scripted" in policy else "chameleon"]()
+        game = GAMES["pd" if "matrix" in policy else "chameleon"]()
         match = seated(*[partial(THINKS, form=form)] * game.seats, game=game)
         turns = table([(match, at_the_table(match, *[Instant(model)] * game.seats))])
         assert not any("unread" in each for seat in range(game.seats) for each in details(turns, seat))
@@ -934,7 +937,7 @@ def planned(**changes):
 
 def test_conf_has_it_in_words_and_in_numbers():
     assert settings_of("agent", "beliefs") | {"form": "matrix"} == settings_of("agent", "beliefs_matrix")
-    assert planned().seats[0].model == "standin" and thing("agent", "beliefs").keywords["semantics"] == "strict"
+    assert planned().seats[0].model == "standin" and load("agent", "beliefs").keywords["semantics"] == "strict"
 
 
 def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):
@@ -952,8 +955,8 @@ def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):
 
 
 def test_a_game_that_nobody_has_written_beliefs_for_is_named():
-    with pytest.raises(AgonError, match=r"there is no prompt beliefs/bridge.md in "):
-        asked_in(replace(public_goods(), name="bridge"))
+    with pytest.raises(AgonError, match=r"there is no prompt beliefs.md in "):
+        asked_in(NamedTuple("Bridge", [("name", str)])("bridge"))
 
 
 # --- read by a human once

@@ -21,11 +21,11 @@ from magic_games import (
 
 from agon import ROOT, AgonError
 from agon.agents import seat_dice
-from agon.agents.magic import KNOWLEDGE, anything, player
-from agon.games.clues import VAGUE, believed, lexicon
+from agon.agents.scripts import anything, reference
+from agon.conf import load
 from agon.games.cost_sharing.game import SIZES, Airline
 from agon.games.cost_sharing.scripts import proportional, rounded, shapley
-from agon.plan import thing
+from agon.games.deduction.scripts import KNOWLEDGE, VAGUE, believed, lexicon
 
 NAMES = ["magic_fair", "magic_selfish", "magic_generous", "anything"]
 FAMILIES = {name: list(family(name).values()) for name in BUILT}
@@ -35,7 +35,7 @@ P = ["Player 1", "Player 2", "Player 3"]
 
 
 def script(name):
-    return thing("agent", name)
+    return load("agent", name)
 
 
 # --- all games
@@ -72,48 +72,48 @@ def test_the_crowd_gives_clues_that_fit_the_word_and_about_three_words():
     for topic in known.by_name.values():
         for word in topic.words:
             game = chameleon(word, 2, ("x", "y", "z"), topic.topic, interviews=False)
-            clue = player(game.observe(game.start(None), 0), seat_dice(1, 0))
+            clue = reference(game.observe(game.start(None), 0), seat_dice(1, 0))
             (fits,) = [clue_.fits for clue_ in topic.clues if clue_.clue == clue]
             assert word in fits and 2 <= len(fits) <= 4
 
 
 def test_a_clue_is_not_repeated():
-    run = Run(undercover("violin", "cello"), player, 3)
+    run = Run(undercover("violin", "cello"), reference, 3)
     clues = [clue for _, clue in run.actions("clue")]
     assert len(set(clues)) == 6
 
 
 def test_the_crowd_votes_for_the_clue_that_does_not_fit():
     view = told("cat", "It purrs", "It has sharp teeth", "It lives on grass")
-    assert player(view, seat_dice(0, 0)) == P[2]
+    assert reference(view, seat_dice(0, 0)) == P[2]
 
 
 def test_the_crowd_votes_for_the_vaguest_clue_where_all_fit():
     view = told("cat", "It purrs", "It has sharp teeth", "It has two eyes and a heart")
-    assert player(view, seat_dice(0, 0)) == P[2]
+    assert reference(view, seat_dice(0, 0)) == P[2]
 
 
 def test_silence_is_most_suspicious():
-    assert player(told("cat", "It purrs", None, "It has two eyes and a heart"), seat_dice(0, 0)) == P[1]
+    assert reference(told("cat", "It purrs", None, "It has two eyes and a heart"), seat_dice(0, 0)) == P[1]
 
 
 def test_the_chameleon_guesses_the_word_that_fits_the_clues():
     view = told("cat", "People keep it", "It eats meat", "It is striped", seat=2)
     assert believed(view, known).words == ["dog", "cat"]
     view = told("cat", "It purrs", "It has sharp teeth", "It eats meat", seat=2)
-    assert player(view._replace(phase="guess"), seat_dice(0, 0)) == "cat"
+    assert reference(view._replace(phase="guess"), seat_dice(0, 0)) == "cat"
 
 
 def test_who_alone_does_not_fit_holds_itself_for_undercover_and_says_so():
     game = undercover("horse", "eagle", spy=0, rounds=1)
     run = Run(game, saying(clue=["It has feathers", "It is striped", "It lives on grass"]))
     identify = next(state for state in run.states if game.observe(state, 0).phase == "identify")
-    says = [player(game.observe(identify, seat), seat_dice(0, 0)) for seat in range(3)]
+    says = [reference(game.observe(identify, seat), seat_dice(0, 0)) for seat in range(3)]
     assert says == ["Player 1, undercover", "Player 2, civilian", "Player 3, undercover"]  # seat 1 led seat 2 astray
 
 
 def test_words_that_are_not_on_the_list_get_vague_clues_and_no_error():
-    run = Run(chameleon("zebroid", 1, topic="Hybrids"), player, 1)
+    run = Run(chameleon("zebroid", 1, topic="Hybrids"), reference, 1)
     assert {clue for _, clue in run.actions("clue")} <= {*VAGUE}
 
 
@@ -174,30 +174,30 @@ def test_fair_standards_by_hand():
 
 
 def test_who_concedes_agrees_and_two_who_do_not_fail():
-    assert Run(cost_sharing(), player).last.outcome == "agree"
+    assert Run(cost_sharing(), reference).last.outcome == "agree"
     stubborn = script("magic_selfish")
     assert {Run(game, stubborn).last.outcome for game in FAMILIES["cost_sharing"]} >= {"fail"}
 
 
 def test_a_vote_where_nobody_could_be_read_is_for_oneself():
     run = Run(cost_sharing(), saying(propose=None))
-    assert player(run.game.observe(run.states[3], 1), seat_dice(0, 0)) == P[1]
+    assert reference(run.game.observe(run.states[3], 1), seat_dice(0, 0)) == P[1]
 
 
 # --- dilemmas
 
 
 def test_reciprocators_punish_a_defector_one_round_later():
-    run = Run(prisoners(), [script("magic_selfish"), player, player])
+    run = Run(prisoners(), [script("magic_selfish"), reference, reference])
     assert [tuple(actions.values()) for _, actions, _ in run.steps[:2]] == [
         ("defect", "cooperate", "cooperate"),
         ("defect", "defect", "defect"),
     ]
-    assert Run(prisoners(), [script("magic_generous"), player, player]).totals == (15, 15, 15)
+    assert Run(prisoners(), [script("magic_generous"), reference, reference]).totals == (15, 15, 15)
 
 
 def test_contributions_are_nothing_everything_or_what_the_others_gave():
-    run = Run(public_goods(), [script("magic_selfish"), script("magic_generous"), player])
+    run = Run(public_goods(), [script("magic_selfish"), script("magic_generous"), reference])
     assert run.last.given == ((0, 100, 20), (0, 0, 50), (0, 0, 0), (0, 0, 0), (0, 0, 0))
 
 

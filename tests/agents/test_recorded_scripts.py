@@ -3,10 +3,10 @@
 import pytest
 
 from agon import ROOT
+from agon.conf import games, load
 from agon.games import Observation
 from agon.games.equilibria import symmetric_equilibrium
 from agon.games.matrix.scripts import best_reply_to_last, best_reply_to_most_frequent, cycle
-from agon.plan import games, thing
 
 pd = pytest.importorskip("pandas")
 
@@ -74,7 +74,7 @@ def differences(script, matches):
     ],
 )
 def test_every_recorded_move_that_chance_did_not_decide_is_ours(recorded, name, function, matches, least):
-    script = thing("agent", name)
+    script = load("agent", name)
     checked, other = differences(script, recorded[name])
     assert script.func is function and len(recorded[name]) == matches
     assert checked >= least and other == []

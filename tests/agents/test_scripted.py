@@ -7,6 +7,7 @@ import pytest
 from harness import GAMES, PD, RPS, STAG, Fed, moves, seen, small
 
 from agon.agents import seat_dice
+from agon.conf import load
 from agon.games.matrix.scripts import (
     _extortionate,
     _generous,
@@ -26,7 +27,6 @@ from agon.games.matrix.scripts import (
     tit_for_two_tats,
     win_stay_lose_shift,
 )
-from agon.plan import thing
 
 CLASSIC = small([[[3, 3], [0, 5]], [[5, 0], [1, 1]]], "CD", 16)  # Axelrod's payoffs
 ORDERS = [["defection", "cooperation"], ["hare", "stag"], ["scissors", "rock", "paper"]]
@@ -229,12 +229,12 @@ def test_strategies_of_the_dilemma_say_when_the_game_is_none(strategy):
     ],
 )
 def test_a_file_in_conf_agent_plays_what_it_says(name, answers):
-    assert moves(thing("agent", name), against="CDDCC") == answers
+    assert moves(load("agent", name), against="CDDCC") == answers
 
 
 def test_mf_and_ap_are_one_strategy():
-    assert thing("agent", "mf").func is thing("agent", "ap").func is best_reply_to_most_frequent
+    assert load("agent", "mf").func is load("agent", "ap").func is best_reply_to_most_frequent
 
 
 def test_the_papers_tft_is_not_tit_for_tat():
-    assert thing("agent", "tft").func is best_reply_to_last
+    assert load("agent", "tft").func is best_reply_to_last

@@ -10,7 +10,7 @@ from magic_games import Run, any_legal, any_or_void, chameleon, family, known, s
 from agon.agents import seat_dice
 from agon.games import IllegalAction
 from agon.games.chameleon.game import CREDITS
-from agon.games.deduction import most_voted
+from agon.games.deduction.game import most_voted
 
 P = ["Player 1", "Player 2", "Player 3"]
 seeds = st.integers(0, 2**32)

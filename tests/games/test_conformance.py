@@ -13,9 +13,9 @@ from tradecraft_games import tradecraft
 
 from agon import ROOT
 from agon.agents import seat_dice
+from agon.conf import expand_settings, load
 from agon.games import Choice, IllegalAction
 from agon.games.rating.annotations import logs
-from agon.plan import settled, thing
 
 GOLDEN = ROOT / "tests" / "golden"
 SETTLED = {name: next(iter(family(name).values())) for name in BUILT}
@@ -45,7 +45,7 @@ def transcript(name):
 
 def test_every_family_of_conf_game_is_played_here():
     files = [path.stem for path in (ROOT / "conf/game").glob("*.yaml")]
-    families = {thing("game", settled([file])[0]).name for file in files}
+    families = {load("game", expand_settings([file])[0]).name for file in files}
     assert families == {game.name for game in ALL.values()}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agon.agents import seat_dice
 from agon.games import IllegalAction, MatrixGame, joint, relabel, repay
-from agon.games.matrix.game import payoff_rows
+from agon.games.tables import payoff_table
 
 DILEMMA = (4, 4), (1, 6), (6, 1), (2, 2)
 HUNT = (6, 6), (1, 4), (4, 1), (2, 2)
@@ -183,8 +183,8 @@ def test_games_that_differ_in_anything_are_not_equal():
     assert len({PD, STAG, GAMES["pd_label"], MatrixGame("pd", "default", PD.options, PD.payoff, 15)}) == 4
 
 
-def test_payoff_rows_are_the_table_in_long_form():
-    assert payoff_rows(small([[[1, 2]]])) == [
+def test_payoff_tables_are_the_table_in_long_form():
+    assert payoff_table([small([[[1, 2]]])]).to_dict("records") == [
         {"game": "small", "variant": "test", "seat": 0, "action": "a", "others": "a", "payoff": 1},
         {"game": "small", "variant": "test", "seat": 1, "action": "a", "others": "a", "payoff": 2},
     ]

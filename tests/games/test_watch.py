@@ -4,14 +4,14 @@ from random import Random
 
 import pytest
 
+from agon.conf import expand_settings, load, names
 from agon.games.base import PUBLIC
 from agon.games.chameleon.game import Chameleon
 from agon.games.tradecraft import Call, TradeCraft
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.undercover.game import Undercover
-from agon.plan import named, settled, thing
 
-GAMES = [settled([name])[0] for name in named("game")]
+GAMES = [expand_settings([name])[0] for name in names("game")]
 
 
 def states(game, answer):
@@ -30,7 +30,7 @@ def public(game, answer):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_the_public_has_no_seat_and_may_answer_nothing(name):
-    game, dice = thing("game", name), Random(name)
+    game, dice = load("game", name), Random(name)
     seen = 0
     for state, _ in states(game, lambda state, seat: game.legal_actions(state, seat).example(dice)):
         view = game.watch(state)

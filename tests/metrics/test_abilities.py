@@ -12,11 +12,12 @@ from magic_games import any_legal, any_or_void, family, saying
 from scipy.stats import binomtest
 
 from agon import AgonError
+from agon.conf import games, settings_of
 from agon.games.tables import seat_table
 from agon.metrics.abilities import ABILITIES, abilities, area, paired
 from agon.metrics.exact import flips, holm
 from agon.metrics.tallies import tallies
-from agon.plan import Match, Seat, games, plan, settings_of
+from agon.plan import Match, Seat, plan
 from agon.play import play, play_now, table
 
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from agon import AgonError
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
 from agon.games.rating.game import Rating
 from agon.metrics.ratings import COLUMNS, averages, compared, distance, outcomes, reliability, scores
 from agon.plan import Match, Seat

@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import re
+import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -20,17 +21,17 @@ from hypothesis import strategies as st
 from openai.types import ChatModel
 
 from agon import AgonError
-from agon.models import CallFailed, Request, said
+from agon.conf import CONF, load, settings_of
+from agon.models import CallFailed, Request, message
 from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
-from agon.plan import CONF, settings_of, thing
 
 KINDS = [OpenAI, Anthropic]
 CANARY = "canary-5f0c1e77d2"
-SHORT = Request((said("system", "The rules."), said("user", "Your move?")), "match/0/0")
-LONG = Request((*SHORT.messages, said("assistant", "[move] hare"), said("user", "And now?")), "match/0/1")
+SHORT = Request((message("system", "The rules."), message("user", "Your move?")), "match/0/0")
+LONG = Request((*SHORT.messages, message("assistant", "[move] hare"), message("user", "And now?")), "match/0/1")
 
 
 @pytest.fixture(autouse=True)
@@ -138,19 +139,19 @@ def test_extra_is_sent_as_it_is_and_null_is_not_sent(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_blank_message_is_sent_as_words_since_providers_refuse_blanks(kind):
-    request = Request((*SHORT.messages, said("assistant", " \n"), said("user", "Again?")), "s")
+    request = Request((*SHORT.messages, message("assistant", " \n"), message("user", "Again?")), "s")
     assert "(no answer)" in conversation(sent(kind, request))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_text_arrives_as_it_was_written(kind):
     text = '猪 "quoted" \\ 🦌\u2028\x00 end'
-    assert conversation(sent(kind, Request((said("user", text),), "s"))) == [text]
+    assert conversation(sent(kind, Request((message("user", text),), "s"))) == [text]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_half_a_surrogate_pair_does_not_stop_a_run(kind):
-    assert conversation(sent(kind, Request((said("user", "deer \ud83e"),), "s"))) == ["deer ?"]
+    assert conversation(sent(kind, Request((message("user", "deer \ud83e"),), "s"))) == ["deer ?"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -441,6 +442,39 @@ def test_a_call_that_is_cancelled_is_cancelled(kind):
     asyncio.run(play())
 
 
+def test_a_proxy_that_the_environment_names_is_used(monkeypatch):
+    async def play():
+        async with FaultServer() as proxy:
+            monkeypatch.setenv("http_proxy", proxy.url)
+            monkeypatch.setenv("no_proxy", "elsewhere.test")
+            asked_model = OpenAI(model="m", base_url="http://model.test/v1")
+            found = [await asked_model.answer(request) for request in (SHORT, LONG)]
+            await asked_model.close()
+            return found, proxy.headers
+
+    found, headers = asyncio.run(play())
+    assert len(found) == 2 and [each["Host"] for each in headers] == ["model.test", "model.test"]
+
+
+def test_a_model_that_has_been_closed_can_be_asked_again():
+    async def play():
+        async with FaultServer() as server:
+            asked_model = model(OpenAI, server)
+            for _ in range(2):
+                await asked_model.answer(SHORT)
+                await asked_model.answer(LONG)
+                await asked_model.close()
+            return server.requests
+
+    assert asyncio.run(play()) == 4
+
+
+def test_seconds_are_those_of_the_call():
+    start = time.monotonic()
+    found, _ = asked(OpenAI, times=3, latency=0.05)
+    assert all(0.05 <= answer.seconds <= time.monotonic() - start for answer in found)
+
+
 def test_a_failure_survives_being_sent_to_another_process():
     failed = pickle.loads(pickle.dumps(CallFailed("429", "slow down", "retry", 3.0)))
     assert (failed.kind, str(failed), failed.then, failed.after) == ("429", "slow down", "retry", 3.0)
@@ -472,7 +506,7 @@ def test_a_misspelt_parameter_is_refused(kind):
 
 
 def test_faults_at_a_rate_do_not_depend_on_the_order_of_arrival():
-    requests = [Request((said("user", f"question {number}"),), "s") for number in range(300)]
+    requests = [Request((message("user", f"question {number}"),), "s") for number in range(300)]
 
     async def met(order):
         async with FaultServer(faults={"500": 0.1, "429": 0.1}, seed=3, latency=0.002, spread=0.8) as server:
@@ -615,7 +649,7 @@ NAMES = sorted(path.stem for path in (CONF / "model").glob("*.yaml"))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_of_conf_can_be_built_without_a_key(name):
-    built = thing("model", name)
+    built = load("model", name)
     assert built.model
     assert set(built.price) <= {"input", "cached", "output", "written"}
     assert built.concurrency >= 1
@@ -634,7 +668,7 @@ def test_the_paper_s_models_are_there():
 
 def test_current_models_are_called_what_the_sdks_call_them():
     known = {*get_args(ChatModel), *get_args(get_args(Claudes)[0])}
-    current = [name for name in NAMES if name.startswith(("gpt_", "claude_")) and not thing("model", name).base_url]
-    named = {thing("model", name).model for name in current if not getattr(thing("model", name), "bedrock", False)}
+    current = [name for name in NAMES if name.startswith(("gpt_", "claude_")) and not load("model", name).base_url]
+    named = {load("model", name).model for name in current if not getattr(load("model", name), "bedrock", False)}
     assert named <= known
     assert len(named) >= 10

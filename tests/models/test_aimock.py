@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agon import ROOT
-from agon.models import CallFailed, Request, said
+from agon.models import CallFailed, Request, message
 from agon.models.anthropic import Anthropic
 from agon.models.openai import OpenAI
 
@@ -106,7 +106,7 @@ def ask(kind, server, text="Your move?", **settings):
     async def play():
         model = kind(**given | settings)
         try:
-            return await model.answer(Request((said("system", "The rules."), said("user", text)), "s"))
+            return await model.answer(Request((message("system", "The rules."), message("user", text)), "s"))
         finally:
             await model.close()
 

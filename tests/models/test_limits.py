@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agon.games.matrix.scripts import grim
 from agon.models import Answer, CallFailed, Halted
 from agon.models import limits as module
-from agon.models.limits import REST, Bucket, Budget, BudgetReached, Gate, Worth
+from agon.models.limits import REST, Bucket, Budget, BudgetReached, CostBound, RateLimiter
 from agon.models.standin import StandIn
 
 few = settings(max_examples=60, deadline=None)
@@ -59,9 +59,9 @@ def model(**settings):
 
 @dataclass
 class Watch:
-    """Who is inside a gate, and who has been."""
+    """Who is inside a limiter, and who has been."""
 
-    gate: Gate
+    limiter: RateLimiter
     inside: int = 0
     most: int = 0
 
@@ -69,8 +69,8 @@ class Watch:
         self.entered: list[tuple[object, float]] = []
 
     async def call(self, name=None, seconds=1.0, failure=None, tokens=0.0):
-        """One call through the gate."""
-        await self.gate.enter(tokens)
+        """One call through the limiter."""
+        await self.limiter.enter(tokens)
         self.inside += 1
         self.most = max(self.most, self.inside)
         self.entered.append((name, now()))
@@ -78,14 +78,14 @@ class Watch:
             await asyncio.sleep(seconds)
         finally:
             self.inside -= 1
-            self.gate.leave(0.0, failure)
+            self.limiter.leave(0.0, failure)
 
 
-def calls(gate, *many):
+def calls(limiter, *many):
     """Everything there is to know after these calls (settings of Watch.call), all asked at once."""
 
     async def main():
-        watch = Watch(gate)
+        watch = Watch(limiter)
         await asyncio.gather(*(watch.call(number, **each) for number, each in enumerate(many)))
         return watch
 
@@ -95,28 +95,30 @@ def calls(gate, *many):
 BUSY, BUSY_AFTER = CallFailed("429", "slow down"), CallFailed("429", "slow down", after=30.0)
 
 
-# --- the gate: how many at once
+# --- the limiter: how many at once
 
 
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=60), st.integers(1, 7))
 @few
 def test_no_more_are_in_flight_than_the_model_takes_and_as_many_as_it_does(seconds, concurrency):
-    watch = calls(Gate(model(concurrency=concurrency)), *[{"seconds": each} for each in seconds])
+    watch = calls(RateLimiter(model(concurrency=concurrency)), *[{"seconds": each} for each in seconds])
     assert (
-        watch.most == min(concurrency, len(seconds)) and len(watch.entered) == len(seconds) and watch.gate.flying == 0
+        watch.most == min(concurrency, len(seconds))
+        and len(watch.entered) == len(seconds)
+        and watch.limiter.in_flight == 0
     )
 
 
 @given(st.lists(st.floats(0, 3), min_size=1, max_size=40), st.integers(1, 4))
 @few
 def test_first_come_is_first_served(seconds, concurrency):
-    watch = calls(Gate(model(concurrency=concurrency)), *[{"seconds": each} for each in seconds])
+    watch = calls(RateLimiter(model(concurrency=concurrency)), *[{"seconds": each} for each in seconds])
     assert [name for name, _ in watch.entered] == list(range(len(seconds)))
 
 
 def test_who_waits_is_not_overtaken_by_those_who_come_when_a_place_is_free():
     async def main():
-        watch = Watch(Gate(model(concurrency=1)))
+        watch = Watch(RateLimiter(model(concurrency=1)))
 
         async def again_and_again():
             for _ in range(50):
@@ -135,7 +137,7 @@ def test_who_waits_is_not_overtaken_by_those_who_come_when_a_place_is_free():
 @few
 def test_who_gives_up_leaves_no_place_taken(many, concurrency):
     async def main():
-        watch = Watch(Gate(model(concurrency=concurrency, requests_per_minute=300)))
+        watch = Watch(RateLimiter(model(concurrency=concurrency, requests_per_minute=300)))
 
         async def one(number, seconds, patience):
             try:
@@ -149,60 +151,60 @@ def test_who_gives_up_leaves_no_place_taken(many, concurrency):
 
     watch = run(main())
     patient = {number for number, (_, patience) in enumerate(many) if patience is None}
-    assert watch.gate.flying == watch.inside == 0 and watch.most <= concurrency
+    assert watch.limiter.in_flight == watch.inside == 0 and watch.most <= concurrency
     assert patient <= {name for name, _ in watch.entered}
 
 
 def test_who_is_cancelled_at_the_moment_it_is_let_in_hands_its_place_on():
     async def main():
-        watch = Watch(Gate(model(concurrency=1)))
-        await watch.gate.enter(0)
+        watch = Watch(RateLimiter(model(concurrency=1)))
+        await watch.limiter.enter(0)
         second, third = (asyncio.create_task(watch.call(name)) for name in ("second", "third"))
         await asyncio.sleep(0)
-        watch.gate.leave()
+        watch.limiter.leave()
         second.cancel()
         await asyncio.wait_for(third, 10)
         return watch
 
     watch = run(main())
-    assert [name for name, _ in watch.entered] == ["third"] and watch.gate.flying == 0
+    assert [name for name, _ in watch.entered] == ["third"] and watch.limiter.in_flight == 0
 
 
-# --- the gate: a provider that is busy
+# --- the limiter: a provider that is busy
 
 
 def test_a_429_takes_a_third_away_and_answers_give_it_back():
     async def main():
-        watch = Watch(Gate(model(concurrency=9)))
+        watch = Watch(RateLimiter(model(concurrency=9)))
         await watch.call(failure=BUSY)
-        limit, watch.most = watch.gate.limit, 0
+        limit, watch.most = watch.limiter.limit, 0
         await asyncio.gather(*(watch.call() for _ in range(6)))
         cut = watch.most
         await asyncio.gather(*(watch.call() for _ in range(60)))
-        return limit, cut, watch.most, watch.gate.limit
+        return limit, cut, watch.most, watch.limiter.limit
 
     assert run(main()) == (6, 6, 9, 9)
 
 
 def test_no_answer_gives_back_more_than_there_was():
-    watch = calls(Gate(model(concurrency=3)), *[{}] * 50)
-    assert watch.gate.limit == 3 and watch.most == 3
+    watch = calls(RateLimiter(model(concurrency=3)), *[{}] * 50)
+    assert watch.limiter.limit == 3 and watch.most == 3
 
 
 def test_refusals_that_come_together_are_one_sign():
-    watch = calls(Gate(model(concurrency=9)), *[{"failure": BUSY}] * 9)
-    assert watch.gate.limit == 6
+    watch = calls(RateLimiter(model(concurrency=9)), *[{"failure": BUSY}] * 9)
+    assert watch.limiter.limit == 6
 
 
 def test_however_often_it_is_busy_one_at_a_time_may_always_ask():
-    watch = calls(Gate(model(concurrency=5)), *[{"failure": BUSY}] * 60, {})
-    assert len(watch.entered) == 61 and watch.gate.limit >= 1
+    watch = calls(RateLimiter(model(concurrency=5)), *[{"failure": BUSY}] * 60, {})
+    assert len(watch.entered) == 61 and watch.limiter.limit >= 1
 
 
 @pytest.mark.parametrize("kind", ["500", "timeout", "connection"])
 def test_other_failures_take_no_places_away(kind):
-    watch = calls(Gate(model(concurrency=6)), *[{"failure": CallFailed(kind, "oh")}] * 12)
-    assert watch.gate.limit == 6 and watch.entered[-1][1] == 1001
+    watch = calls(RateLimiter(model(concurrency=6)), *[{"failure": CallFailed(kind, "oh")}] * 12)
+    assert watch.limiter.limit == 6 and watch.entered[-1][1] == 1001
 
 
 @pytest.mark.parametrize(
@@ -215,18 +217,18 @@ def test_other_failures_take_no_places_away(kind):
     ],
 )
 def test_nobody_asks_before_the_provider_wants_to_be_asked_again(failure, rest):
-    watch = calls(Gate(model(concurrency=1)), {"failure": failure}, {}, {})
+    watch = calls(RateLimiter(model(concurrency=1)), {"failure": failure}, {}, {})
     assert [round(when - 1000, 6) for _, when in watch.entered] == [0, 1 + rest, 2 + rest]
 
 
 def test_the_longest_wish_counts():
     wishes = [CallFailed("429", "x", after=after) for after in (2.0, 30.0, 5.0)]
-    watch = calls(Gate(model(concurrency=3)), *[{"failure": each} for each in wishes], {})
+    watch = calls(RateLimiter(model(concurrency=3)), *[{"failure": each} for each in wishes], {})
     assert watch.entered[-1][1] == 1031
 
 
 def test_who_waits_for_the_rest_to_be_over_still_goes_one_after_another():
-    watch = calls(Gate(model(concurrency=2)), {"failure": BUSY_AFTER}, *[{}] * 9)
+    watch = calls(RateLimiter(model(concurrency=2)), {"failure": BUSY_AFTER}, *[{}] * 9)
     assert watch.most <= 2 and len(watch.entered) == 10
 
 
@@ -252,7 +254,7 @@ def test_a_bucket_never_runs_faster_than_its_rate(amounts, per_minute, burst):
 
 
 def test_a_bucket_that_is_always_used_keeps_its_rate():
-    watch = calls(Gate(model(concurrency=50, requests_per_minute=120)), *[{"seconds": 0.0}] * 600)
+    watch = calls(RateLimiter(model(concurrency=50, requests_per_minute=120)), *[{"seconds": 0.0}] * 600)
     assert 295 - 6 < watch.entered[-1][1] - 1000 < 300
 
 
@@ -262,17 +264,17 @@ def test_a_bucket_without_a_rate_never_waits():
 
 
 def test_tokens_are_a_rate_of_their_own():
-    watch = calls(Gate(model(concurrency=9, tokens_per_minute=6000)), *[{"seconds": 0.0, "tokens": 1000.0}] * 7)
+    watch = calls(RateLimiter(model(concurrency=9, tokens_per_minute=6000)), *[{"seconds": 0.0, "tokens": 1000.0}] * 7)
     assert [round(when - 1000) for _, when in watch.entered] == [0, 5, 15, 25, 35, 45, 55]
 
 
 def test_what_a_call_took_beyond_what_was_booked_counts_too():
     async def main():
-        gate = Gate(model(concurrency=1, tokens_per_minute=6000))
-        await gate.enter(100)
-        gate.leave(1900)
+        limiter = RateLimiter(model(concurrency=1, tokens_per_minute=6000))
+        await limiter.enter(100)
+        limiter.leave(1900)
         start = now()
-        await gate.enter(100)
+        await limiter.enter(100)
         return now() - start
 
     assert run(main()) == pytest.approx(15)
@@ -290,7 +292,7 @@ async def spend(budget, number, bound, share, seconds):
     """One call that may cost `bound` and costs a share of it; whether it was made."""
     usd, tokens = bound
     try:
-        await budget.book(str(number), Worth(usd, tokens))
+        await budget.book(str(number), CostBound(usd, tokens))
     except BudgetReached:
         return False
     await asyncio.sleep(seconds)
@@ -347,8 +349,8 @@ def test_it_stops_when_nothing_in_flight_can_make_room():
         budget = Budget(usd=10)
         made = await asyncio.gather(*(spend(budget, n, (6.0, 100), 1.0, 1.0) for n in range(7)))
         with pytest.raises(BudgetReached, match=r"^budget\.usd=10$"):
-            await budget.book("more", Worth(6.0, 100))
-        await budget.book("less", Worth(3.0, 100))
+            await budget.book("more", CostBound(6.0, 100))
+        await budget.book("less", CostBound(3.0, 100))
         return made
 
     assert run(main()) == [True] + [False] * 6
@@ -359,17 +361,17 @@ def test_it_stops_when_nothing_in_flight_can_make_room():
 )
 def test_it_says_which_limit_was_reached(most, said):
     with pytest.raises(BudgetReached, match=f"^budget.{said}$"):
-        run(Budget(**most).book("k", Worth(2.0, 100)))
+        run(Budget(**most).book("k", CostBound(2.0, 100)))
 
 
 def test_a_call_that_failed_counts_as_a_call_and_costs_nothing():
     async def main():
         budget = Budget(usd=1, calls=2)
         for _ in range(2):
-            await budget.book("k", Worth(1.0, 10))
+            await budget.book("k", CostBound(1.0, 10))
             budget.settle("k")
         with pytest.raises(BudgetReached, match="calls"):
-            await budget.book("k", Worth(1.0, 10))
+            await budget.book("k", CostBound(1.0, 10))
         return budget.spent
 
     assert (spent := run(main())).calls == 2 and spent.usd == 0
@@ -378,20 +380,20 @@ def test_a_call_that_failed_counts_as_a_call_and_costs_nothing():
 def test_what_a_lost_worker_had_booked_is_free_when_the_call_is_asked_for_again():
     async def main():
         budget = Budget(usd=2)
-        await budget.book("k", Worth(1.0, 10))
-        await asyncio.wait_for(budget.book("k", Worth(1.0, 10)), 5)
-        return budget.booked, budget.untold
+        await budget.book("k", CostBound(1.0, 10))
+        await asyncio.wait_for(budget.book("k", CostBound(1.0, 10)), 5)
+        return budget.booked, budget.unreported
 
-    assert run(main()) == ({"k": Worth(1.0, 10)}, Worth(1.0, 10))  # the lost call may have been paid for
+    assert run(main()) == ({"k": CostBound(1.0, 10)}, CostBound(1.0, 10))  # the lost call may have been paid for
 
 
 def test_a_call_that_does_not_say_what_it_cost_has_cost_the_most_it_can():
     async def main():
         budget = Budget(tokens=25)
         for _ in range(2):
-            await budget.book("k", Worth(0.0, 10))
-            budget.settle("k", told=False)
-        await budget.book("k", Worth(0.0, 10))
+            await budget.book("k", CostBound(0.0, 10))
+            budget.settle("k", reported=False)
+        await budget.book("k", CostBound(0.0, 10))
 
     with pytest.raises(BudgetReached, match=r"^budget.tokens=25, of which 20 at most went for calls that did not say"):
         run(main())
@@ -399,12 +401,12 @@ def test_a_call_that_does_not_say_what_it_cost_has_cost_the_most_it_can():
 
 def test_a_provider_that_wants_to_be_left_alone_for_hours_ends_the_run_instead_of_holding_it():
     async def main():
-        gate = Gate(model())
-        await gate.enter(1)
-        gate.leave(failure=CallFailed("429", "tomorrow", after=86400.0))
+        limiter = RateLimiter(model())
+        await limiter.enter(1)
+        limiter.leave(failure=CallFailed("429", "tomorrow", after=86400.0))
         with pytest.raises(Halted, match=r"^model m: the provider asks to be left alone for 24.0 h$"):
-            await gate.enter(1)
-        return gate.flying
+            await limiter.enter(1)
+        return limiter.in_flight
 
     assert run(main()) == 0
 
@@ -412,8 +414,8 @@ def test_a_provider_that_wants_to_be_left_alone_for_hours_ends_the_run_instead_o
 def test_who_gives_up_waiting_holds_nothing_up():
     async def main():
         budget = Budget(usd=1)
-        await budget.book("first", Worth(1.0, 10))
-        waiting = [asyncio.create_task(budget.book(name, Worth(1.0, 10))) for name in ("second", "third")]
+        await budget.book("first", CostBound(1.0, 10))
+        waiting = [asyncio.create_task(budget.book(name, CostBound(1.0, 10))) for name in ("second", "third")]
         await asyncio.sleep(1)
         waiting[0].cancel()
         budget.settle("first")

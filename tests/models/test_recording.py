@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.estimate import bills
-from agon.models import Answer, CallFailed, Model, Request, going_on
-from agon.models.desk import Desk, Live, Replayed, Unrecorded
+from agon.models import Answer, CallFailed, Model, Request, extend
+from agon.models.ledger import Ledger, Live, Replayed, Unrecorded
 from agon.models.limits import Budget
 from agon.models.recording import FILE, Recording, Writer
 from agon.plan import models_of, plan
@@ -47,10 +47,10 @@ class Says(Model):
 
 def request(sample, turns=2):
     """A conversation of which all but the last message are the same for every sample."""
-    messages = going_on((), "system", "the rules")
+    messages = extend((), "system", "the rules")
     for turn in range(turns):
-        messages = going_on(going_on(messages, "user", f"turn {turn}"), "assistant", "fine")
-    return Request(going_on(messages, "user", f"now {sample}"), sample)
+        messages = extend(extend(messages, "user", f"turn {turn}"), "assistant", "fine")
+    return Request(extend(messages, "user", f"now {sample}"), sample)
 
 
 def recorded(folder, samples, model=None, at_once=1):
@@ -58,7 +58,7 @@ def recorded(folder, samples, model=None, at_once=1):
 
     async def ask():
         writer = Writer(Recording(folder), folder / "lock")
-        live = Live("says", model, Desk({"says": model}, writer, Budget()), clock=lambda: 1.0)
+        live = Live("says", model, Ledger({"says": model}, writer, Budget()), clock=lambda: 1.0)
         try:
             found = []
             for start in range(0, len(samples), at_once):
@@ -192,7 +192,7 @@ def test_after_a_failed_write_nothing_more_is_written_that_could_lack_what_was_l
     async def ask():
         model = Says()
         writer = Writer(Recording(tmp_path), tmp_path / "lock")
-        live = Live("says", model, Desk({"says": model}, writer, Budget()))
+        live = Live("says", model, Ledger({"says": model}, writer, Budget()))
         monkeypatch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError(errno.EIO, "broken")))
         with pytest.raises(AgonError, match="broken"):
             await live.answer(request(SAMPLES[0]))
@@ -215,7 +215,7 @@ RECORDING = """
     async def ask():
         model = Says()
         writer = Writer(Recording(folder), folder / "lock")
-        live = Live("says", model, Desk(dict(says=model), writer, Budget()))
+        live = Live("says", model, Ledger(dict(says=model), writer, Budget()))
         for sample in SAMPLES:
             await live.answer(request(sample))
             print(sample, flush=True)
@@ -274,7 +274,7 @@ def test_answers_are_on_disk_before_they_are_used(tmp_path, monkeypatch):
     async def ask_all():
         model = Says()
         writer = Writer(Recording(tmp_path), tmp_path / "lock")
-        live = Live("says", model, Desk({"says": model}, writer, Budget()))
+        live = Live("says", model, Ledger({"says": model}, writer, Budget()))
         found = await asyncio.gather(*(ask(live, sample) for sample in SAMPLES))
         writer.close()
         return found
@@ -302,7 +302,7 @@ def test_what_was_answered_before_an_interruption_is_recorded(tmp_path, monkeypa
     async def ask():
         model = Says()
         writer = Writer(Recording(tmp_path), tmp_path / "lock")
-        live = Live("says", model, Desk({"says": model}, writer, Budget()))
+        live = Live("says", model, Ledger({"says": model}, writer, Budget()))
         monkeypatch.setattr(os, "fsync", lambda file: go.wait(10) and fsync(file))
         tasks = [asyncio.create_task(live.answer(request(SAMPLES[0])))]
         await asyncio.sleep(0.05)
@@ -331,11 +331,11 @@ def test_any_text_comes_back_as_it_was(tmp_path_factory, asked, text, other):
         model = Any(model="any")
         writer = Writer(Recording(folder), folder / "lock")
         try:
-            return await Live("any", model, Desk({"any": model}, writer, Budget())).answer(what)
+            return await Live("any", model, Ledger({"any": model}, writer, Budget())).answer(what)
         finally:
             writer.close()
 
-    what = Request(going_on(going_on((), "system", other), "user", asked), "m/0/0.0.0")
+    what = Request(extend(extend((), "system", other), "user", asked), "m/0/0.0.0")
     answer = asyncio.run(ask())
     again = asyncio.run(Replayed("any", Any(model="any").identity, Recording(folder)).answer(what))
     assert again == replace(answer, recorded=True)

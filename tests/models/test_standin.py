@@ -12,14 +12,14 @@ from harness import MATRIX, PD, RPS, anything, at_the_table, seated, seen, small
 
 from agon import AgonError
 from agon.agents.llm import LLM
-from agon.agents.reading import read
+from agon.conf import load, settings_of
 from agon.games.matrix import scripts as scripted
-from agon.models import CallFailed, Request, going_on
-from agon.models.desk import Desk, Live
+from agon.games.reading import read
+from agon.models import CallFailed, Request, extend
+from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
-from agon.plan import settings_of, thing
 from agon.play import play_async, play_now, table
 
 VIEW = seen("CC", "CD")
@@ -30,7 +30,7 @@ def standin(policy=scripted.tit_for_tat, **settings):
 
 
 def request(sample="s", view=VIEW, text="Round 3: choose your action."):
-    return Request(going_on(going_on((), "system", "rules"), "user", text), sample, view=view)
+    return Request(extend(extend((), "system", "rules"), "user", text), sample, view=view)
 
 
 def answered(model, *requests):
@@ -109,7 +109,7 @@ SETTINGS = {
     "always": {"position": 1},
     "memory_one": {"first": 0.5, "kind": [0.9, 0.1, 0.5, 0.2]},
 }
-DILEMMAS_ONLY = {"generous_tit_for_tat", "extort_2", "memory_one"}
+DILEMMAS_ONLY = {"generous_tit_for_tat", "extort_2", "memory_one", "reference"}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_every_script_that_plays_the_game_may_be_its_policy(name, game):
     model = standin(functools.partial(SCRIPTS[name], **SETTINGS.get(name, {})))
     match = seated(LLM, anything, game=MATRIX[game])
     turns = table([(match, play(match, model))])
-    assert turns.valid.all() and json.loads(model.identity)["parameters"]["standin"]["policy"].endswith(f".{name}")
+    assert turns.valid.all() and json.loads(model.identity)["parameters"]["standin"]["policy"].split(".")[-1] == name
 
 
 def play(match, model):
@@ -136,7 +136,7 @@ def test_it_does_what_its_script_would_do():
 
 
 def test_the_models_of_conf_that_stand_in_can_be_built_and_answer():
-    assert answered(thing("model", "standin"), request())[0].text
+    assert answered(load("model", "standin"), request())[0].text
     assert settings_of("model", "standin")["_target_"].endswith("StandIn")
 
 
@@ -211,7 +211,7 @@ def test_a_delay_is_waited_for(monkeypatch):
 
 
 def recorded(folder, at_once, **settings):
-    """The turns of 6 matches of two stand-ins through desk and recording, `at_once` at a time."""
+    """The turns of 6 matches of two stand-ins through ledger and recording, `at_once` at a time."""
 
     async def everything():
         model = standin(
@@ -225,7 +225,7 @@ def recorded(folder, at_once, **settings):
             **settings,
         )
         writer = Writer(Recording(folder), folder / "lock")
-        live = Live("standin", model, Desk({"standin": model}, writer, Budget()))
+        live = Live("standin", model, Ledger({"standin": model}, writer, Budget()))
         matches = [seated(LLM, LLM, game=replace(PD, rounds=4), number=number) for number in range(6)]
         places = asyncio.Semaphore(at_once)
 

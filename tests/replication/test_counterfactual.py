@@ -4,10 +4,12 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
+from agon.conf import games
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
 from agon.metrics import per_match
-from agon.plan import games
+from agon.report import whole_cells
+from agon_papers.comparisons import rounds_to
 from agon_papers.counterfactual import cells as counterfactual
 
 FACTS = ROOT / "data/published/counterfactual"
@@ -46,12 +48,12 @@ def literal(matches, published):
 
 
 def test_all_but_three_cells_agree_when_reconciled(reconciled):
-    whole = counterfactual.whole_cells(reconciled)
+    whole = whole_cells(reconciled)
     assert (len(whole), whole.agrees.sum()) == (7120, 7117)
 
 
 def test_the_literal_reading_is_another(matches, published):
-    whole = counterfactual.whole_cells(literal(matches, published))
+    whole = whole_cells(literal(matches, published))
     assert (len(whole), whole.agrees.sum()) == (7120, 4338)
 
 
@@ -92,4 +94,4 @@ def test_a_cell_without_records_is_absent_and_does_not_agree(matches, published)
 ])  # fmt: skip
 def test_a_value_agrees_when_it_rounds_to_the_printed_one(value, printed, decimals, agrees):
     args = (pd.Series([number]) for number in (value, float(printed), decimals))
-    assert counterfactual.rounds_to(*args).item() is agrees
+    assert rounds_to(*args).item() is agrees

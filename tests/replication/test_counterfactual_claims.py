@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
+from agon.conf import games
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
 from agon.metrics import action_shares, per_match
-from agon.plan import games
 from agon_papers.counterfactual.cells import MODELS
 from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
 from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
@@ -147,8 +147,9 @@ def test_every_statement_that_can_be_decided_shows_its_test():
     said = in_words().set_axis([*STATEMENTS])
     assert said.index[~said.str.lower().str.contains("holds if")].tolist() == ["nucleus", "void_rounds_are_formatting"]
     assert said["peers_cooperate"] == (
-        "total_points / 16, where game pd, variant default, opponent peers, mean per model, holds if most: value >= 3.8"
+        "total_points / 16, where game pd, variant default, opponent peers → mean per model → holds if most: value >= 3.8"
     )
+    assert said["payoffs_reach_the_maximum"].endswith("90%: rounded == 96 (and as captioned: payoff in Table 3)")
 
 
 def test_columns_and_verdicts_are_those_of_claims_csv(alike):

@@ -8,9 +8,10 @@ import json
 import pandas as pd
 
 from agon import ROOT
-from agon.agents.magic import anything
+from agon.agents.scripts import anything
+from agon.conf import load
 from agon.games.tradecraft import Call
-from agon.plan import Match, Seat, thing
+from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.turns import read, write
 from agon_papers.counterfactual.cells import MODELS
@@ -27,7 +28,7 @@ def bungling(view, dice):
 
 def trading(game=None):
     """A match of TradeCraft between players that know little, for the viewer; again when the first problem has changed."""
-    game = game or thing("game", "tradecraft/minecraft-01")
+    game = game or load("game", "tradecraft/minecraft-01")
     match = Match("bungling", f"{5:016x}", 5, game, (Seat("bungling", bungling),) * game.seats, 0, "smoke")
     write(table([(match, play_now(match))]), ROOT / "tests/smoke/tradecraft_viewer.parquet")
 

@@ -23,13 +23,11 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.llm import LLM, ask
-from agon.agents.minds import MINDS, Forecasting, Mind, Semantics
+from agon.agents.minds import Mind, Semantics, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of
-from agon.agents.reading import read
 from agon.agents.styles import SelfConsistency
-from agon.agents.suspicion import Suspicions, read_beliefs
 from agon.games import Dice, Observation
-from agon.models import Request, going_on
+from agon.models import Request, extend
 
 PHASE = "beliefs"
 """The phase of the view that goes with a question about beliefs."""
@@ -110,7 +108,7 @@ class Beliefs:
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision, after the thinking that is due; the reply's cost is that of both."""
         if self.mind is None:
-            self.mind = MINDS.get(type(view.rules), Forecasting)(view, self.form, self.semantics)
+            self.mind = mind_of(view, self.form, self.semantics)
         mind, thoughts = self.mind, list[Reply]()
         for known in mind.due(view):
             self.fresh = True
@@ -134,14 +132,13 @@ class Beliefs:
             view = then._replace(phase=PHASE, legal=space)
             question = texts.rendered("ask", view, self.llm.told, self._noted(mind)).strip()
             request = Request(
-                going_on(self.llm.opened(now), "user", question),
+                extend(self.llm.opened(now), "user", question),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",
                 self.answer_tokens,
                 view,
             )
             again = partial(self._again, view)
-            reader = read_beliefs if isinstance(space, Suspicions) else read
-            drafted = await ask(self.llm.model, request, again, self.attempts, reader)
+            drafted = await ask(self.llm.model, request, again, self.attempts)
             self.asked += 1
             replies.append(drafted.reply)
             answered = drafted.reply.action

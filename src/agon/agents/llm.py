@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.prompts import Prompts, prompts, template_of
-from agon.agents.reading import Reading, read
 from agon.games import Dice, Observation
-from agon.models import Answer, Answering, CallFailed, Message, Request, going_on
+from agon.games.reading import read
+from agon.models import Answer, Answering, CallFailed, Message, Request, extend
 
 NO_ANSWER = "(no answer)"
 """Stands in the conversation where the model said nothing: providers want words, and roles in turn."""
@@ -74,7 +74,7 @@ class LLM:
     async def draft(self, view: Observation, number: int = 0) -> Draft:
         """What it would answer, without taking it; drafts of different `number` are different samples."""
         texts = self.texts(view.rules, self.style, self.folder)
-        messages = going_on(self.opened(view), "user", texts.turn(view, self.told) + self.thoughts)
+        messages = extend(self.opened(view), "user", texts.turn(view, self.told) + self.thoughts)
         sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}"
         request = Request(messages, sample, self.answer_tokens, view)
         drafted = await ask(self.model, request, lambda fault: texts.again(fault, view), self.attempts)
@@ -86,7 +86,7 @@ class LLM:
     def opened(self, view: Observation) -> tuple[Message, ...]:
         """The conversation so far; at first, what the seat is told before all else."""
         texts = self.texts(view.rules, self.style, self.folder)
-        return self.messages or going_on((), "system", texts.system(view))
+        return self.messages or extend((), "system", texts.system(view))
 
     def take(self, draft: Draft, view: Observation, dice: Dice) -> Reply:
         """Makes a draft the decision: its conversation is what the next one goes on from."""
@@ -103,7 +103,6 @@ async def ask(
     request: Request,
     again: Callable[[str], str],
     attempts: int,
-    reader: Callable[[str, Any], Reading] = read,
 ) -> Draft:
     """Asks, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
 
@@ -116,15 +115,15 @@ async def ask(
             answer = await model.answer(Request(messages, sample, request.expected, request.view))
         except CallFailed as failure:
             reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1)
-            return Draft(reply, going_on(messages, "assistant", NO_ANSWER))
+            return Draft(reply, extend(messages, "assistant", NO_ANSWER))
         answers.append(answer)
-        messages = going_on(messages, "assistant", answer.text or NO_ANSWER)
-        action, fault, _ = reader(answer.text, request.view.legal)
+        messages = extend(messages, "assistant", answer.text or NO_ANSWER)
+        action, fault, _ = read(answer.text, request.view.legal)
         if action is not None:
             return Draft(_reply(action, "", answers, len(answers)), messages)
         if len(answers) == attempts:
             return Draft(_reply(None, fault, answers, len(answers)), messages)
-        messages = going_on(messages, "user", again(fault))
+        messages = extend(messages, "user", again(fault))
 
 
 def _reply(action: Any, fallback: str, answers: list[Answer], asked: int) -> Reply:

@@ -193,10 +193,11 @@ def _folder(folder: str) -> Path:
 
 
 def _look_up(source: Source) -> str:
-    try:
-        loader: Any = _environment(source.folders).loader
-        loader.get_source(_environment(source.folders), source.file)
-    except jinja2.TemplateNotFound:
-        folders = " or ".join(str(folder) for folder in source.folders)
-        raise AgonError(f"there is no prompt {source.file} in {folders}") from None
+    with _blamed(source.file):
+        try:
+            loader: Any = _environment(source.folders).loader
+            loader.get_source(_environment(source.folders), source.file)
+        except jinja2.TemplateNotFound:
+            folders = " or ".join(str(folder) for folder in source.folders)
+            raise AgonError(f"there is no prompt {source.file} in {folders}") from None
     return source.file

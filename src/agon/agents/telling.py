@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from agon.agents.prompts import prompts, template_of
-from agon.agents.reading import Reading, read
 from agon.games import Dice, Observation
+from agon.games.reading import Reading, read
 
 STYLE = "zs"
 """How an answer is asked for: a file in prompts/styles."""

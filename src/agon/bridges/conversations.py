@@ -10,7 +10,7 @@ import msgspec
 from agon import AgonError
 from agon.agents.llm import NO_ANSWER
 from agon.models import recording
-from agon.models.base import said
+from agon.models.base import message
 from agon.turns import shown
 
 
@@ -32,7 +32,7 @@ class Line(recording.Line):
     @property
     def answer(self) -> str:
         """Id of the message as which the conversation goes on with an exchange's answer."""
-        return said("assistant", self.text or NO_ANSWER, self.asked).id
+        return message("assistant", self.text or NO_ANSWER, self.asked).id
 
 
 class Recorded:

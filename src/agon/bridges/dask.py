@@ -16,11 +16,11 @@ from distributed.core import Server, Status, rpc
 
 from agon import AgonError
 from agon.models import Answer, Answering, CallFailed, Halted, Message, Model
-from agon.models.desk import Desk, Live
+from agon.models.ledger import Ledger, Live
 from agon.models.recording import Exchange, Failure
 from agon.plan import Match
 from agon.play import Played, ordered, play_async, play_at_once, table
-from agon.record import Down, in_flight
+from agon.record import StopRule, in_flight
 
 CHUNK = 500
 """Matches to a task, where nothing is waited for."""
@@ -28,13 +28,17 @@ RETRIES = 100
 """Times a worker may be lost with the same task before it is taken to be the task's fault."""
 
 
-class Office(Server):
-    """Hands matches to workers, and answers for the desk. What a lost worker had in hand is handed out again."""
+class Coordinator(Server):
+    """Hands matches to workers, and answers for the ledger. What a lost worker had in hand is handed out again."""
 
     def __init__(
-        self, matches: Sequence[Match], desk: Desk, in_flight: int, tick: Callable[[Match], object] = lambda match: None
+        self,
+        matches: Sequence[Match],
+        ledger: Ledger,
+        in_flight: int,
+        tick: Callable[[Match], object] = lambda match: None,
     ) -> None:
-        self.desk, self.tick = desk, tick
+        self.ledger, self.tick = ledger, tick
         self.waiting = list(reversed(matches))
         self.by_id = {match.id: match for match in matches}
         self.held: dict[str, set[str]] = {}
@@ -43,7 +47,7 @@ class Office(Server):
         """Worker -> its questions that wait for a place."""
         self.calls: dict[str, dict[str, str]] = {}
         """Worker -> key of each call it makes, and whose model's."""
-        self.down = Down(in_flight)
+        self.stop_rule = StopRule(in_flight)
         self.done: set[str] = set()
         self.halted: dict[str, Halted] = {}
         self.failed: AgonError | None = None
@@ -54,7 +58,7 @@ class Office(Server):
     @property
     def over(self) -> bool:
         """Whether nothing is left to hand out."""
-        return self.failed is not None or self.down.over or not self.waiting
+        return self.failed is not None or self.stop_rule.over or not self.waiting
 
     async def on_stay(self, comm: Any, worker: str) -> Any:
         """A worker begins. Its line stays open while it lives."""
@@ -70,7 +74,7 @@ class Office(Server):
         for question in self.asking.pop(worker):
             question.cancel()
         for key, name in self.calls.pop(worker).items():
-            self.desk.gone(name, key)
+            self.ledger.abandon(name, key)
         self.waiting += [self.by_id[match] for match in self.held.pop(worker) - self.done - set(self.halted)]
 
     async def on_take(self, worker: str) -> bytes | None:
@@ -88,20 +92,20 @@ class Office(Server):
         self.held[worker].discard(match)
         error = None if reason is None else pickle.loads(reason)
         if error is None:
-            self.down.ended(None)
+            self.stop_rule.ended(None)
             self.done.add(match)
             self.tick(self.by_id[match])
         elif isinstance(error, Halted):
-            self.down.ended(error)
+            self.stop_rule.ended(error)
             self.halted[match] = error
         elif self.failed is None:
-            self.failed, self.desk.closed = error, True
+            self.failed, self.ledger.closed = error, True
 
     async def on_enter(self, worker: str, name: str, key: str, size: int) -> bytes:
-        """As Desk.enter; halted when the run has failed, or the worker was taken for lost."""
+        """As Ledger.enter; halted when the run has failed, or the worker was taken for lost."""
         if self.failed is not None or worker not in self.held:
             return pickle.dumps(Halted("the run was stopped"))
-        question = asyncio.create_task(self.desk.enter(name, key, size))
+        question = asyncio.create_task(self.ledger.enter(name, key, size))
         self.asking[worker].add(question)
         try:
             found = await question
@@ -116,38 +120,40 @@ class Office(Server):
         return pickle.dumps(found)
 
     async def on_keep(self, worker: str, name: str, line: bytes) -> bytes:
-        """As Desk.keep."""
-        return await self._told(worker, self.desk.keep, name, line)
+        """As Ledger.keep."""
+        return await self._forward(worker, self.ledger.keep, name, line)
 
     async def on_fail(self, worker: str, name: str, line: bytes) -> bytes:
-        """As Desk.failed."""
-        return await self._told(worker, self.desk.failed, name, line)
+        """As Ledger.failed."""
+        return await self._forward(worker, self.ledger.failed, name, line)
 
-    async def _told(self, worker: str, tell: Callable[..., Awaitable[None]], name: str, line: bytes) -> bytes:
-        told, *more = pickle.loads(line)
-        self.calls.get(worker, {}).pop(told.key, None)
+    async def _forward(self, worker: str, tell: Callable[..., Awaitable[None]], name: str, line: bytes) -> bytes:
+        record, *more = pickle.loads(line)
+        self.calls.get(worker, {}).pop(record.key, None)
         try:
-            await tell(name, told, *more)
+            await tell(name, record, *more)
         except AgonError as error:
             return pickle.dumps(error)
         return pickle.dumps(None)
 
 
-class _Far:
-    """The desk, from a worker."""
+class _RemoteLedger:
+    """The ledger, from a worker."""
 
-    def __init__(self, office: Any, worker: str) -> None:
-        self.office, self.worker = office, worker
+    def __init__(self, coordinator: Any, worker: str) -> None:
+        self.coordinator, self.worker = coordinator, worker
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        found: Answer | None = _unpacked(await self.office.enter(worker=self.worker, name=name, key=key, size=size))
+        found: Answer | None = _unpacked(
+            await self.coordinator.enter(worker=self.worker, name=name, key=key, size=size)
+        )
         return found
 
     async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
-        _unpacked(await self.office.keep(worker=self.worker, name=name, line=pickle.dumps((line, messages))))
+        _unpacked(await self.coordinator.keep(worker=self.worker, name=name, line=pickle.dumps((line, messages))))
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
-        _unpacked(await self.office.fail(worker=self.worker, name=name, line=pickle.dumps((line, after))))
+        _unpacked(await self.coordinator.fail(worker=self.worker, name=name, line=pickle.dumps((line, after))))
 
 
 def _unpacked(data: bytes) -> Any:
@@ -157,36 +163,36 @@ def _unpacked(data: bytes) -> Any:
     return found
 
 
-async def _work(office_address: str, models: Mapping[str, Model], concurrency: int) -> None:
+async def _work(coordinator_address: str, models: Mapping[str, Model], concurrency: int) -> None:
     """One worker's part: takes matches while there are any, `concurrency` in flight."""
     worker = uuid4().hex
-    line = await connect(office_address)
-    async with rpc(office_address) as office:
-        await line.write({"op": "stay", "worker": worker})
-        await line.read()
-        far = _Far(office, worker)
-        answering = {name: Live(name, model, far) for name, model in models.items()}
+    open_line = await connect(coordinator_address)
+    async with rpc(coordinator_address) as coordinator:
+        await open_line.write({"op": "stay", "worker": worker})
+        await open_line.read()
+        ledger = _RemoteLedger(coordinator, worker)
+        answering = {name: Live(name, model, ledger) for name, model in models.items()}
 
         async def player() -> None:
-            while (packed := await office.take(worker=worker)) is not None:
+            while (packed := await coordinator.take(worker=worker)) is not None:
                 match = pickle.loads(packed)
                 reason: bytes | None = None
                 try:
                     await play_async(match, answering)
                 except (Halted, AgonError) as error:
                     reason = pickle.dumps(error)
-                await office.end(worker=worker, match=match.id, reason=reason)
+                await coordinator.end(worker=worker, match=match.id, reason=reason)
 
         try:
             await asyncio.gather(*(player() for _ in range(concurrency)))
         finally:
-            await line.close()
+            await open_line.close()
             await asyncio.gather(*(model.close() for model in models.values()))
 
 
 async def record(
     matches: Sequence[Match],
-    desk: Desk,
+    ledger: Ledger,
     executor: Mapping[str, Any],
     concurrency: int | None = None,
     tick: Callable[[Match], object] = lambda match: None,
@@ -196,20 +202,20 @@ async def record(
     `concurrency` matches are in flight in all (None: see `in_flight`). Workers may come to
     grief at any moment: what they had paid for is recorded here.
     """
-    calls = sum(model.concurrency for model in desk.models.values())
+    calls = sum(model.concurrency for model in ledger.models.values())
     in_all = min(len(matches), concurrency or in_flight(len(matches), calls))
-    office: Any = Office(matches, desk, in_all, tick)
-    await office.listen("tcp://127.0.0.1" if executor["address"] is None else "tcp://")
+    coordinator: Any = Coordinator(matches, ledger, in_all, tick)
+    await coordinator.listen("tcp://127.0.0.1" if executor["address"] is None else "tcp://")
     try:
         async with _client(executor) as client:
-            while not office.over:
+            while not coordinator.over:
                 workers = await _workers(client)
                 each = -(-in_all // len(workers))
                 parts = [
                     client.submit(
                         _work,
-                        office.address,
-                        dict(desk.models),
+                        coordinator.address,
+                        dict(ledger.models),
                         each,
                         workers=[worker],
                         allow_other_workers=True,
@@ -223,10 +229,10 @@ async def record(
     except KilledWorker as error:
         raise AgonError(f"workers were lost again and again ({error}); the same command goes on where it was") from None
     finally:
-        await office.close()
-    if office.failed is not None:
-        raise office.failed
-    return list(office.halted.values())
+        await coordinator.close()
+    if coordinator.failed is not None:
+        raise coordinator.failed
+    return list(coordinator.halted.values())
 
 
 def play(

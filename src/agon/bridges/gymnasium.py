@@ -14,16 +14,14 @@ from pettingzoo import ParallelEnv
 
 from agon import AgonError
 from agon.agents import Script, seat_dice
-from agon.games import Choice, Dice, IllegalAction, MatrixGame
+from agon.games import Choice, Dice, Game, IllegalAction, Observation
+from agon.loop import TABLE, steps
 
 View = NDArray[np.int64]
 Views = dict[str, View]
 
-TABLE = -1
-"""Whose dice the game itself throws, as in agon.play."""
 
-
-def parallel_env(game: MatrixGame, seed: int = 0) -> "SimultaneousMatch":
+def parallel_env(game: Game[Any], seed: int = 0) -> "SimultaneousMatch":
     """An environment that plays `game`; `seed` is what a `reset` without one starts from.
 
     Agents are "seat_0", "seat_1", ... With k options, actions are Discrete(k): positions in the game's options. An
@@ -34,7 +32,7 @@ def parallel_env(game: MatrixGame, seed: int = 0) -> "SimultaneousMatch":
     return SimultaneousMatch(game, seed)
 
 
-def single_agent_env(game: MatrixGame, seat: int, opponents: Sequence[Script], seed: int = 0) -> "SingleSeat":
+def single_agent_env(game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0) -> "SingleSeat":
     """An environment for whoever sits at `seat` of `game`; `opponents`, scripts, have the other seats, in order.
 
     Spaces and rewards are those of `parallel_env`. `reset(seed=n)` starts the match that agon.play plays with the seed n:
@@ -47,7 +45,7 @@ def single_agent_env(game: MatrixGame, seat: int, opponents: Sequence[Script], s
 class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
     """One match after another of a game in which all seats move at once; see `parallel_env`."""
 
-    def __init__(self, game: MatrixGame, seed: int = 0) -> None:
+    def __init__(self, game: Game[Any], seed: int = 0) -> None:
         self.game = game
         self.metadata = {"name": f"{game.name}_{game.variant}", "render_modes": [], "is_parallelizable": True}
         self.render_mode = None
@@ -55,12 +53,12 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
         self.agents: list[str] = []
         """Who is to move; nobody before the first reset and after the last round."""
         self._random = Random(seed)
-        legal = _legal(game, game.start(Random(seed)))
+        legal, rounds = _legal(game, next(steps(game, Random(seed)))[1])
         self.codes = {action: code for code, action in enumerate(legal.options)}
-        shape = (game.rounds, game.seats)
+        self._shape = (rounds, game.seats)
         self.action_spaces = {agent: Discrete(len(self.codes)) for agent in self.possible_agents}
         self.observation_spaces = {
-            agent: MultiDiscrete(np.full(shape, len(self.codes) + 1)) for agent in self.possible_agents
+            agent: MultiDiscrete(np.full(self._shape, len(self.codes) + 1)) for agent in self.possible_agents
         }
 
     def observation_space(self, agent: str) -> MultiDiscrete:
@@ -79,7 +77,8 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
 
     def start(self, dice: Dice) -> tuple[Views, dict[str, dict[str, Any]]]:
         """Starts a match with the table's own dice."""
-        self.state = self.game.start(dice)
+        self._steps = steps(self.game, dice)
+        self.state, _, _ = next(self._steps)
         self.agents = list(self.possible_agents)
         return self._views(), {agent: {} for agent in self.agents}
 
@@ -90,10 +89,10 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
         if set(actions) != set(self.agents):
             raise IllegalAction(f"{sorted(actions)} acted; to move: {self.agents}")
         chosen = {seat: self.label(agent, actions[agent]) for seat, agent in enumerate(self.agents)}
-        self.state, points = self.game.step(self.state, chosen)
-        over = not self.game.to_move(self.state)
+        self.state, asked, points = self._steps.send(chosen)
+        over = not asked
         if not over:
-            _legal(self.game, self.state)
+            _legal(self.game, asked)
         moved = self.agents
         self.agents = [] if over else moved
         return (
@@ -113,7 +112,7 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
     def _views(self) -> Views:
         views = {}
         for seat, agent in enumerate(self.possible_agents):
-            view = np.full((self.game.rounds, self.game.seats), len(self.codes), dtype=np.int64)
+            view = np.full(self._shape, len(self.codes), dtype=np.int64)
             for row, profile in zip(view, self.game.observe(self.state, seat).past, strict=False):
                 row[:] = [self.codes[str(action)] for action in profile]
             views[agent] = view
@@ -125,7 +124,7 @@ class SingleSeat(Env[View, np.int64]):
 
     metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own declaration
 
-    def __init__(self, game: MatrixGame, seat: int, opponents: Sequence[Script], seed: int = 0) -> None:
+    def __init__(self, game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0) -> None:
         if seat not in range(game.seats) or len(opponents) != game.seats - 1:
             raise AgonError(
                 f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {len(opponents)} opponents does not fit"
@@ -172,16 +171,15 @@ class SingleSeat(Env[View, np.int64]):
         return self.table.codes[action]
 
 
-def _legal(game: Any, state: Any) -> Choice:
-    """What all seats may do at once. Raises ValueError where they move in turn or have different choices."""
-    moving = tuple(game.to_move(state))
-    if moving != tuple(range(game.seats)):
+def _legal(game: Game[Any], asked: Mapping[int, Observation]) -> tuple[Choice, int]:
+    """What all seats may do at once, and in how many rounds. Raises ValueError where they move in turn or have different choices."""
+    if len(asked) < game.seats:
         raise ValueError(
-            f"{game.name}: of {game.seats} seats {list(moving)} are to move; a parallel environment needs all at once"
+            f"{game.name}: of {game.seats} seats {list(asked)} are to move; a parallel environment needs all at once"
         )
-    first, *others = (game.legal_actions(state, seat) for seat in moving)
-    if not isinstance(first, Choice) or any(getattr(other, "options", None) != first.options for other in others):
+    first, *others = [view.legal for view in asked.values()]
+    if not isinstance(first, Choice) or any(not isinstance(o, Choice) or o.options != first.options for o in others):
         raise ValueError(f"{game.name}: a parallel environment needs one list of options, the same for every seat")
-    if not hasattr(game, "rounds"):
+    if game.fixed_rounds is None:
         raise ValueError(f"{game.name}: a parallel environment needs a fixed number of rounds")
-    return first
+    return first, game.fixed_rounds

@@ -20,10 +20,9 @@ from pettingzoo import AECEnv
 from agon import AgonError
 from agon.agents import Script, seat_dice
 from agon.agents.telling import answered, in_ascii, told
-from agon.games import IllegalAction
+from agon.games import Game, IllegalAction
+from agon.loop import TABLE, steps
 
-TABLE = -1
-"""Whose dice the game itself throws, as in agon.play."""
 PLAIN = frozenset(map(chr, range(32, 127))) | {"\n"}
 """Characters of all texts in the spaces."""
 REACH = 20_000
@@ -38,7 +37,7 @@ class Observed(str):
     dtype = np.dtype(str)
 
 
-def text_env(game: Any, seed: int = 0, attempts: int = 3) -> "TextMatch":
+def text_env(game: Game[Any], seed: int = 0, attempts: int = 3) -> "TextMatch":
     """An environment in which all seats of `game` are asked one after another; `seed`: what a `reset` without one starts from.
 
     Agents are "seat_0", "seat_1", ... Seats that move at once are asked in seat order, and none is told what another has
@@ -49,7 +48,7 @@ def text_env(game: Any, seed: int = 0, attempts: int = 3) -> "TextMatch":
 
 
 def single_text_env(
-    game: Any, seat: int, opponents: Sequence[Script], seed: int = 0, attempts: int = 3
+    game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0, attempts: int = 3
 ) -> "SingleTextSeat":
     """An environment for whoever sits at `seat` of `game`; `opponents`, scripts, have the other seats, in order.
 
@@ -62,7 +61,7 @@ def single_text_env(
 class TextMatch(AECEnv):  # type: ignore[misc]
     """One match after another, seat by seat; see `text_env`."""
 
-    def __init__(self, game: Any, seed: int = 0, attempts: int = 3) -> None:
+    def __init__(self, game: Game[Any], seed: int = 0, attempts: int = 3) -> None:
         super().__init__()
         if attempts < 1:
             raise AgonError(f"attempts is {attempts}; it must be at least 1")
@@ -93,7 +92,8 @@ class TextMatch(AECEnv):  # type: ignore[misc]
 
     def start(self, seed: int) -> None:
         """Starts the match of a seed."""
-        self.state = self.game.start(seat_dice(seed, TABLE))
+        self._steps = steps(self.game, seat_dice(seed, TABLE))
+        self.state, self._asked, _ = next(self._steps)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -112,11 +112,10 @@ class TextMatch(AECEnv):  # type: ignore[misc]
     def observe(self, agent: str) -> Observed:
         """What the agent knows, whether or not it is asked just now."""
         seat = self.possible_agents.index(agent)
-        moving = self.game.to_move(self.state)
-        asked = seat in moving and seat not in self._answers
+        asked = seat in self._asked and seat not in self._answers
         lines = [self._faults[seat]] if seat in self._faults else []
         if not asked:
-            lines.append("You are not asked just now." if moving else "The match is over.")
+            lines.append("You are not asked just now." if self._asked else "The match is over.")
         head = in_ascii("".join(f"{line}\n\n" for line in lines))
         return Observed(head + told(self.game.observe(self.state, seat), asked, REACH - len(head), ascii_only=True))
 
@@ -135,7 +134,7 @@ class TextMatch(AECEnv):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         seat = self.seat
-        found, fault, _ = answered(action, self.game.legal_actions(self.state, seat))
+        found, fault, _ = answered(action, self._asked[seat].legal)
         if found is None:
             self._missed(seat, fault)
             if self._misses[seat] < self.attempts:
@@ -150,10 +149,9 @@ class TextMatch(AECEnv):  # type: ignore[misc]
         self._answers[self.seat] = action
         self._misses[self.seat] = 0
         self._rest()
-        moving = self.game.to_move(self.state)
-        if len(self._answers) == len(moving):
+        if len(self._answers) == len(self._asked):
             answers, self._answers = self._answers, {}
-            self.state, points = self.game.step(self.state, answers)
+            self.state, self._asked, points = self._steps.send(answers)
             self.rewards = dict(zip(self.possible_agents, map(float, points), strict=True))
         self._select()
         self._accumulate_rewards()
@@ -171,7 +169,7 @@ class TextMatch(AECEnv):  # type: ignore[misc]
         self._faults[seat] = f"Your last answer could not be used: {fault[:500]}. {then}"
 
     def _select(self) -> None:
-        moving = [seat for seat in self.game.to_move(self.state) if seat not in self._answers]
+        moving = [seat for seat in self._asked if seat not in self._answers]
         self.agent_selection = self.possible_agents[moving[0]] if moving else self.agents[0]
         if not moving:
             self.terminations = dict.fromkeys(self.agents, True)
@@ -182,7 +180,9 @@ class SingleTextSeat(Env[str, str]):
 
     metadata: Mapping[str, Any] = {"render_modes": []}  # type: ignore[assignment]
 
-    def __init__(self, game: Any, seat: int, opponents: Sequence[Script], seed: int = 0, attempts: int = 3) -> None:
+    def __init__(
+        self, game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0, attempts: int = 3
+    ) -> None:
         if seat not in range(game.seats) or len(opponents) != game.seats - 1:
             raise AgonError(
                 f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {len(opponents)} opponents does not fit"

@@ -1,10 +1,13 @@
 """What every game answers: who is to move, what is legal, what each seat sees, what a step pays."""
 
 import sys
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from types import FunctionType, ModuleType
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from agon.games.spaces import Choice as Choice  # offered here too
 from agon.games.spaces import Dice as Dice
@@ -30,6 +33,9 @@ class Event(NamedTuple):
 
 PUBLIC = -1
 """In the place of a seat: who only watches, and sees what everybody may see."""
+
+Note = tuple[int, str, Any]
+"""Seat, what, value."""
 
 Seen = tuple[tuple[Event, ...], ...]
 """What each seat knows: seen[seat] is a tuple of events, oldest first. The last one, seen[PUBLIC], is what is public."""
@@ -67,61 +73,151 @@ class Observation(NamedTuple):
     """The seat's role in the game; empty where seats differ in nothing."""
 
 
-class Game(Protocol[S]):
-    """A frozen description of a game; states are values, and nothing is kept between calls.
-
-    `S` is the game's state type. Actions are JSON values; None is a forfeit (no readable action).
-    """
+class NormalForm(Protocol):
+    """One round in which all seats move at once, with the same actions for all: what can be written as a payoff table."""
 
     @property
     def name(self) -> str:
-        """The family, as in the turns' column `game`."""
+        """The game's."""
 
     @property
     def variant(self) -> str:
-        """Which instance of the family, as in the turns' column `variant`."""
+        """Which instance of it."""
 
     @property
-    def rules(self) -> int:
-        """Version of the rules: raised when the same actions lead elsewhere than before."""
+    def options(self) -> tuple[str, ...]:
+        """The actions."""
+
+    @property
+    def payoff(self) -> Sequence[Any]:
+        """Points, nested by seat: payoff[a0][a1]...[a_last] has one number for each seat."""
 
     @property
     def seats(self) -> int:
         """How many players."""
 
+    def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
+        """Points of each seat for one action profile."""
+
+    def __hash__(self) -> int:
+        """It is looked up."""
+
+
+class Game(ABC, Generic[S]):
+    """A frozen description of a game; states are values, and nothing is kept between calls.
+
+    `S` is the game's state type. Actions are JSON values; None is a forfeit (no readable action). A game has five verbs of
+    its own: `start`, `to_move`, `legal_actions`, `observe` and `step`. All else that others ask about a game has a default here.
+    How an action is read and written, its space says (`Space.read`, `Space.spelled`).
+    """
+
+    name: str
+    """The family, as in the turns' column `game`."""
+    variant: str
+    """Which instance of the family, as in the turns' column `variant`."""
+    seats: int
+    """How many players."""
+    rules: int = 1
+    """Version of the rules: raised when the same actions lead elsewhere than before."""
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Each seat's true role, whether or not it knows it; empty where seats differ in nothing."""
+        return ()
+
+    @cached_property
+    def tested(self) -> Sequence[int]:
+        """The seats under test, which a challenger takes; empty where no seat is singled out."""
+        return ()
+
+    @cached_property
+    def independent(self) -> bool:
+        """Whether seats that move at once do not depend on each other: an unreadable action then leaves the others' valid."""
+        return False
+
+    @cached_property
+    def normal_form(self) -> NormalForm | None:
+        """One round as a payoff table; None where the game has none."""
+        return None
+
+    @cached_property
+    def fixed_rounds(self) -> int | None:
+        """In how many rounds all seats move at once, with the same options; None where it is not so."""
+        return None
+
+    @cached_property
+    def players(self) -> tuple[str, ...]:
+        """What the seats are called."""
+        return tuple(f"Player {seat + 1}" for seat in range(self.seats))
+
+    @abstractmethod
     def start(self, dice: Dice) -> S:
         """The first state; all chance is drawn here."""
 
+    @abstractmethod
     def to_move(self, state: S) -> tuple[int, ...]:
         """Seats asked now, at once; empty when the match is over."""
 
+    @abstractmethod
     def legal_actions(self, state: S, seat: int) -> Space:
         """What `seat` may answer."""
 
+    @abstractmethod
     def observe(self, state: S, seat: int) -> Observation:
         """What `seat` sees."""
 
-    def watch(self, state: S) -> Observation:
-        """What anybody may see: the seat is PUBLIC, `legal` is None, and finished rounds are in seat order."""
-
+    @abstractmethod
     def step(self, state: S, actions: Mapping[int, Any]) -> tuple[S, tuple[float, ...]]:
         """The next state and what the step pays each seat (points).
 
         Raises IllegalAction for an action that is not legal, and for a seat that is not to move.
         """
 
+    def watch(self, state: S) -> Observation:
+        """What anybody may see: the seat is PUBLIC, `legal` is None, and finished rounds are in seat order.
+
+        By default nothing has happened that is public.
+        """
+        return self.observe(state, 0)._replace(seat=PUBLIC, legal=None, past=(), role="")
+
+    def notes(self, state: S) -> Iterable[Note]:
+        """What the step to this state leaves in the records alone (the turns' column `detail`)."""
+        return ()
+
+    def secrets(self, seat: int) -> tuple[str, ...]:
+        """Texts of the setting that `seat` must not be shown while the match goes on; those of PUBLIC nobody who watches."""
+        return ()
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """What metrics must know of a seat and turns cannot say (agon.games.tables.seat_table has the columns)."""
+        return {}
+
 
 @cache
-def _families(made: type) -> tuple[Path, ...]:
-    files = [getattr(sys.modules[each.__module__], "__file__", None) for each in made.__mro__]
-    return tuple(
-        dict.fromkeys(Path(file).parent for file in files if file and (Path(file).parent / "game.py").is_file())
-    )
+def _families(made: Any) -> tuple[tuple[Path, str], ...]:
+    found: dict[Path, str] = {}
+    for each in made.__mro__ if isinstance(made, type) else (made,):
+        file = getattr(sys.modules[each.__module__], "__file__", None)
+        if file and Path(file).with_name("game.py").is_file():
+            found.setdefault(Path(file).parent, each.__module__.rpartition(".")[0])
+    return tuple(found.items())
+
+
+def _class_of(made: Any) -> Any:
+    return made if isinstance(made, type | FunctionType) else type(made)
 
 
 def families(made: Any) -> tuple[Path, ...]:
-    """The folders that say more about a game, its rules or a class of either: its family's, then those it inherits from."""
-    return _families(made if isinstance(made, type) else type(made))
+    """The folders of the family of a game, of its public rules, or of a class or function in it, and of what it inherits from."""
+    return tuple(folder for folder, _ in _families(_class_of(made)))
+
+
+def family_module(made: Any, name: str) -> ModuleType | None:
+    """The module `name` (settings, scripts, beliefs, page ...) of the nearest family that has one; None where none has."""
+    for folder, package in _families(_class_of(made)):
+        if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
+            return import_module(f"{package}.{name}")
+    return None
 
 
 def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:

@@ -9,7 +9,7 @@ from math import gcd, lcm, prod
 from operator import mul
 from typing import Any
 
-from agon.games.matrix.game import MatrixGame
+from agon.games.base import NormalForm
 
 Mix = tuple[Fraction, ...]
 """A probability for each option, in the game's order."""
@@ -45,7 +45,7 @@ class Equilibria:
     """False where mixed profiles are rounded numerical solutions and may be incomplete (three or more players)."""
 
 
-def equilibria(game: MatrixGame) -> Equilibria:
+def equilibria(game: NormalForm) -> Equilibria:
     """All equilibria of one round of `game`; payoffs count as they are written (0.1 is a tenth).
 
     Three or more players: every pure equilibrium, exactly, and the isolated mixed ones that pygambit's enumpoly finds.
@@ -80,7 +80,7 @@ def bimatrix_equilibria(rows: Matrix, columns: Matrix) -> Equilibria:
 
 
 @cache
-def symmetric_equilibrium(game: MatrixGame) -> tuple[float, ...]:
+def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
     """The mix that is an equilibrium against itself, with the largest support; of equally large ones, the first.
 
     "First" is by the options in the support, in the game's order; of infinitely many mixes on one support it is the
@@ -102,13 +102,13 @@ def symmetric_equilibrium(game: MatrixGame) -> tuple[float, ...]:
     raise AssertionError("a symmetric game without a symmetric equilibrium")
 
 
-def best_replies(game: MatrixGame, seat: int, profile: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+def best_replies(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     """The options that pay `seat` most, exactly, while the others play their mixes in `profile` (its own is unread)."""
     worth = _worth(game, seat, profile)
     return tuple(option for option, value in zip(game.options, worth, strict=True) if value == max(worth))
 
 
-def _worth(game: MatrixGame, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
+def _worth(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
     """What each option pays `seat` on average."""
     mixes = [[(i, _exact(share)) for i, share in enumerate(mix) if share] for mix in profile]
 
@@ -208,7 +208,7 @@ def _cramer(matrix: Sequence[Sequence[int]]) -> tuple[list[int], int]:
     return [row[-1] for row in rows], last
 
 
-def _by_pygambit(game: MatrixGame) -> Equilibria:
+def _by_pygambit(game: NormalForm) -> Equilibria:
     """The pure equilibria from the payoff table, the others from pygambit: in rationals for two players."""
     size = len(game.options)
     units = [tuple(Fraction(i == j) for j in range(size)) for i in range(size)]
@@ -222,7 +222,7 @@ def _by_pygambit(game: MatrixGame) -> Equilibria:
     return Equilibria((*pure, *mixed), any(ties), exact=game.seats <= 2)
 
 
-def _solved(game: MatrixGame) -> list[tuple[Mix, ...]]:
+def _solved(game: NormalForm) -> list[tuple[Mix, ...]]:
     import pygambit  # takes a second or two: only where needed
 
     table = pygambit.StrategicGame.from_arrays(*(_table(game.payoff, seat) for seat in range(game.seats)))
@@ -239,7 +239,7 @@ def _solved(game: MatrixGame) -> list[tuple[Mix, ...]]:
     ]
 
 
-def _losses(game: MatrixGame, profile: tuple[Mix, ...]) -> list[tuple[bool, Fraction]]:
+def _losses(game: NormalForm, profile: tuple[Mix, ...]) -> list[tuple[bool, Fraction]]:
     """For each option of each seat: whether it is used, and what it earns less than the best."""
     worths = [_worth(game, seat, profile) for seat in range(game.seats)]
     return [

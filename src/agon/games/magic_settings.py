@@ -16,14 +16,14 @@ from random import Random
 from typing import Any
 
 from agon import ROOT, AgonError
-from agon.agents import seat_dice
-from agon.agents.magic import KNOWLEDGE, player
+from agon.agents.scripts import reference
 from agon.games import Game
 from agon.games.chameleon.game import Chameleon
-from agon.games.clues import Clue, Topic, lexicon
 from agon.games.cost_sharing.game import Airline
 from agon.games.cost_sharing.scripts import rounded, wanted_by
+from agon.games.deduction.scripts import KNOWLEDGE, Clue, Topic, lexicon
 from agon.games.undercover.game import Undercover
+from agon.loop import total
 
 HELP = """python -m agon.games.magic_settings FOLDER [name=value ...]
 
@@ -87,18 +87,14 @@ def most_even(settings: Sequence[dict[str, Any]], shares: Sequence[float], keep:
 
 def spy_share(game: str, setting: Mapping[str, Any], matches: int = MATCHES, topics: str = KNOWLEDGE) -> float:
     """The spy's part of the credits where reference players play the setting, with either side under test."""
-    answer = partial(player, knowledge=topics)
+    answer = partial(reference, knowledge=topics)
     spy, crowd = setting["spy"], [seat for seat in range(3) if seat != setting["spy"]]
     paid = [0.0, 0.0]
     kind = {"chameleon": Chameleon, "undercover": Undercover}[game]
     for tested in ([spy], crowd):
         played: Game[Any] = kind(game, "", tested=tested, interviews=False, **setting)
         for match in range(matches):
-            dice = [seat_dice(match, seat) for seat in range(3)]
-            state = played.start(Random(match))
-            while asked := played.to_move(state):
-                answers = {seat: answer(played.observe(state, seat), dice[seat]) for seat in asked}
-                state, points = played.step(state, answers)
+            points = total(played, [answer] * 3, match)
             paid = [paid[0] + points[spy], paid[1] + points[crowd[0]]]
     return paid[0] / sum(paid)
 

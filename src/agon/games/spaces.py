@@ -1,8 +1,12 @@
 """What a seat may answer: action spaces, each of which knows its own legal actions."""
 
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+
+from agon.games.reading import Reading, folded, label_in, line_in, named_parts
 
 T = TypeVar("T")
 
@@ -17,23 +21,45 @@ class Dice(Protocol):
         """One of `seq`, all equally likely."""
 
 
-class Space(Protocol):
-    """What a seat may answer. Actions are JSON values that can be looked up: words, numbers, and tuples of them."""
+class Space(ABC):
+    """What a seat may answer. Actions are JSON values that can be looked up: words, numbers, and tuples of them.
 
-    def __contains__(self, action: object) -> bool: ...
+    A space says how its actions are written (`spelled`) and how they are read (`parsed`, or all of `read`).
+    """
 
+    __slots__ = ()
+
+    @abstractmethod
+    def __contains__(self, action: object) -> bool:
+        """Whether an action is legal."""
+
+    @abstractmethod
     def as_json(self) -> dict[str, Any]:
         """The space as plain data, for the turns' column `legal`."""
 
+    @abstractmethod
     def example(self, dice: Dice) -> Any:
         """A legal action drawn at random."""
 
+    @abstractmethod
     def spelled(self, action: Any) -> str:
         """A legal action as a player writes it, in one line."""
 
+    def parsed(self, text: str) -> Any | None:
+        """The action that a text without blanks around it stands for, legal or not; None where it stands for none."""
+        return None
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The action in a player's answer: what stands after the one [move], in its line (agon.games.reading)."""
+        return line_in(text, self._legal)
+
+    def _legal(self, text: str) -> Any | None:
+        action = self.parsed(text)
+        return action if action is not None and action in self else None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(Space):
     """A legal action is one of `options` (labels, in the game's order)."""
 
     options: tuple[str, ...]
@@ -53,9 +79,18 @@ class Choice:
         """The option."""
         return str(action)
 
+    def parsed(self, text: str) -> str | None:
+        """The option, whatever its case; a full stop may follow."""
+        labels = {folded(label): label for label in self.options}
+        return labels.get(folded(text.rstrip(".").strip()))
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The option in a move message, which may hold an explanation."""
+        return label_in(text, self.options, last)
+
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(Space):
     """A legal action is a whole number from `low` to `high`, in steps from `low`."""
 
     low: int
@@ -77,9 +112,13 @@ class Number:
         """The number."""
         return str(action)
 
+    def parsed(self, text: str) -> int | None:
+        """The number; a full stop may follow."""
+        return int(text.rstrip(".")) if re.fullmatch(r"\d{1,9}\.?", text, re.ASCII) else None
+
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Space):
     """A legal action is a text of at most `length` characters that is not blank, and can be written down (UTF-8)."""
 
     length: int
@@ -102,9 +141,13 @@ class Text:
         """The text, in one line."""
         return " ".join(str(action).split())
 
+    def parsed(self, text: str) -> str | None:
+        """The text, where there is any."""
+        return text or None
+
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Space):
     """A legal action is a share for each of `names`, in their order, each from 0 to `total`, that sum to `total`.
 
     The sum may miss by `tolerance`; None: sums are not checked.
@@ -135,9 +178,15 @@ class Offer:
         """`name: share, name: share`."""
         return ", ".join(f"{name}: {share:g}" for name, share in zip(self.names, action, strict=True))
 
+    def parsed(self, text: str) -> tuple[float, ...] | None:
+        """The shares, with or without a percent sign."""
+        said = named_parts(text, self.names, ",")
+        found = [re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?%?\.?", each, re.ASCII) for each in said or ()]
+        return None if said is None or None in found else tuple(float(each[1]) for each in found if each)
+
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Form(Space):
     """A legal action answers several questions at once: a value for each of `parts`, in their order."""
 
     parts: tuple[tuple[str, "Space"], ...]
@@ -160,3 +209,13 @@ class Form:
         return "; ".join(
             f"{name}: {space.spelled(each)}" for (name, space), each in zip(self.parts, action, strict=True)
         )
+
+    def parsed(self, text: str) -> tuple[Any, ...] | None:
+        """The value of every part, where each can be read."""
+        said = named_parts(text, [name for name, _ in self.parts], ";")
+        values = [space.parsed(each.strip()) for each, (_, space) in zip(said or (), self.parts, strict=False)]
+        return None if said is None or None in values else tuple(values)
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The parts after the one [move], which may begin in the next line."""
+        return line_in(text, self._legal, skip_breaks=True)

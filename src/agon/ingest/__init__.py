@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from agon import AgonError
-from agon.games import MatrixGame
+from agon.games import Game
 from agon.ingest import counterfactual, tradecraft
 from agon.ingest.base import Bad, Ingested
 
@@ -13,7 +14,7 @@ __all__ = ["SOURCES", "Bad", "Ingested", "ingest"]
 SOURCES = {"counterfactual": counterfactual.ingest, "tradecraft": tradecraft.ingest}
 
 
-def ingest(source: str, path: Path, games: Sequence[MatrixGame]) -> Ingested:
+def ingest(source: str, path: Path, games: Sequence[Game[Any]]) -> Ingested:
     """The games recorded under `path`; those that are none of `games`, or contradict them, are listed as bad.
 
     Raises AgonError when nothing at all can be read.

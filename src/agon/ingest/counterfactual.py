@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from agon.games import MatrixGame
+from agon.games import Game
+from agon.games.base import NormalForm
 from agon.ingest.base import Bad, Ingested
 from agon.ingest.facts import facts
 from agon.ingest.game_json import originals
@@ -29,7 +30,7 @@ SCRIPTS = ("srep", "pp", "mf", "ap", "tft")
 
 Payoffs = frozenset[tuple[str, str, float]]
 """A symmetric game of two: own action, the other's action, own points."""
-Known = dict[Payoffs, MatrixGame]
+Known = dict[Payoffs, tuple[Game[Any], NormalForm]]
 
 VOID, FOREIGN = -1, -2
 """In place of an action's position in the game: none, and one that is not in the game."""
@@ -41,7 +42,8 @@ class Match(NamedTuple):
     path: str
     key: str
     """Its id, from its conditions: the same whichever way it came."""
-    game: MatrixGame
+    game: Game[Any]
+    form: NormalForm
     model: str
     agents: tuple[str, str]
     repetition: int
@@ -54,9 +56,13 @@ class Match(NamedTuple):
         return self.model, None if self.agents[1] in SCRIPTS else self.model
 
 
-def ingest(path: Path, games: Sequence[MatrixGame]) -> Ingested:
+def ingest(path: Path, games: Sequence[Game[Any]]) -> Ingested:
     """The games under `path`: a folder with matches.parquet and rounds.parquet, or the original layout."""
-    known = {_payoffs_of(game): game for game in games if game.seats == 2}
+    known = {
+        _payoffs_of(form): (game, form)
+        for game in games
+        if (form := game.normal_form) is not None and form.seats == 2 and game.fixed_rounds
+    }
     published = any((path / f"{name}.parquet").exists() for name in ("matches", "rounds"))
     conditions, rows, bad = facts(path) if published else originals(path)
     matches: list[Match | None] = []
@@ -88,22 +94,24 @@ def _only(wanted: list[bool], matches: Sequence[Match | None], rows: pd.DataFram
 
 
 def _match(conditions: Conditions, known: Known) -> Match:
-    game = known.get(_payoffs(tuple(conditions.settings.items())))
-    if game is None:
+    found = known.get(_payoffs(tuple(conditions.settings.items())))
+    if found is None:
         raise Unusable(f"payoffs {json.dumps(conditions.settings):.200} are no known variant")
     if conditions.style not in STYLES or conditions.opponent not in STYLES + SCRIPTS:
         raise Unusable(f"{conditions.style:.20} against {conditions.opponent:.20} are no known players")
     if conditions.repetition < 0:
         raise Unusable(f"repetition is {conditions.repetition}: they are numbered from 0")
+    game, form = found
     agents = "sc-" * conditions.self_consistency + conditions.style, conditions.opponent
     return Match(
         path=conditions.path,
         key=_hash([conditions.model, agents, game.name, game.variant, conditions.repetition]),
         game=game,
+        form=form,
         model=conditions.model,
         agents=agents,
         repetition=conditions.repetition,
-        config=_config(conditions.temperature, conditions.max_tokens, game),
+        config=_config(conditions.temperature, conditions.max_tokens, form),
         left_out=conditions.left_out,
     )
 
@@ -119,12 +127,12 @@ def _payoffs(settings: tuple[tuple[str, float | str], ...]) -> Payoffs:
     return frozenset((names[a], names[b], points.get(cell, -points.get(b + a, 0))) for cell, (a, b) in cells.items())
 
 
-def _payoffs_of(game: MatrixGame) -> Payoffs:
+def _payoffs_of(game: NormalForm) -> Payoffs:
     return frozenset((own, other, game.payoffs((own, other))[0]) for own in game.options for other in game.options)
 
 
 @lru_cache
-def _config(temperature: float, max_tokens: int, game: MatrixGame) -> str:
+def _config(temperature: float, max_tokens: int, game: NormalForm) -> str:
     return _hash([temperature, max_tokens, game.options, game.payoff])
 
 
@@ -144,9 +152,9 @@ def _repeated(matches: list[Match], but: Container[int]) -> dict[int, str]:
 
 def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
     """Place of a match -> the first thing in it that its game's rules do not allow."""
-    games = list(dict.fromkeys(match.game for match in matches))
-    game = np.array([games.index(match.game) for match in matches], dtype=np.int64)
-    wanted = np.array([match.game.rounds for match in matches], dtype=np.int64)
+    games = list(dict.fromkeys(match.form for match in matches))
+    game = np.array([games.index(match.form) for match in matches], dtype=np.int64)
+    wanted = np.array([match.game.fixed_rounds for match in matches], dtype=np.int64)
     place = rows.match.to_numpy()[::2]
     counts = np.bincount(place, minlength=len(matches))
     reasons = {int(at): f"has {counts[at]} rounds, not {wanted[at]}" for at in np.flatnonzero(counts != wanted)}
@@ -171,13 +179,13 @@ def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
     return reasons
 
 
-def _positions(games: list[MatrixGame], labels: Sequence[str]) -> np.ndarray:
+def _positions(games: list[NormalForm], labels: Sequence[str]) -> np.ndarray:
     """[game, label] -> the action's position in the game; the last column, for no label, is VOID."""
     places = [{option: place for place, option in enumerate(game.options)} for game in games]
     return np.array([[*(place.get(label, FOREIGN) for label in labels), VOID] for place in places], np.int64, ndmin=2)
 
 
-def _points(games: list[MatrixGame]) -> np.ndarray:
+def _points(games: list[NormalForm]) -> np.ndarray:
     """[game, own position, the other's, seat] -> points; 0 for everybody where a position is VOID, the last one."""
     size = max((len(game.options) for game in games), default=0) + 2
     points = np.zeros((len(games), size, size, 2))
@@ -235,6 +243,6 @@ def _turns(matches: list[Match], rows: pd.DataFrame) -> pd.DataFrame:
 
 
 @lru_cache
-def _legal(game: MatrixGame) -> tuple[str, ...]:
+def _legal(game: Game[Any]) -> tuple[str, ...]:
     state = game.start(Random(0))
     return tuple(json.dumps(game.legal_actions(state, seat).as_json()) for seat in range(game.seats))

@@ -1,7 +1,6 @@
 """Pure functions from tables to tables; they never see a game, an agent, a prompt or a file."""
 
 from agon.games.matrix.metrics import action_shares, per_match, shares_over_rounds
-from agon.games.tradecraft.metrics import first_seat, players, trading
 from agon.metrics.abilities import abilities, paired
 from agon.metrics.interval import summary
 from agon.metrics.people import head_to_head
@@ -12,16 +11,13 @@ __all__ = [
     "abilities",
     "action_shares",
     "averages",
-    "first_seat",
     "head_to_head",
     "outcomes",
     "paired",
     "per_match",
-    "players",
     "reliability",
     "scores",
     "shares_over_rounds",
     "summary",
     "tallies",
-    "trading",
 ]

@@ -23,11 +23,6 @@ class Anthropic(Remote):
     path = "/v1/messages"
     known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort"})
 
-    @property
-    def signed(self) -> bool:
-        """Whether every request is signed, so that the SDK must make it."""
-        return self.bedrock
-
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
         # here: the SDK takes a second to import, and a plan needs none of it

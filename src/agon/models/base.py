@@ -15,7 +15,7 @@ Role = Literal["system", "user", "assistant"]
 
 
 class Message(NamedTuple):
-    """One message of a conversation; made by `said`."""
+    """One message of a conversation; made by `message`."""
 
     role: Role
     text: str
@@ -30,16 +30,16 @@ def clean(text: str | None) -> str:
     return (text or "").encode("utf-8", "replace").decode()
 
 
-def said(role: Role, text: str, before: str = "") -> Message:
+def message(role: Role, text: str, before: str = "") -> Message:
     """A message, after the one with the id `before`."""
     text = text if text.isascii() else clean(text)
     digest = blake2b(f"{before}\n{role}\n{text}".encode(), digest_size=9)
     return Message(role, text, digest.hexdigest(), before)
 
 
-def going_on(messages: tuple[Message, ...], role: Role, text: str) -> tuple[Message, ...]:
+def extend(messages: tuple[Message, ...], role: Role, text: str) -> tuple[Message, ...]:
     """A conversation with one more message."""
-    return (*messages, said(role, text, messages[-1].id if messages else ""))
+    return (*messages, message(role, text, messages[-1].id if messages else ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Answering(Protocol):
         """The answer. Raises CallFailed, and what ends a whole run."""
 
 
-def told_apart(models: Mapping[str, Model]) -> None:
+def require_distinct(models: Mapping[str, Model]) -> None:
     """Raises AgonError where two files of conf/model are one model to matches and recordings."""
     known: dict[str, str] = {}
     for name, model in models.items():

@@ -36,7 +36,7 @@ class Bucket:
         return max(0.0, start - now)
 
 
-class Gate:
+class RateLimiter:
     """The way to one model: calls in flight, requests and tokens a minute, and a rest when it says that it is too much.
 
     A 429 takes a third of the calls in flight away; every answer gives some of it back.
@@ -46,7 +46,7 @@ class Gate:
         self.model = model.model
         self.most = self.limit = float(model.concurrency)
         self.requests, self.tokens = Bucket(model.requests_per_minute), Bucket(model.tokens_per_minute)
-        self.flying = 0
+        self.in_flight = 0
         self.pause = REST * model.pause
         self.rest = 0.0
         self._waiting: deque[Future[None]] = deque()
@@ -74,19 +74,19 @@ class Gate:
             raise
 
     def _admit(self) -> None:
-        while self._waiting and self.flying < max(1, int(self.limit)):
+        while self._waiting and self.in_flight < max(1, int(self.limit)):
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                self.flying += 1
+                self.in_flight += 1
 
     def _give_up(self) -> None:
-        self.flying -= 1
+        self.in_flight -= 1
         self._admit()
 
     def leave(self, more_tokens: float = 0.0, failure: CallFailed | None = None) -> None:
         """The call is over and took `more_tokens` than was booked."""
-        self.flying -= 1
+        self.in_flight -= 1
         self.tokens.take(more_tokens)
         if failure is None:
             self.limit = min(self.most, self.limit + 1 / self.limit)
@@ -136,7 +136,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class CostBound:
     """The most that one call can cost."""
 
     usd: float
@@ -149,9 +149,9 @@ class Budget:
     def __init__(self, usd: float | None = None, tokens: float | None = None, calls: float | None = None) -> None:
         self.most = {"usd": usd, "tokens": tokens, "calls": calls}
         self.spent = Spent()
-        self.untold = Worth(0.0, 0)
+        self.unreported = CostBound(0.0, 0)
         """The most that calls have cost of which nobody said what they cost; it counts as spent."""
-        self.booked: dict[str, Worth] = {}
+        self.booked: dict[str, CostBound] = {}
         self._waiting: list[Future[None]] = []
         self._usd, self._tokens = 0.0, 0
 
@@ -160,47 +160,49 @@ class Budget:
         """Whether there is any limit on money or tokens, so that a call's cost must have a bound."""
         return self.most["usd"] is not None or self.most["tokens"] is not None
 
-    async def book(self, key: str, worth: Worth) -> None:
+    async def book(self, key: str, bound: CostBound) -> None:
         """Sets aside the most that the call `key` can cost.
 
         Waits for calls in flight when it does not fit beside them; raises BudgetReached when it does not fit at all.
         """
-        self.settle(key, told=False)  # left over from a worker that is gone
-        while lacking := self._lacking(worth):
+        self.settle(key, reported=False)  # left over from a worker that is gone
+        while lacking := self._lacking(bound):
             if not self.booked:
                 raise BudgetReached(lacking)
             turn: Future[None] = get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
-        self.booked[key] = worth
-        self._usd += worth.usd
-        self._tokens += worth.tokens
+        self.booked[key] = bound
+        self._usd += bound.usd
+        self._tokens += bound.tokens
         self.spent.calls += 1
 
-    def _lacking(self, worth: Worth) -> str:
+    def _lacking(self, bound: CostBound) -> str:
         spent = self.spent
         wanted = {
-            "usd": spent.usd + self.untold.usd + self._usd + worth.usd,
-            "tokens": spent.tokens + self.untold.tokens + self._tokens + worth.tokens,
+            "usd": spent.usd + self.unreported.usd + self._usd + bound.usd,
+            "tokens": spent.tokens + self.unreported.tokens + self._tokens + bound.tokens,
             "calls": spent.calls + 1,
         }
         for name, most in self.most.items():
             if most is not None and wanted[name] > most:
-                untold = getattr(self.untold, name, 0)
+                unreported = getattr(self.unreported, name, 0)
                 return f"budget.{name}={most:g}" + (
-                    f", of which {untold:g} at most went for calls that did not say what they cost" if untold else ""
+                    f", of which {unreported:g} at most went for calls that did not say what they cost"
+                    if unreported
+                    else ""
                 )
         return ""
 
-    def settle(self, key: str, told: bool = True) -> None:
-        """The call `key` is over; what it cost is in `spent`, or else not `told`: then it is taken to be the most it can be."""
-        worth = self.booked.pop(key, None)
-        if worth is None:
+    def settle(self, key: str, reported: bool = True) -> None:
+        """The call `key` is over; what it cost is in `spent`, or else not `reported`: then it is taken to be the most it can be."""
+        bound = self.booked.pop(key, None)
+        if bound is None:
             return
-        if not told:
-            self.untold = Worth(self.untold.usd + worth.usd, self.untold.tokens + worth.tokens)
-        self._usd = self._usd - worth.usd if self.booked else 0.0
-        self._tokens -= worth.tokens
+        if not reported:
+            self.unreported = CostBound(self.unreported.usd + bound.usd, self.unreported.tokens + bound.tokens)
+        self._usd = self._usd - bound.usd if self.booked else 0.0
+        self._tokens -= bound.tokens
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
             if not turn.done():

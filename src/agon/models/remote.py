@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Model, Request
-from agon.models.errors import failure, one_line, refusal, words
+from agon.models.errors import failure, one_line, words
 
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
@@ -32,8 +32,6 @@ class Remote(Model):
     base_url: str | None = None
     """The server's address; None is the provider's own."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
-    _short: Any = field(default=None, init=False, repr=False, compare=False)
-    _first: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 
     path: ClassVar[str]
@@ -54,18 +52,11 @@ class Remote(Model):
             raise AgonError(f"model {self.model}: there is no parameter {unknown[0]!r} here, only {offered}, and extra")
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | dict.fromkeys(
-            ("_client", "_short", "_first", "_loop")
-        )  # connections stay in their process
+        return self.__dict__ | dict.fromkeys(("_client", "_loop"))  # connections stay in their process
 
     @abstractmethod
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
-
-    @property
-    def signed(self) -> bool:
-        """Whether every request is signed, so that the SDK must make it."""
-        return False
 
     @abstractmethod
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
@@ -80,15 +71,9 @@ class Remote(Model):
         body = self.body(request.messages) | (self.parameters.get("extra") or {})
         try:
             client = self._connect()
-            while self._first is not None:
-                await self._first.wait()
             start = perf_counter()
-            if self._short is None:
-                content = await self._through_sdk(client, body)
-            else:
-                status, headers, text, content = await self._short.post(body)
-                if status >= 300:
-                    raise refusal(status, headers, text, self.key)
+            async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
+                content = await client.post(self.path, cast_to=object, body=body)
             seconds = perf_counter() - start
         except CallFailed:
             raise
@@ -101,48 +86,24 @@ class Remote(Model):
                 failed = self._nothing_in(content)
         raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
 
-    async def _through_sdk(self, client: Any, body: dict[str, Any]) -> Any:
-        if not self.signed:
-            self._first = asyncio.Event()
-        try:
-            async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
-                return await client.post(self.path, cast_to=object, body=body)
-        finally:
-            self._let_others_go()
-
-    async def _seen(self, request: Any) -> None:
-        from agon.models.shortcut import Shortcut  # here: a plan needs no network
-
-        if self._short is None:
-            self._short = Shortcut(request, self.concurrency, self.timeout)
-        self._let_others_go()
-
-    def _let_others_go(self) -> None:
-        first, self._first = self._first, None
-        if first is not None:
-            first.set()
-
     async def close(self) -> None:
         """Ends connections."""
-        lines, self._client, self._short = (self._client, self._short), None, None
-        for line in lines:
-            if line is not None and self._loop is asyncio.get_running_loop():
-                await line.close()
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.close()
 
     def _connect(self) -> Any:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._client, self._loop = self.connected(self._secret()), loop
-            self._short = self._first = None
         return self._client
 
     def http_client(self, kind: Any) -> Any:
-        """The SDK's own kind of HTTP client, as large as is needed; it tells what it sends first."""
+        """The SDK's own kind of HTTP client, as large as is needed."""
         from httpx2 import Limits
 
         limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
-        hooks = {"request": [] if self.signed else [self._seen]}
-        return kind(limits=limits, event_hooks=hooks, follow_redirects=False, verify=_trusted())
+        return kind(limits=limits, follow_redirects=False, verify=_trusted())
 
     def _secret(self) -> str:
         if self.key is None:

@@ -16,7 +16,7 @@ from agon.games.tradecraft.game import Facts
 from agon.games.undercover import game as undercover
 from agon_hall.boards.rounds import in_seat_order, left
 from agon_hall.boards.scene import Scene
-from agon_hall.forms.fields import Field, Refused, Sender, options
+from agon_hall.forms.fields import Field, InvalidEntry, Sender, options
 from agon_hall.forms.kinds import PartsField, field
 from agon_hall.forms.trading import trading
 from agon_hall.look import WIDEST, Block, button, line, number, stack, text
@@ -37,7 +37,7 @@ class Body(Protocol):
         """All that is closed once something has been accepted."""
 
 
-class Form:
+class TurnForm:
     """Widgets for one view; `panel` shows them. A refusal is said in one line in `said`, and everything typed stays."""
 
     def __init__(self, view: Observation, send: Send, said: Block) -> None:
@@ -95,7 +95,7 @@ class Form:
             return None
         try:
             action = what()
-        except Refused as error:
+        except InvalidEntry as error:
             return self.refuse(str(error))
         return self.send([action])
 

@@ -21,7 +21,7 @@ NOTHING: dict[str, Any] = {"(choose)": UNCHOSEN}
 """The same with its label."""
 
 
-class Refused(ValueError):
+class InvalidEntry(ValueError):
     """What was entered is no action; says why, for the player."""
 
 
@@ -50,7 +50,7 @@ class Field(Protocol):
     """All that can be typed into or pressed, in the order of the tab key."""
 
     def read(self) -> Any:
-        """What was entered. Raises Refused."""
+        """What was entered. Raises InvalidEntry."""
 
 
 class ChoiceField:
@@ -65,7 +65,7 @@ class ChoiceField:
     def read(self) -> Any:
         """The option."""
         if self.select.value is UNCHOSEN:
-            raise Refused(f"{self._label}: choose one.")
+            raise InvalidEntry(f"{self._label}: choose one.")
         return self.select.value
 
 
@@ -95,10 +95,10 @@ class NumberField:
         """The number."""
         entered = (self.box.value or "").strip()
         if not entered:
-            raise Refused(f"Enter a whole number {self._range}.")
+            raise InvalidEntry(f"Enter a whole number {self._range}.")
         value = int(entered) if re.fullmatch(r"[+-]?[0-9]{1,18}", entered) else None
         if value is None or value not in self.space:
-            raise Refused(f"“{line(entered, 40)}” is no whole number {self._range}.")
+            raise InvalidEntry(f"“{line(entered, 40)}” is no whole number {self._range}.")
         return value
 
 
@@ -127,13 +127,13 @@ class TextField:
         """The text."""
         value = self.box.value or ""
         if len(value) > self.space.length:
-            raise Refused(
+            raise InvalidEntry(
                 f"The text has {number(len(value))} characters; at most {number(self.space.length)} are allowed."
             )
         if not value.strip() and not self._optional:
-            raise Refused("Write something first.")
+            raise InvalidEntry("Write something first.")
         if any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise Refused("The text holds a character that cannot be written down.")
+            raise InvalidEntry("The text holds a character that cannot be written down.")
         return value
 
 
@@ -179,16 +179,16 @@ class OfferField:
         for name, box in zip(self.space.names, self.widgets, strict=True):
             entered = (box.value or "").strip()
             if not entered:
-                raise Refused(f"{line(name, 60)}: enter a share; 0 is one too.")
+                raise InvalidEntry(f"{line(name, 60)}: enter a share; 0 is one too.")
             share = share_of(entered)
             if share is None or share > self.space.total:
-                raise Refused(
+                raise InvalidEntry(
                     f"{line(name, 60)}: “{line(entered, 40)}” is no number from 0 to {number(self.space.total)}, such as 33.3."
                 )
             shares.append(share)
         made = tuple(shares)
         if made not in self.space:
-            raise Refused(f"The shares sum to {number(round(sum(made), 4))}, not to {number(self.space.total)}.")
+            raise InvalidEntry(f"The shares sum to {number(round(sum(made), 4))}, not to {number(self.space.total)}.")
         return made
 
 

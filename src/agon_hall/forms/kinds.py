@@ -9,7 +9,16 @@ import panel as pn
 
 from agon.games.rating.game import ORDERS, Ratings
 from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
-from agon_hall.forms.fields import ENDLESS, ChoiceField, Field, NumberField, OfferField, Refused, TextField, share_of
+from agon_hall.forms.fields import (
+    ENDLESS,
+    ChoiceField,
+    Field,
+    InvalidEntry,
+    NumberField,
+    OfferField,
+    TextField,
+    share_of,
+)
 from agon_hall.look import block, line, stack, styled, text, wrapped
 
 
@@ -35,9 +44,9 @@ class PartsField:
         for name, part in self.parts:
             try:
                 found.append(part.read())
-            except Refused as error:
+            except InvalidEntry as error:
                 said = str(error)
-                raise Refused(said if said.startswith(name) else f"{name}: {said}") from None
+                raise InvalidEntry(said if said.startswith(name) else f"{name}: {said}") from None
         return tuple(found)
 
 
@@ -79,7 +88,7 @@ class RatingsField:
             for turn, player, value, why in self.rows
         )
         if fault := self.space.fault(rated):
-            raise Refused(fault[:1].upper() + fault[1:] + ".")
+            raise InvalidEntry(fault[:1].upper() + fault[1:] + ".")
         return rated
 
     def _value(self, entered: Any, who: str) -> Any:
@@ -87,7 +96,7 @@ class RatingsField:
             return tuple(place in entered for place in range(len(ORDERS)))
         score = share_of(entered)
         if score is None or score > 1:
-            raise Refused(f"{who}: enter a score from 0 to 1, such as 0.7.")
+            raise InvalidEntry(f"{who}: enter a score from 0 to 1, such as 0.7.")
         return score
 
 
@@ -115,9 +124,9 @@ class JsonField:
         try:
             action = _frozen(json.loads(self.box.value or "", parse_constant=_no_number))
         except (ValueError, RecursionError) as error:
-            raise Refused(f"This is no JSON: {line(error, 200)}") from None
+            raise InvalidEntry(f"This is no JSON: {line(error, 200)}") from None
         if action not in self.space:
-            raise Refused("This is not one of the answers that are allowed here.")
+            raise InvalidEntry("This is not one of the answers that are allowed here.")
         return action
 
 

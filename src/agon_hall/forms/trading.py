@@ -12,7 +12,7 @@ from agon.games.tradecraft.calls import Call
 from agon.games.tradecraft.game import known
 from agon.games.tradecraft.recipes import amount_of
 from agon_hall.boards.trading import goods
-from agon_hall.forms.fields import ENDLESS, Refused, Sender, TextField, options
+from agon_hall.forms.fields import ENDLESS, InvalidEntry, Sender, TextField, options
 from agon_hall.forms.workshop import Workshop
 from agon_hall.look import block, button, line, stack, styled, text, wrapped
 
@@ -42,7 +42,7 @@ class Amounts:
         self.panel = wrapped(*self.boxes.values())
 
     def read(self) -> dict[str, int]:
-        """Whole numbers above 0, by item; what is left empty, or 0, is not there. Raises Refused."""
+        """Whole numbers above 0, by item; what is left empty, or 0, is not there. Raises InvalidEntry."""
         found = {}
         for item, box in self.boxes.items():
             entered = (box.value or "").strip()
@@ -53,9 +53,9 @@ class Amounts:
             except ValueError:
                 amount = 0
             if not isinstance(amount, int) or not amount > 0:
-                raise Refused(f"{line(item, 40)}: “{line(entered, 40)}” is no whole number.")
+                raise InvalidEntry(f"{line(item, 40)}: “{line(entered, 40)}” is no whole number.")
             if amount > self.hand[item]:
-                raise Refused(f"{line(item, 40)}: {self._whose} {self.hand[item]}, not {amount}.")
+                raise InvalidEntry(f"{line(item, 40)}: {self._whose} {self.hand[item]}, not {amount}.")
             found[item] = amount
         return found
 
@@ -107,14 +107,16 @@ class Proposal:
         try:
             offer, request = self.gives.read(), self.gets[self.partner.value].read()
             said = f"You give {goods(offer)}. You get {goods(request)} from {text(self.partner.value)}."
-        except Refused as error:
+        except InvalidEntry as error:
             said = text(error)
         self.summary.object = f'<div class="card" role="status"><p>{said}</p></div>'
 
     def _proposal(self) -> Call:
         offer, request = self.gives.read(), self.gets[self.partner.value].read()
         if not offer and not request:
-            raise Refused("Nothing is given and nothing is asked for. To do without a trade, press “Propose nothing”.")
+            raise InvalidEntry(
+                "Nothing is given and nothing is asked for. To do without a trade, press “Propose nothing”."
+            )
         return self._call(offer, request)
 
     def _propose_nothing(self) -> None:
@@ -123,9 +125,9 @@ class Proposal:
                 (box.value or "").strip() not in ("", "0") for each in self._sides() for box in each.boxes.values()
             )
             if entered:
-                raise Refused("You have entered items. Clear them first, or press “Send this proposal”.")
+                raise InvalidEntry("You have entered items. Clear them first, or press “Send this proposal”.")
             call = self._call({}, {})
-        except Refused as error:
+        except InvalidEntry as error:
             return self._form.refuse(str(error))
         return self._form.send([call])
 

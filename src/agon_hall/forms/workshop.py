@@ -23,7 +23,7 @@ from agon.games.tradecraft.recipes import (
     written,
 )
 from agon_hall.boards.trading import goods, takes
-from agon_hall.forms.fields import ENDLESS, NOTHING, UNCHOSEN, Refused, Sender, options
+from agon_hall.forms.fields import ENDLESS, NOTHING, UNCHOSEN, InvalidEntry, Sender, options
 from agon_hall.look import block, button, count, items, line, stack, styled, text, wrapped
 
 
@@ -142,7 +142,7 @@ class Workshop:
         """One craft more, if the hand allows it."""
         try:
             found = crafted(self.rules, self.hand, self._call())
-        except Refused as error:
+        except InvalidEntry as error:
             return self._form.refuse(str(error))
         if isinstance(found, Answer):
             return self._form.refuse(f"{str(found.says)[:1].upper()}{str(found.says)[1:]}.")
@@ -153,9 +153,9 @@ class Workshop:
 
     def _call(self) -> dict[str, Any]:
         if self.recipe.value is UNCHOSEN or len(self.todo) >= self._room:
-            raise Refused("Choose what to make first.")
+            raise InvalidEntry("Choose what to make first.")
         if not (times := self._times()):
-            raise Refused(f"How many times: “{line(self.times.value, 40)}” is no whole number of 1 or more.")
+            raise InvalidEntry(f"How many times: “{line(self.times.value, 40)}” is no whole number of 1 or more.")
         call: dict[str, Any] = {"recipe": self.recipe.value, "times": times}
         if self.boxes:
             entered = {item: (box.value or "").strip() for item, box in self.boxes.items()}

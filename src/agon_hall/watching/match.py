@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from agon import AgonError
+from agon.conf import load
 from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.games.tradecraft.tables import hands, offers
 from agon.models import Model
-from agon.plan import thing
 from agon.replay import Replay, replayed
 from agon.thoughts import Belief, beliefs, forecasts
 from agon.viewer import line, players
@@ -134,7 +134,7 @@ def held(detail: Any) -> dict[str, Any]:
 @functools.cache
 def _model(name: str) -> Model | None:
     try:
-        return thing("model", name)
+        return load("model", name)
     except AgonError:
         return None
 

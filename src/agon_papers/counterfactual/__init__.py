@@ -1,1 +1,1 @@
-"""TODO."""
+"""The counterfactual paper: its printed tables and its statements, against the matches that its authors recorded."""

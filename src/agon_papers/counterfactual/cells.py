@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 
 from agon.metrics import summary
+from agon.report import whole_cells
+from agon_papers.comparisons import rounds_to
 
 PAPER = "counterfactual"
 
@@ -105,11 +107,6 @@ def _beside(found: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame
         keys = ["table", "captioned_variant"]
         asked = published.merge(variants[[*keys, "variant"]], on=keys, how="left", validate="m:1")
     return asked.merge(found, on=["game", "metric", *KEYS], how="left", validate="m:1")
-
-
-def rounds_to(value: pd.Series, printed: pd.Series, decimals: pd.Series) -> pd.Series:
-    """Whether `value` rounds to `printed` at that many decimals; exactly half may round either way. False where absent."""
-    return (value - printed).abs() <= 0.5 * 10.0**-decimals + 1e-9
 
 
 def _decimals(published: pd.DataFrame) -> pd.Series:
@@ -232,9 +229,3 @@ def _same_pair(published: pd.DataFrame, table: int, row: str, column: str) -> st
         (here.model == cell.model) & (here["mean"] == cell["mean"]) & (here["std"] == cell["std"]) & (here.row != row)
     ]
     return f"; the same pair is printed for {', '.join(twins.row)}, perhaps copied from there" if len(twins) else ""
-
-
-def whole_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per printed cell (mean and sd together): `agrees` when both do."""
-    keys: Sequence[str] = ["paper", "reading", "table", "row", "column"]
-    return cells.groupby(list(keys), sort=False).agrees.all().reset_index()

@@ -48,8 +48,15 @@ def claims(
 
 
 def in_words() -> pd.Series:
-    """Each statement's test as a sentence, in the order of `claims`."""
-    return pd.Series([described(statement, FUNCTIONS) for statement in STATEMENTS.values()], name="test")
+    """Each statement's test in words, in the order of `claims`."""
+    return pd.Series([_in_words(statement) for statement in STATEMENTS.values()], name="test")
+
+
+def _in_words(statement: Captioned) -> str:
+    captions = statement.captions
+    said = described(filled(statement, dict(zip(captions, captions, strict=True))), FUNCTIONS)
+    tables = ", ".join(f"{variant} in Table {table}" for variant, table in captions.items())
+    return f"{said} (and as captioned: {tables})" if tables else said
 
 
 def evidence_of(

@@ -1,1 +1,1 @@
-"""TODO."""
+"""MAgIC's Chameleon."""

@@ -1,11 +1,12 @@
 """Chameleon: all know the topic, all but one the word; the one who does not tries to pass for one who does."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from agon import kind
 from agon.games.base import Event
-from agon.games.deduction import Ask, Deduction, State, holds, plain
+from agon.games.deduction.game import Ask, Deduction, State, holds, plain
 from agon.games.spaces import Choice, Form, Space, Text
 
 CREDITS = {"caught": (0, 2), "guessed": (1, 1), "escaped": (2, 0), "even": (1, 1)}
@@ -34,6 +35,7 @@ class Chameleon(Deduction):
     give, names the word instead.
     """
 
+    credits = CREDITS
     topic: str = ""
 
     def __post_init__(self) -> None:
@@ -43,7 +45,7 @@ class Chameleon(Deduction):
             raise ValueError(f"{self.name}: the topic, which all know, holds the word {self.word!r}: {self.topic!r}")
         super().__post_init__()
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's role, which it knows."""
         return tuple("chameleon" if seat == self.spy else "non-chameleon" for seat in range(self.seats))
@@ -84,6 +86,6 @@ class Chameleon(Deduction):
     def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
         if outcome == "caught" and state.at < len(self._schedule):
             return state._replace(outcome=outcome), (0.0,) * self.seats  # it may guess
-        spy, crowd = CREDITS[outcome]
+        spy, crowd = self.credits[outcome]
         paid = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
         return state._replace(at=len(self._schedule), outcome=outcome), paid

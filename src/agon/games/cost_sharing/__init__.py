@@ -1,1 +1,1 @@
-"""TODO."""
+"""MAgIC's cost sharing among airlines."""

@@ -1,11 +1,12 @@
 """Cost sharing: airlines bargain over who pays which part of one airport's fee, until all vote for the same division."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import kind
-from agon.games.base import PUBLIC, Dice, Event, Observation, known_seats, known_semantics, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Event, Game, Observation, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Choice, Offer, Space
 
 Semantics = Literal["strict", "published", "published_pgm"]
@@ -57,7 +58,7 @@ class State(NamedTuple):
 
 @kind("agon.games.cost_sharing.CostSharing")
 @dataclass(frozen=True)
-class CostSharing:
+class CostSharing(Game[State]):
     """MAgIC, sections 2 and A.1. A round: each proposes a division of the fee (percent) in turn, then all vote at once.
 
     All votes for one proposal, or for proposals of the same numbers, are an agreement, which ends the match and pays
@@ -160,6 +161,11 @@ class CostSharing:
         if len(state.ballots) < self.seats:
             return state, (0.0,) * self.seats
         return self._counted(state)
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """A win is an agreement; the opening that the table proposes for a seat, as JSON."""
+        said = bool(self.tested) and seat not in self.tested
+        return {"win": "agreement", "opening": json.dumps(self.proposals[seat]) if said else None}
 
     def _counted(self, state: State) -> tuple[State, tuple[float, ...]]:
         """After the last vote of a round."""

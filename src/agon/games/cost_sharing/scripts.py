@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from agon.games import Observation
+from agon.games import Dice, Observation
 from agon.games.cost_sharing.game import SIZES, Airline
 
 STEP = 5
@@ -36,8 +36,10 @@ def shapley(airlines: Sequence[Airline]) -> Shares:
 STANDARDS: dict[str, Callable[[Sequence[Airline]], Shares]] = {"proportional": proportional, "shapley": shapley}
 
 
-def bargain(view: Observation, standard: str, greed: float, patience: int) -> Any:
-    """A proposal or a vote.
+def reference(
+    view: Observation, dice: Dice, *, standard: str = "shapley", greed: float = 0.5, patience: int = 3
+) -> Any:
+    """The reference player: a proposal or a vote.
 
     It proposes between what is fair by its `standard` and the division by use that is cheapest for itself: `greed` of the
     way at first, and less by an equal step every round, down to what is fair in round `patience`. It votes for the proposal

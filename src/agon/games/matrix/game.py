@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import isfinite
 from operator import add, itemgetter
 from typing import Any
 
 from agon import kind
-from agon.games.base import PUBLIC, Choice, Dice, IllegalAction, Observation
+from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation
 
 Profile = tuple[str | None, ...]
 
@@ -34,7 +35,7 @@ class _Outcomes(dict[Profile, tuple[State, tuple[float, ...]]]):
 
 @kind("agon.games.MatrixGame")
 @dataclass(frozen=True)
-class MatrixGame:
+class MatrixGame(Game[State]):
     """One normal-form game played `rounds` times; both sides move at once and see all past actions.
 
     `payoff` is nested by seat: `payoff[a0][a1]...[a_last]` is a list with one number of points per seat.
@@ -77,6 +78,16 @@ class MatrixGame:
             "_hash": hash((self.name, self.variant, options, payoff, self.rounds, self.rules)),
         }.items():
             object.__setattr__(self, name, value)
+
+    @cached_property
+    def normal_form(self) -> "MatrixGame":
+        """Itself."""
+        return self
+
+    @cached_property
+    def fixed_rounds(self) -> int:
+        """All rounds are alike."""
+        return self.rounds
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MatrixGame, (self.name, self.variant, self.options, self.payoff, self.rounds, self.rules)
@@ -173,25 +184,6 @@ def repay(game: MatrixGame, payoff: Sequence[Any], variant: str = "payoff") -> M
 def joint(game: MatrixGame, labels: Mapping[str, str], payoff: Sequence[Any], variant: str = "joint") -> MatrixGame:
     """Other words and other incentives at once."""
     return relabel(repay(game, payoff), labels, variant)
-
-
-def payoff_rows(game: MatrixGame) -> list[dict[str, Any]]:
-    """The payoff table in long form: one row per action profile and seat.
-
-    Columns: game, variant, seat, action, others (labels of the other seats, joined by a space), payoff (points).
-    """
-    return [
-        {
-            "game": game.name,
-            "variant": game.variant,
-            "seat": seat,
-            "action": own,
-            "others": " ".join(str(other) for other in profile[:seat] + profile[seat + 1 :]),
-            "payoff": game.payoffs(profile)[seat],
-        }
-        for profile in product(game.options, repeat=game.seats)
-        for seat, own in enumerate(profile)
-    ]
 
 
 def _frozen(value: Any) -> Any:

@@ -157,7 +157,7 @@ def per_match(
 ) -> pd.DataFrame:
     """One row per match and player in `seats`: who played whom, and every metric (see METRICS).
 
-    `payoffs`: game, variant, seat, action, others, payoff (agon.games.payoff_rows). `equilibria`: game, variant,
+    `payoffs`: game, variant, seat, action, others, payoff (agon.games.tables.payoff_table). `equilibria`: game, variant,
     equilibrium (number), seat, action, weight. Efficiency is points per 1000 tokens: as printed over the match's
     tokens, as done over the tokens of its largest round; absent where tokens are.
     Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.

@@ -172,3 +172,30 @@ def _extortionate(game: MatrixGame) -> tuple[float, float, float, float]:
     steps = ((reward - punishment) / 2, loss / 2 + gain, loss + gain / 2)
     phi = 1 / (2 * max(steps))
     return 1 - phi * steps[0], 1 - phi * steps[1], phi * steps[2], 0
+
+
+# --- MAgIC's dilemma among several players: options[0] is to cooperate
+
+
+def _cooperate(view: Observation) -> str:
+    """Always."""
+    return view.legal.options[0]
+
+
+def _defect(view: Observation) -> str:
+    """Always."""
+    return view.legal.options[1]
+
+
+def _reciprocate(view: Observation) -> str:
+    """Cooperate first; then defect where anybody else defected in the last round. Tit for tat among several."""
+    kind, unkind = view.legal.options
+    return unkind if view.past and unkind in view.past[-1][1:] else kind
+
+
+DILEMMA = {"cooperate": _cooperate, "defect": _defect, "reciprocate": _reciprocate}
+
+
+def reference(view: Observation, dice: Dice, *, dilemma: str = "reciprocate") -> str:
+    """The reference player of dilemmas. `dilemma`: cooperate, defect or reciprocate."""
+    return DILEMMA[dilemma](view)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""MAgIC's prisoner's dilemma of three players."""

@@ -41,6 +41,10 @@ class Prisoner3(MatrixGame):
         """All finished rounds from the seat's side, and of the rules all but who is under test."""
         return super().observe(state, seat)._replace(rules=self._public)
 
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """The action that is a defection."""
+        return {"defection": self.options[1]}
+
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one round; an action that is None pays as `semantics` says. Raises IllegalAction."""
         unread = self.options[0 if self.semantics == "strict" else 1]

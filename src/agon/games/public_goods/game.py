@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import kind
-from agon.games.base import PUBLIC, Dice, Observation, known_seats, known_semantics, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Game, Note, Observation, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Number
 
 Semantics = Literal["strict", "published", "published_pgm"]
@@ -17,13 +17,13 @@ class State(NamedTuple):
 
     given: tuple[tuple[int | None, ...], ...]
     """Finished rounds: what each seat contributed; None where that could not be read."""
-    notes: tuple[tuple[int, str, Any], ...] = ()
+    notes: tuple[Note, ...] = ()
     """What the last step leaves in the records alone: (seat, what, value)."""
 
 
 @kind("agon.games.public_goods.PublicGoods")
 @dataclass(frozen=True)
-class PublicGoods:
+class PublicGoods(Game[State]):
     """MAgIC, sections 2 and A.1, with the accounts of its A.2 and its prompts: points are given once, and paid once.
 
     Each seat has `endowment` points for the whole match. In each of `rounds` rounds all choose at once how many go into the
@@ -95,6 +95,14 @@ class PublicGoods:
         pool = sum(points or 0 for round_ in counted for points in round_)
         share = pool * self.multiplier / self.seats
         return state, tuple(self.left(state, seat) + share for seat in range(self.seats))
+
+    def notes(self, state: State) -> tuple[Note, ...]:
+        """Contributions that were cut: `overspend`, by how many points."""
+        return state.notes
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """The endowment (points)."""
+        return {"endowment": self.endowment}
 
     def left(self, state: State, seat: int) -> int:
         """What a seat has not contributed (points); below 0 only where the budget is not enforced."""

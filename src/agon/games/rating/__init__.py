@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rating the log of a match, as a game of one seat."""

@@ -32,7 +32,7 @@ Answers = Mapping[str, Mapping[str, Any]]
 
 def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
     """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
-    found = variants({"name": "rating", "settings": folder})
+    found = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
     return [Rating("rating", name, own["log"], targets=targets, full=full) for name, own in found.items()]
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from agon import kind
-from agon.games.base import PUBLIC, Dice, Observation, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Game, Note, Observation, refuse_illegal
+from agon.games.reading import Reading
+from agon.games.spaces import Space
 
 SCORED = (
     *("goal_alignment", "cooperation", "adaptability", "intention_concealment"),
@@ -43,12 +45,12 @@ class State(NamedTuple):
 
     done: int
     """Dimensions that have been judged."""
-    notes: tuple[tuple[int, str, Any], ...] = ()
+    notes: tuple[Note, ...] = ()
     """Of the last step: what was judged, for the turns' column `detail`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ratings:
+class Ratings(Space):
     """A legal action is a list of [turn, player, value, justification], every turn (from 1) and player exactly once.
 
     A value is a number from 0 to 1 or, where `orders`, a list of three booleans (ORDERS). A justification may be empty.
@@ -126,10 +128,16 @@ class Ratings:
             rows.append({"turn": turn, "player": player, **own, "justification": why})
         return json.dumps({"ratings": rows}, ensure_ascii=False)
 
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The ratings in an answer: one JSON object (agon.games.rating.scripts.rated)."""
+        from agon.games.rating.scripts import rated
+
+        return Reading(*rated(text, self))
+
 
 @kind("agon.games.rating.Rating")
 @dataclass(frozen=True)
-class Rating:
+class Rating(Game[State]):
     """The assessor of paper TradeCraft, section 3.2, as a game with one seat and no points: a step is a dimension.
 
     `log`: JSON, as agon.games.rating.logs makes it: game, players, turns (lists of entries), targets, won. The rater sees neither what
@@ -176,6 +184,10 @@ class Rating:
         """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
         dimension = self._now(state)
         return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self._shown, dimension)
+
+    def notes(self, state: State) -> tuple[Note, ...]:
+        """What was judged."""
+        return state.notes
 
     def watch(self, state: State) -> Observation:
         """Nothing: a log is its rater's to judge."""

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from agon import ROOT, AgonError
 from agon.games.rating.game import misfit
 from agon.games.tradecraft.calls import ARGUMENTS
 from agon.games.tradecraft.recipes import written
+from agon.games.tradecraft.story import Call, Hands, Story, read
 from agon.replay import replayed
-from agon.turns import read, shown
+from agon.turns import read as read_turns
+from agon.turns import shown
 
 HELP = """python -m agon.games.rating.logs TURNS FOLDER [name=value ...]
 
@@ -23,98 +25,88 @@ conf/game/rating.yaml names the folder; raters see of a log what that file allow
   matches=10                   only the first ten
 """
 
-Hands = list[dict[str, Any]]
 
-
-def log_of(turns: pd.DataFrame, targets: Hands | None = None) -> dict[str, Any]:
+def log_of(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
     """The log of one match from its turns; `targets`: what each seat was to get hold of, where the records do not say it.
 
     Raises AgonError when the records do not say what hands the match began with.
     """
-    rows = turns.sort_values(["turn", "seat"], kind="stable").to_dict("records")
-    details = [json.loads(row["detail"]) if isinstance(row["detail"], str) else {} for row in rows]
-    first = {row["seat"]: own for row, own in zip(rows, details, strict=True) if "start" in own}
-    dealt: Hands = next((own["hands"] for own in details if "hands" in own), [])
-    hands = [first[seat]["start"] for seat in sorted(first)] or dealt
-    if not hands or max(row["seat"] for row in rows) >= len(hands):
-        raise AgonError(f"match {rows[0]['match']}: its records do not say what hands it began with")
-    if targets is None:
-        targets = [first[seat].get("target", {}) for seat in sorted(first)]
-    players = [f"Player {seat + 1}" for seat in range(len(hands))]
+    story = read(turns)
+    if not story.start:
+        raise AgonError(f"match {story.match}: its records do not say what hands it began with")
+    paid = turns.groupby("seat").payoff.sum()
     return {
-        "match": str(rows[0]["match"]),
-        "game": str(rows[0]["game"]),
-        "players": players,
-        "turns": _turns(rows, details, players, [dict(hand) for hand in hands]),
-        "targets": targets,
-        "won": [sum(row["payoff"] for row in rows if row["seat"] == seat) > 0 for seat in range(len(hands))],
-        "source": str(rows[0]["experiment"]),
+        "match": story.match,
+        "game": str(turns.game.iloc[0]),
+        "players": list(story.players),
+        "turns": _turns(story),
+        "targets": [written(target) for target in story.targets] if targets is None else targets,
+        "won": [bool(paid.get(seat, 0) > 0) for seat in range(len(story.players))],
+        "source": str(turns.experiment.iloc[0]),
     }
 
 
-def dealt_targets(turns: pd.DataFrame) -> Hands | None:
+def dealt_targets(turns: pd.DataFrame) -> list[dict[str, Any]] | None:
     """What each seat of a match that was played was to get, as conf/game has it; None when its game is not there."""
     try:
-        return [written(target) for target in replayed(turns).game.targets]
+        game = replayed(turns).game
+        return [game.seat_facts(seat)["target"] for seat in range(game.seats)]
     except AgonError:
         return None
 
 
-def _turns(rows: list[Any], details: list[Any], players: Sequence[str], hands: Hands) -> list[list[dict[str, Any]]]:
+def _turns(story: Story) -> list[list[dict[str, Any]]]:
     """The entries of every turn; each begins with all hands, as they were then."""
-    turns: list[list[dict[str, Any]]] = []
-    number = 0
-    for row, detail in zip(rows, details, strict=True):
-        while number < row["round"]:
-            number += 1
-            turns.append([{"hands": dict(zip(players, map(dict, hands), strict=True))}])
-        if detail.get("hands") == hands:
-            detail.pop("hands")
-        turns[-1] += _entries(row, detail, players)
-        if "hands" in detail:
-            hands[:] = detail["hands"]
-        elif "hand" in detail:
-            hands[row["seat"]] = detail["hand"]
-    return turns
+    found: list[list[dict[str, Any]]] = []
+    for turn in story.turns:
+        while len(found) < turn.number:
+            found.append([{"hands": _named(story, turn.before)}])
+        hands = turn.before
+        for call in turn.calls:
+            found[-1] += _entries(call, story, hands)
+            hands = call.after(hands)
+    return found
 
 
-def _entries(row: dict[str, Any], detail: dict[str, Any], players: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """What a row says, as one or two entries: what was thought, and what was done."""
-    who = {"player": players[row["seat"]], "phase": str(row["phase"])}
-    call = json.loads(row["action"]) if isinstance(row["action"], str) else None
-    thoughts = list(map(str, detail.get("thought", ())))
-    if not thoughts and isinstance(row["reply"], str) and row["reply"].strip():
-        thoughts = [row["reply"]]  # players that do not tell thoughts from calls
-    if isinstance(call, dict) and call.get("tool") == "rethink":
-        thoughts, call = [*thoughts, str(call.get("text"))], None
-    if isinstance(call, dict):
-        call, aside = _parted(call)
-        thoughts += [json.dumps(aside)] if aside else []
-    if thoughts:
+def _entries(call: Call, story: Story, hands: Hands) -> Iterator[dict[str, Any]]:
+    """What a call says, as one or two entries: what was thought, and what was done. `hands`: as they were known before it."""
+    who = {"player": story.players[call.seat], "phase": call.phase}
+    thoughts = list(map(str, call.detail.get("thought", ())))
+    if not thoughts and call.reply.strip():
+        thoughts = [call.reply]  # players that do not tell thoughts from calls
+    own, aside = _parted(call.call)
+    if call.tool == "rethink":
+        own, aside = {}, {}
+        thoughts.append(str(call.call.get("text")))
+    if thoughts := thoughts + ([json.dumps(aside)] if aside else []):
         yield who | {"thought": "\n".join(thoughts)}
-    done: dict[str, Any] = {} if call is None else {"call": call}
-    if call is not None and not detail.get("ok"):
-        done |= {"refused": detail.get("fault", "refused"), **_known(detail, "says")}
-    done |= _known(detail, "default", "effect", "hand")
-    if "hands" in detail:
-        done["hands"] = dict(zip(players, detail["hands"], strict=True))
+    done: dict[str, Any] = {"call": own} if own else {}
+    if own and not call.ok:
+        done |= {"refused": call.fault or "refused", **_known(call, "says")}
+    done |= _known(call, "default", "effect", "hand")
+    if "hands" in call.detail and call.after(hands) != hands:
+        done["hands"] = _named(story, call.after(hands))
     if done:
         yield who | done
 
 
-def _parted(call: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _named(story: Story, hands: Hands) -> dict[str, Any]:
+    return dict(zip(story.players, map(written, hands), strict=True))
+
+
+def _parted(call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A call as the table reads it, and what else the player has written into it, which is told to nobody."""
     names = ("tool", *ARGUMENTS.get(str(call.get("tool")), ()))
     return {name: call[name] for name in call if name in names}, {n: call[n] for n in call if n not in names}
 
 
-def _known(detail: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: detail[name] for name in names if detail.get(name)}
+def _known(call: Call, *names: str) -> dict[str, Any]:
+    return {name: call.detail[name] for name in names if call.detail.get(name)}
 
 
 def main(turns: str, folder: Path, matches: int | None = None, say: Callable[[str], object] = sys.stdout.write) -> int:
     """Writes a log for each match of TradeCraft, the first `matches` of them; how many. Raises AgonError."""
-    table = read(turns)
+    table = read_turns(turns)
     own = table[table.game == "tradecraft"]
     names = list(dict.fromkeys(own.match.astype(str)))[:matches]
     if not names:

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from agon import kind
 from agon.games import Dice, Observation
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND, Ratings, Shown
+from agon.games.tradecraft.story import Call
 
 _TAG = "[move]"
 
@@ -103,8 +104,8 @@ class Did(NamedTuple):
     """Whether its proposal is the one it made last; None for its first one, and without one."""
     words: str = ""
     """Its messages."""
-    items: tuple[str, ...] = ()
-    """What it requested."""
+    terms: tuple[Any, Any] = (None, None)
+    """What it offered, and what it requested."""
 
 
 @kind("agon.agents.rating.heuristic")
@@ -124,58 +125,53 @@ def heuristic(view: Observation, dice: Dice) -> tuple[Any, ...]:
 def counted(log: Shown) -> dict[tuple[int, str], Did]:
     """What every player did in every turn (from 1)."""
     found: dict[tuple[int, str], Did] = {}
-    last: dict[str, Any] = {}
-    for number, turn in enumerate(log.turns, 1):
-        entries = [entry for entry in map(json.loads, turn) if entry.get("player") in log.players]
-        ended = _ended(entries)
-        for player in log.players:
-            own = [entry for entry in entries if entry["player"] == player and isinstance(entry.get("call"), dict)]
-            did = _did(own, ended)
-            sent = _sent(own)
-            if sent is not None:
-                did = did._replace(repeated=sent == last[player] if player in last else None)
-                last[player] = sent
+    last: dict[int, Any] = {}
+    for number, entries in enumerate(log.turns, 1):
+        calls = list(_calls(number, entries, log.players))
+        ended = next((call.effect == "accept" and not call.default for call in calls if _ends(call)), None)
+        for seat, player in enumerate(log.players):
+            did = _did([call for call in calls if call.seat == seat and call.call], ended)
+            if did.proposed:
+                repeated = did.terms == last[seat] if seat in last else None
+                last[seat], did = did.terms, did._replace(repeated=repeated)
             found[number, player] = did
     return found
 
 
-def _ended(entries: Iterable[Mapping[str, Any]]) -> bool | None:
-    """Whether the turn's proposal was accepted; None when nobody decided."""
-    for entry in entries:
-        call = entry.get("call")
-        if entry.get("phase") == "decide" and entry.get("default"):
-            return False
-        if isinstance(call, dict) and call.get("tool") == "decide" and "refused" not in entry:
-            return str(call.get("decision", "")).strip().lower() == "accept"
-    return None
+def _calls(number: int, entries: Sequence[str], players: Sequence[str]) -> Iterator[Call]:
+    """The calls in a turn of a log."""
+    for place, entry in enumerate(map(json.loads, entries), 1):
+        if (player := entry.get("player")) in players:
+            call = entry.get("call") if isinstance(entry.get("call"), dict) else {}
+            known = {name: entry[name] for name in ("default", "effect") if name in entry}
+            detail = known | {"ok": bool(call) and "refused" not in entry, "fault": entry.get("refused", "")}
+            yield Call(number, place, str(entry.get("phase", "")), players.index(player), call, detail)
 
 
-def _sent(own: Iterable[Mapping[str, Any]]) -> Any:
-    sent = [e["call"] for e in own if e["call"].get("tool") == "submit_proposal" and "refused" not in e]
-    return (sent[-1].get("offer"), sent[-1].get("request")) if sent else None
+def _ends(call: Call) -> bool:
+    """Whether it decides on the turn's proposal, or nobody did."""
+    return call.decides or (call.phase == "decide" and bool(call.default))
 
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "craft_check")
 
 
-def _did(own: list[Any], ended: bool | None) -> Did:
-    calls = [entry["call"] for entry in own]
-    done = [entry["call"] for entry in own if "refused" not in entry]
-    decided = any(call.get("tool") == "decide" for call in done)
-    sent = [call for call in done if call.get("tool") == "submit_proposal"]
+def _did(own: Sequence[Call], ended: bool | None) -> Did:
+    done = [call for call in own if call.ok]
+    sent = [call.call for call in done if call.proposes]
     offer, request = (sent[-1].get(side) if sent else None for side in ("offer", "request"))
     return Did(
-        calls=len(calls),
-        refused=len(calls) - len(done),
-        asked=sum(call.get("tool") in ASKING for call in done),
-        crafted=sum(call.get("tool") == "craft_apply" for call in done),
+        calls=len(own),
+        refused=len(own) - len(done),
+        asked=sum(call.tool in ASKING for call in done),
+        crafted=sum(call.tool == "craft_apply" for call in done),
         gave=_pieces(offer),
         wanted=_pieces(request),
         proposed=bool(sent),
         taken=bool(ended) if sent else None,
-        accepted=ended if decided else None,
-        words=" ".join(str(call.get("message") or "") for call in done),
-        items=tuple(request) if isinstance(request, dict) else (),
+        accepted=ended if any(call.decides for call in done) else None,
+        words=" ".join(str(call.call.get("message") or "") for call in done),
+        terms=(offer, request),
     )
 
 
@@ -205,7 +201,7 @@ def _kept(did: Did) -> float:
 def _names(did: Did) -> bool:
     """Whether its messages name something that it requests."""
     said = did.words.lower().replace("_", " ")
-    return any(item.replace("_", " ") in said for item in did.items)
+    return any(str(item).replace("_", " ") in said for item in did.terms[1] or ())
 
 
 FIRST = re.compile(

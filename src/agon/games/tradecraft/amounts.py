@@ -35,14 +35,19 @@ def plus(hand: Hand, more: Hand) -> dict[str, Amount]:
 
 
 def minus(hand: Hand, less: Hand) -> dict[str, Amount]:
-    """What is left; `less` must be covered."""
+    """What is left; below 0 where `less` is not covered."""
     made = dict(hand)
     for item, amount in less.items():
-        if left := whole(made[item] - amount):
+        if left := whole(made.get(item, 0) - amount):
             made[item] = left
         else:
-            del made[item]
+            made.pop(item, None)
     return made
+
+
+def traded(giver: Hand, taker: Hand, offer: Hand, request: Hand) -> tuple[dict[str, Amount], dict[str, Amount]]:
+    """Two hands after a trade: the first one gives `offer` for `request`."""
+    return plus(minus(giver, offer), request), plus(minus(taker, request), offer)
 
 
 def covers(hand: Hand, asked: Hand) -> bool:

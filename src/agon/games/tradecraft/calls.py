@@ -1,11 +1,18 @@
-"""Calls: what a player of TradeCraft answers is the call of a tool, a JSON object such as {"tool": "craft_done"}."""
+"""Calls: what a player of TradeCraft answers is the call of a tool, a JSON object such as {"tool": "craft_done"}.
+
+In an answer it is the one JSON object with "tool" in it, wherever it stands. Fences, tags, a [move] before it and words after it
+do not matter; nor do objects that are no calls, such as {"stick": 2}. What only resembles a call (single quotes, comments, a comma
+too many, NaN, a key twice, a brace that is not closed) is a fault, as are several calls: nothing is repaired or evaluated.
+"""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
-from agon.games.spaces import Dice
+from agon.games.reading import Reading
+from agon.games.spaces import Dice, Space
 from agon.games.tradecraft.recipes import Craft, Hand, Ruleset, written
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "rethink")
@@ -29,6 +36,13 @@ LARGEST = 200_000
 _encoded = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 DEEPEST = 20
 """A call of more levels, one within another, is no call."""
+DIGITS = 100
+"""A whole number has so many at most."""
+_INSIDE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
+"""What matters for where an object ends: texts, and braces that are in none; a text that is not closed goes to the end."""
+_NAMED = re.compile(r"\btool\b")
+_BEFORE = re.compile(r"(?:\[move\]|```\w*|<\w{1,20}>|\s)+\Z")
+"""Marks between a thought and the call."""
 
 
 class Object(dict[str, Any]):
@@ -43,7 +57,7 @@ class Call(Object):
 
 
 @dataclass(frozen=True)
-class Calls:
+class Calls(Space):
     """Every call of a tool: a JSON object with the tool's name under "tool". Whether it is refused is for the game to say."""
 
     phase: str
@@ -86,6 +100,13 @@ class Calls:
         """The call as JSON, in one line."""
         return json.dumps(action, ensure_ascii=False)
 
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The one call in an answer; the tag does not matter."""
+        call, fault, _ = call_in(text)
+        if call is not None and call not in self:
+            return Reading(None, "the call is too long, or holds half a surrogate pair")
+        return Reading(call, fault)
+
 
 def _shallow(value: object, most: int) -> bool:
     """Whether a JSON value has at most so many levels."""
@@ -102,3 +123,94 @@ def _part(hand: Hand, dice: Dice) -> dict[str, int]:
         for item, amount in sorted(hand.items())
         if amount >= 1 and dice.random() < 0.3
     }
+
+
+# ---- calls in what a player wrote ----
+
+
+class Found(NamedTuple):
+    """What was made of one answer."""
+
+    call: Call | None
+    fault: str
+    """One sentence that says why there is no call; empty when there is one."""
+    source: str = ""
+    """The call as it was written."""
+
+
+def call_in(text: str) -> Found:
+    """The one call in an answer (without its thinking, see agon.games.reading.spoken), whether or not a game allows it."""
+    if not text.strip():
+        return Found(None, "the answer is empty")
+    if len(text) > LARGEST:
+        return Found(None, f"the answer has {len(text)} characters; at most {LARGEST} can be read")
+    tried = [_read(source) for source in _objects(text) if _NAMED.search(source)]
+    found = [each for each in tried if each is not None]
+    if len(found) == 1:
+        return found[0]
+    return Found(
+        None, f"there are {len(found)} calls; give just one" if found else 'there is no JSON object with "tool"'
+    )
+
+
+def thought_in(text: str, source: str) -> str:
+    """What an answer says before its call, as written in `source`; all of it where there is none."""
+    before = text.rpartition(source)[0] if source and source in text else text
+    return _BEFORE.sub("", before).strip()
+
+
+def _objects(text: str) -> Iterator[str]:
+    """All that stands between outermost braces; the last one may lack its end."""
+    start = text.find("{")
+    while start >= 0:
+        end = _end(text, start)
+        yield text[start:end]
+        start = text.find("{", end)
+
+
+def _end(text: str, start: int) -> int:
+    depth = 0
+    for token in _INSIDE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth == 0:
+            return token.end()
+    return len(text)
+
+
+def _read(source: str) -> Found | None:
+    """The call that is written there, or what is wrong with it; None where there is no call."""
+    try:
+        read = json.loads(source, object_pairs_hook=_once, parse_constant=_refused, parse_float=_float, parse_int=_int)
+    except json.JSONDecodeError as error:
+        return Found(None, f"the JSON object cannot be read: {error.msg} (character {error.pos + 1} of it)", source)
+    except (ValueError, RecursionError) as error:
+        fault = str(error) if type(error) is ValueError else "it is nested too deep"
+        return Found(None, f"the JSON object cannot be read: {fault}", source)
+    if "tool" in read:
+        tool = read["tool"]
+        return Found(Call(read), "", source) if isinstance(tool, str) else Found(None, '"tool" must be a text', source)
+    return Found(None, 'the JSON object has no "tool" of its own', source) if '"tool"' in source else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("it has a key twice")
+    return made
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _int(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise ValueError("a number is too large")
+    return int(digits)

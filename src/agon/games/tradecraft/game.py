@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from agon.games.base import PUBLIC, Dice, Event, Observation, Seen, nothing_seen, refuse_illegal, told
+from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Seen, nothing_seen, refuse_illegal, told
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
 from agon.games.tradecraft.recipes import (
     Craft,
@@ -84,7 +84,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TradeCraft:
+class TradeCraft(Game[State]):
     """Paper TradeCraft, section 3. Everybody has a hand of items and a target that only it knows; hands are public.
 
     A turn: one player, in rotation, proposes a trade to another, who accepts or rejects; then all craft at once, with
@@ -110,7 +110,7 @@ class TradeCraft:
     length: int = 2000
     """Characters of a message or thought, at most."""
     rules: int = 1
-    apart: ClassVar[bool] = True
+    independent = True
     """Seats that act at once do not depend on each other: one that gives no readable action leaves the others' turns valid."""
     seats: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
@@ -188,6 +188,14 @@ class TradeCraft:
         return Observation(
             seat, state.turn, self.legal_actions(state, seat), state.seen[seat], self._facts, state.phase
         )
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """What the seat is to get hold of."""
+        return {"target": written(self.targets[seat])}
+
+    def notes(self, state: State) -> tuple[Note, ...]:
+        """What became of the calls of the last step."""
+        return state.notes
 
     def watch(self, state: State) -> Observation:
         """Hands, and trades with their terms; neither targets nor messages nor what was proposed."""

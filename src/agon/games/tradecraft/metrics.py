@@ -4,7 +4,6 @@ Turns are those of the game or those of recorded games (agon.ingest.tradecraft):
 of a tool, `detail` what the table made of it. Every call is of one kind (KINDS) at most, and a default is nobody's call.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from agon import AgonError
+from agon.games.tradecraft import story
 from agon.metrics.interval import pooled
 
 KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
@@ -84,22 +84,13 @@ def _plain(turns: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The turns with what is in them: tool, call (the object), ok, fault, default, took (how a decision took effect), kind."""
+    """The turns with what is in them (story.READ), of what kind each wrong call is, and whether it is the player's own."""
     if not turns.phase.isin(PHASES).any():
         raise AgonError(f"there are no turns of TradeCraft: its phases are {', '.join(PHASES)}")
     rows = _plain(turns, [*USED, *by]).sort_values(["match", "turn", "seat"], kind="stable").reset_index(drop=True)
-    calls = [_object(text) for text in rows.action]
-    details = [_object(text) for text in rows.detail]
-    rows["call"] = pd.Series(calls, dtype=object)
-    rows["tool"] = [str(call.get("tool", "")) for call in calls]
-    rows["ok"] = [bool(detail.get("ok")) for detail in details]
-    rows["fault"] = [str(detail.get("fault", "")) for detail in details]
+    rows = story.calls(rows)
     idle = rows.action.isna() & rows.attempts.eq(0).fillna(False)  # a player that stopped by itself, and was not asked
-    default = pd.Series([str(detail.get("default", "")) for detail in details], index=rows.index)
-    rows["default"] = default.mask(idle, rows.fallback)
-    words = [str(call.get("decision", "")).strip().lower() for call in calls]
-    rows["word"] = words
-    rows["took"] = [detail.get("effect", word) for detail, word in zip(details, words, strict=True)]
+    rows["default"] = rows.default.mask(idle, rows.fallback)
     asked = (rows.legal.notna() | rows.action.notna()) & ~idle
     instead = rows.fallback.ne("") & rows.fallback.ne(
         rows.default
@@ -113,11 +104,6 @@ def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     rows["kind"] = kind.where(refused, "").mask(unread, "unreadable")
     rows["own"] = asked & ~unread
     return rows
-
-
-def _object(text: Any) -> dict[str, Any]:
-    value = json.loads(text) if isinstance(text, str) else None
-    return value if isinstance(value, dict) else {}
 
 
 def _games(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -167,10 +153,10 @@ def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFram
     """What became of proposals: of those received, of those made, and of both what changed hands."""
     ends = calls[calls.phase.eq("decide") & ((calls.tool.eq("decide") & calls.ok) | calls.default.ne(""))]
     decided = ends[ends.own & ends.default.eq("")]
-    yield _tally(decided, "rejected", decided.word.eq("reject"))
+    yield _tally(decided, "rejected", decided.decision.eq("reject"))
     idle = ~ends.index.isin(decided.index)
     yield _tally(ends, "undecided", idle)
-    accepted = ends.took.eq("accept") & ends.default.eq("")
+    accepted = ends.effect.eq("accept") & ends.default.eq("")
     yield _tally(ends, "not_accepted", ~accepted)
     made = _made(calls)
     terms = ends.assign(accepted=accepted).merge(made, on=["match", "round"], suffixes=("", "_of"))

@@ -1,8 +1,10 @@
 """A problem of TradeCraft drawn: what leads to the targets, and who holds what."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import ceil
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -12,10 +14,15 @@ from matplotlib.path import Path as Outline
 
 from agon.figures import COLOURS, MARKERS, figure, styled
 from agon.games.tradecraft import TradeCraft
-from agon.games.tradecraft.ways import FUEL, Need, Node, derivations, lacks, planned, total
+from agon.games.tradecraft.amounts import Amount
+from agon.games.tradecraft.planner.orders import Step
+from agon.games.tradecraft.planner.search import Plan, plan
+from agon.games.tradecraft.story import listed
 
-SHOWN = 4
-"""Fuels named, at most."""
+NODES = 200
+"""How long a plan is looked for."""
+PLENTY = 1000
+"""How much there is of everything held where no plan reaches all targets."""
 WIDTH, GAP, LINE = 2.15, 0.95, 0.2
 """Of a box, and between columns; of a line of text, up and down (inches)."""
 
@@ -23,7 +30,117 @@ LEGEND = (
     "Grey: held, not made. Bold frame: a target. Dashed: as fuel. Arrows lead from what is taken to what is made of it."
 )
 PLANNED = "These are the crafts of shortest plans for all hands together; left in a box: how many they take in all."
-LOOSE = "There is no plan for every target: these are ways with few crafts, whatever the amounts; left in a box: what one takes."
+LOOSE = "There is no plan for every target: these are plans for more of what is held; left in a box: how many they take in all."
+
+
+# ---- what leads to the targets ----
+
+
+class Need(NamedTuple):
+    """What goes into something."""
+
+    key: str
+    """An item."""
+    amount: Amount
+    fuel: bool = False
+
+
+class Node(NamedTuple):
+    """An item that is held, or made on the way to a target."""
+
+    how: str = ""
+    """Where and how many of it are made, where that needs to be said."""
+    needs: tuple[Need, ...] = ()
+    """None where nothing needs to be made, or nothing can be."""
+    wanted: int = 0
+    """How many of it all targets together take."""
+    column: int = 0
+    """From left to right."""
+
+
+def derivations(game: TradeCraft) -> dict[str, Node]:
+    """What leads from all hands together to every target, by item: the crafts of shortest plans.
+
+    A plan is for all targets at once, or, where there is none, one for each. Where a target has no plan, they are plans for
+    PLENTY of everything held; a target that cannot be reached even so has no way to it.
+    """
+    steps = planned(game)
+    if steps is None:
+        plenty = dict.fromkeys(total(game.hands), PLENTY)
+        plans = [plan(game.ruleset, plenty, target) for target in game.targets]
+        steps = [step for each in plans if isinstance(each, Plan) for step in each.steps]
+    return _placed(_nodes(game, steps))
+
+
+def planned(game: TradeCraft) -> list[Step] | None:
+    """The crafts of shortest plans; None where a target has no plan, or none is found soon."""
+    held = total(game.hands)
+    for targets in ([total(game.targets)], game.targets):
+        plans = [plan(game.ruleset, held, target, NODES) for target in targets]
+        if all(isinstance(each, Plan) for each in plans):
+            return [step for each in plans if isinstance(each, Plan) for step in each.steps]
+    return None
+
+
+def total(hands: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """All hands, or all targets, together."""
+    return dict(sum(map(Counter, hands), Counter[str]()))
+
+
+def _nodes(game: TradeCraft, steps: Sequence[Step]) -> dict[str, Node]:
+    """A node for everything that is made, taken or wanted; how much of it, in all."""
+    wanted: dict[str, Amount] = dict(total(game.targets))
+    makes, stations = Counter[str](), dict[str, dict[str, None]]()
+    takes: dict[str, dict[tuple[str, bool], Amount]] = {item: {} for item in wanted}
+    for step in steps:
+        ((item, number),) = step.outputs.items()
+        recipe = game.ruleset.recipe(step.recipe)
+        assert recipe is not None
+        makes[item] += int(number)
+        stations.setdefault(item, {})[recipe.station] = None
+        kinds = {member for need, _ in recipe.needs for member in game.ruleset.members(need)}
+        for part, amount in step.inputs.items():
+            taken, key = takes.setdefault(item, {}), (part, part not in kinds)
+            taken[key] = taken.get(key, 0) + amount
+            wanted[part] = wanted.get(part, 0) + amount
+            takes.setdefault(part, {})
+    return {
+        item: Node(
+            _how(list(stations.get(item, {})), makes[item]),
+            tuple(Need(part, amount, fuel) for (part, fuel), amount in taken.items()),
+            ceil(wanted[item]),
+        )
+        for item, taken in takes.items()
+    }
+
+
+def _placed(nodes: dict[str, Node]) -> dict[str, Node]:
+    """What is made stands right of all that it needs, what is held just left of what first needs it."""
+    columns: dict[str, int] = {}
+
+    def made(key: str, above: frozenset[str] = frozenset()) -> int:
+        if key not in columns:  # what is made of itself in the end begins a new way
+            needs = [need.key for need in nodes[key].needs if need.key not in above]
+            columns[key] = 1 + max((made(need, above | {key}) for need in needs), default=-1)
+        return columns[key]
+
+    users: dict[str, list[int]] = {}
+    for key, node in nodes.items():
+        for need in node.needs:
+            users.setdefault(need.key, []).append(made(key))
+    return {
+        key: node._replace(column=made(key) if node.needs or key not in users else min(users[key]) - 1)
+        for key, node in nodes.items()
+    }
+
+
+def _how(stations: Sequence[str], number: int) -> str:
+    """Where it is made, and how many, where that needs to be said."""
+    said = [station.replace("_", " ") for station in stations if station not in ("shaped", "shapeless", "combine")]
+    return ", ".join(said + ([f"makes {number}"] if number > 1 else []))
+
+
+# ---- the drawing ----
 
 
 class Line(NamedTuple):
@@ -78,15 +195,12 @@ class Sheet:
     def text(self, key: str) -> list["Line"]:
         """What a box says."""
         node, game = self.nodes[key], self.game
-        lines = [Line("fuel: any of", {"style": "italic"})] if key == FUEL else []
-        for item in node.items[: SHOWN if key == FUEL else None]:
-            amounts = [(seat, hand[item]) for seat, hand in enumerate(game.hands) if item in hand]
-            lines.append(Line(item if len(item) < 22 else f"{item[:20]}...", {}, tuple(amounts)))
+        amounts = tuple((seat, hand[key]) for seat, hand in enumerate(game.hands) if key in hand)
+        lines = [Line(key if len(key) < 22 else f"{key[:20]}...", {}, amounts)]
         if node.how:
             lines.append(Line(node.how, {"color": "#444444"}))
-        lost = not node.needs and not any(item in total(game) for item in node.items)
-        if lost or lacks(node, total(game)):
-            lines.append(Line("cannot be made" if lost else f"too few: {node.wanted} needed", {"style": "italic"}))
+        if not node.needs and (held := sum(amount for _, amount in amounts)) < node.wanted:
+            lines.append(Line(f"too few: {node.wanted} needed" if held else "cannot be made", {"style": "italic"}))
         for seat, target in enumerate(game.targets):
             if key in target:
                 number = f": {target[key]}" if target[key] > 1 else ""
@@ -150,11 +264,7 @@ def crafting_graph(game: TradeCraft, title: str = "") -> Figure:
 
 
 def _spare(game: TradeCraft, sheet: Sheet) -> list[str]:
-    used = {item for key in sheet.nodes for item in sheet.nodes[key].items}
-    return [
-        ", ".join(f"{count} {item}" for item, count in sorted(hand.items()) if item not in used) or "nothing"
-        for hand in game.hands
-    ]
+    return [listed({item: count for item, count in hand.items() if item not in sheet.nodes}) for hand in game.hands]
 
 
 def _mark(axes: Axes, seat: int, x: float, y: float) -> None:
@@ -198,5 +308,6 @@ def _arrow(axes: Axes, sheet: Sheet, need: Need, key: str, place: int) -> None:
         (tip[0] - 0.02, tip[1]), tip, arrowstyle="-|>", mutation_scale=8, color=style["ec"], zorder=2
     )
     axes.add_patch(head)
-    size = 7.5 if len(need.said) < 4 else 6
-    axes.text(tip[0] + 0.04, tip[1], need.said, fontsize=size, va="center", color="#444444", zorder=6)
+    said = f"{need.amount}"
+    size = 7.5 if len(said) < 4 else 6
+    axes.text(tip[0] + 0.04, tip[1], said, fontsize=size, va="center", color="#444444", zorder=6)

@@ -14,13 +14,12 @@ from agon import AgonError, kind
 from agon.agents.base import Place, Reply
 from agon.agents.llm import Draft, ask
 from agon.agents.prompts import Template, source_of
-from agon.agents.reading import Reading, read, spoken
 from agon.games import Dice, Observation
+from agon.games.reading import Reading, spoken
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
-from agon.games.tradecraft.calls import ASKING, Calls
-from agon.games.tradecraft.history import Past, past_turns, shortened
-from agon.games.tradecraft.tool_calls import call_in, thought_in
-from agon.models import Message, Request, going_on
+from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
+from agon.games.tradecraft.story import Deal, cut, heard
+from agon.models import Message, Request, extend
 
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]
 Phase = Literal["propose", "decide", "craft"]
@@ -32,6 +31,8 @@ EXPECTED: dict[Role, int] = {"proposer": 3, "decision_maker": 2, "planner": 3, "
 """Steps that a role takes, about, as in the 90 recorded games; for estimates."""
 USED_UP = "step limit"
 """Why nothing is done for a role that has used up its steps."""
+SAID = ("message", "reply")
+"""What players say, in an entry of the game's own history."""
 PLAN = "plan"
 """The phase of the view that goes with the planner's questions."""
 
@@ -53,6 +54,13 @@ class RoleCalls(Calls):
             return self._question(dice)
         return Call(tool="rethink", text="Keep what I hold.") if self.role == "planner" else super().example(dice)
 
+    def read(self, text: str, last: bool = False) -> Reading:
+        """As always; but the planner, which would act in the stead of the phase's role, is kept to its tools."""
+        reading = super().read(text, last)
+        if self.role != "planner" or reading.action is None or reading.action["tool"] in self.tools:
+            return reading
+        return Reading(None, f"the planner cannot call {reading.action['tool'][:80]}, only {', '.join(self.tools)}")
+
     def _question(self, dice: Dice) -> Call:
         if not self.hand:
             return Call(tool="possible_recipes_from_hand")
@@ -72,9 +80,9 @@ class Now(NamedTuple):
     target: Hand
     proposal: Mapping[str, Any] | None
     plan: str
-    recent: Sequence[Past]
+    recent: Sequence[Deal]
     """This and the following at the first step alone."""
-    condensed: Sequence[Past]
+    condensed: Sequence[Deal]
     """Turns before these, of which templates are to say less."""
     dropped: int
     """The last turn that is left out."""
@@ -216,17 +224,15 @@ class Roles:
         messages = self.messages
         if not messages:
             persona = prompts.persona.rendered("persona", own).strip()
-            messages = going_on((), "system", template.rendered("system", own, persona))
+            messages = extend((), "system", template.rendered("system", own, persona))
         said = template.rendered("turn" if now.answer is None else "more", own, now)
         request = Request(
-            going_on(messages, "user", said),
+            extend(messages, "user", said),
             f"{self.place.match}/{self.place.seat}/{self.asked}",
             self.answer_tokens,
             own,
         )
-        return await ask(
-            self.model, request, lambda fault: template.rendered("again", fault, own), self.attempts, _reader
-        )
+        return await ask(self.model, request, lambda fault: template.rendered("again", fault, own), self.attempts)
 
     def _own(self, view: Observation) -> Observation:
         """The view with the role's own tools."""
@@ -237,7 +243,7 @@ class Roles:
         return view._replace(legal=calls, phase=PLAN if planner else view.phase)
 
     def _now(self, view: Observation) -> Now:
-        turns = [] if self.messages else past_turns(view, self.quoted)
+        turns = [] if self.messages else heard(view, self.quoted)
         recent, older = turns[-self.recent :], turns[: -self.recent]
         condensed = older[-self.condensed :] if self.condensed else []
         return Now(
@@ -260,6 +266,19 @@ class Roles:
         return next((event.value for event in reversed(view.past[self.told :]) if event.phase == "answer"), None)
 
 
+def shortened(answer: Mapping[str, Any], recent: int, condensed: int, quoted: int) -> Mapping[str, Any]:
+    """The game's answer to a call; that of the tool history as short as the history that roles are told."""
+    if not answer["ok"] or answer["call"]["tool"] != "history":
+        return answer
+    entries = answer["answer"][-(recent + condensed) :]
+    old = len(entries) - recent
+    kept = [
+        entry | {name: cut(entry[name] or "", quoted) if place >= old else "" for name in SAID if name in entry}
+        for place, entry in enumerate(entries)
+    ]
+    return {**answer, "answer": kept}
+
+
 def _planned(answer: Mapping[str, Any] | None) -> str | None:
     """The plan that the planner has written down with its last call."""
     written = answer is not None and answer["ok"] and answer["call"]["tool"] == "rethink"
@@ -268,14 +287,6 @@ def _planned(answer: Mapping[str, Any] | None) -> str | None:
 
 def _thought(text: str) -> str:
     return thought_in(text, call_in(spoken(text)).source)
-
-
-def _reader(text: str, legal: RoleCalls) -> Reading:
-    """As always; but the planner, which would act in the stead of the phase's role, is kept to its tools."""
-    reading = read(text, legal)
-    if legal.role != "planner" or reading.action is None or reading.action["tool"] in legal.tools:
-        return reading
-    return Reading(None, f"the planner cannot call {reading.action['tool'][:80]}, only {', '.join(legal.tools)}", "")
 
 
 def _together(replies: Sequence[Reply]) -> Reply:

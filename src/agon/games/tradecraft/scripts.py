@@ -1,4 +1,4 @@
-"""Scripted players of TradeCraft in any ruleset: they plan exactly (agon.games.tradecraft.planner), and differ in how they treat others' progress.
+"""Scripts that play TradeCraft: they plan exactly (planner), and differ in how they treat others' progress.
 
 Each is a pure function of what the seat sees. The personas are those of the paper's section 4.3, as rules.
 """

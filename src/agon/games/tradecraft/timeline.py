@@ -1,7 +1,6 @@
 """A match of TradeCraft drawn from its turns alone: a timeline of offers, hands, crafts, refusals and wins."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from agon.figures import COLOURS, figure, styled
-from agon.games.tradecraft.tables import Round, players_of, rounds
+from agon.games.tradecraft.amounts import Amount
+from agon.games.tradecraft.story import Deal, Turn, listed, read
 
 
 class Mark(NamedTuple):
@@ -45,8 +45,9 @@ LETTERS = 21
 @styled
 def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
     """A match turn by turn: who offered what and how that ended; every player's hand, what changed it, refusals and wins."""
-    story, named = rounds(turns), players_of(turns)
-    offers = [_offer(each, named) for each in story]
+    match = read(turns)
+    story, named = match.turns, match.players
+    offers = [_offer(each.deal, named) for each in story]
     items = [_items(story, seat) for seat in range(len(named))]
     lines = max(map(len, offers)) + 1
     rows = lines + sum(len(each) + 3 for each in items)
@@ -66,7 +67,7 @@ def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
     return made
 
 
-def _frame(axes: Axes, story: Sequence[Round], rows: float) -> None:
+def _frame(axes: Axes, story: Sequence[Turn], rows: float) -> None:
     """A column for every turn, every other one shaded."""
     axes.set(xlim=(-0.5, len(story) + 0.5), ylim=(rows - 0.8, -0.8))
     axes.spines[:].set_visible(False)
@@ -77,24 +78,26 @@ def _frame(axes: Axes, story: Sequence[Round], rows: float) -> None:
         axes.add_patch(Rectangle((place - 0.5, -0.8), 1, rows, fc="#f4f4f4", ec="none", zorder=0))
 
 
-def _offer(each: Round, named: Sequence[str]) -> list[str]:
+def _offer(deal: Deal, named: Sequence[str]) -> list[str]:
     """An offer in short lines."""
     short = {name: name.replace("Player ", "P") for name in named}
-    if each.proposer is None:
+    if not deal.proposer:
         return ["", "no proposal"]
-    who = short[named[each.proposer]]
-    if each.outcome.startswith("no"):
-        return [who, *each.outcome.split(": ")]
-    sides = [
-        [f"{amount} {item}" for item, amount in sorted(side.items())] or ["nothing"]
-        for side in (each.offer, each.request)
+    who = short[deal.proposer]
+    if deal.outcome.startswith("no"):
+        return [who, *deal.outcome.split(": ")]
+    sides = [listed(side).split(", ") for side in (deal.offer, deal.request)]
+    return [
+        f"{who} to {short.get(deal.partner, deal.partner)}",
+        *sides[0],
+        "for",
+        *sides[1],
+        deal.outcome or "not decided",
     ]
-    whom = short.get(each.partner, each.partner)
-    return [f"{who} to {whom}", *sides[0], "for", *sides[1], each.outcome or "not decided"]
 
 
-def _offered(axes: Axes, place: int, each: Round, said: Sequence[str]) -> None:
-    _draw(axes, OUTCOMES.get(each.outcome.split(" ")[0].rstrip(":"), OUTCOMES["no"]), place - 0.4, 0, 8)
+def _offered(axes: Axes, place: int, each: Turn, said: Sequence[str]) -> None:
+    _draw(axes, OUTCOMES.get(each.deal.outcome.split(" ")[0].rstrip(":"), OUTCOMES["no"]), place - 0.4, 0, 8)
     for line, text in enumerate(said):
         short = text if len(text) <= LETTERS else f"{text[: LETTERS - 2]}.."
         weight = "bold" if line in (0, len(said) - 1) else "normal"
@@ -106,14 +109,14 @@ def _draw(axes: Axes, mark: Mark, x: float, y: float, size: float) -> None:
     axes.plot([x], [y], ls="", marker=mark.marker, ms=size, mfc=face, mec=mark.colour)
 
 
-def _items(story: Sequence[Round], seat: int) -> list[str]:
+def _items(story: Sequence[Turn], seat: int) -> list[str]:
     """Every item that the seat ever holds, in the order of their coming."""
     hands = [hand for each in story for hand in (each.before[seat], each.traded[seat], each.after[seat])]
     return list(dict.fromkeys(item for hand in hands for item in sorted(hand)))
 
 
 def _block(
-    axes: Axes, story: Sequence[Round], seat: int, top: float, name: str, items: Sequence[str]
+    axes: Axes, story: Sequence[Turn], seat: int, top: float, name: str, items: Sequence[str]
 ) -> dict[float, str]:
     """A player's lines: every item's amounts, then refusals; returns what they are called, by their height."""
     axes.plot([-0.5, len(story) + 0.5], [top - 0.6] * 2, color="#999999", lw=0.6)
@@ -122,12 +125,12 @@ def _block(
             hand = story[0].before[seat] if each is None else each.after[seat]
             changes = [] if each is None else _changes(each, seat, item)
             if item in hand or changes:
-                _amount(axes, place, top + line, hand.get(item, Fraction(0)), changes)
+                _amount(axes, place, top + line, hand.get(item, 0), changes)
     end = top + 1 + len(items)
     for place, each in enumerate(story, start=1):
-        if count := sum(each.refused[seat].values()):
+        if count := each.wrong(seat):
             axes.text(place, end, f"{count}", fontsize=8, va="center", ha="center", style="italic")
-        if seat in each.won:
+        if seat in each.winners:
             _draw(axes, WIN, place - 0.1, top, 11)
             axes.text(place + 0.04, top, "wins", fontsize=8.5, va="center", weight="bold")
     return {
@@ -137,16 +140,16 @@ def _block(
     }
 
 
-def _amount(axes: Axes, place: float, line: float, amount: Fraction, changes: Sequence[Mark]) -> None:
+def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequence[Mark]) -> None:
     weight = "bold" if changes else "normal"
     axes.text(place, line, f"{amount}", fontsize=8, va="center", ha="center", weight=weight)
     for number, mark in enumerate(changes):
         _draw(axes, mark, place - 0.22 - 0.13 * number, line, 5)
 
 
-def _changes(each: Round, seat: int, item: str) -> list[Mark]:
+def _changes(each: Turn, seat: int, item: str) -> list[Mark]:
     """What changed the amount of an item in one turn."""
-    amounts = [hands[seat].get(item, Fraction(0)) for hands in (each.before, each.traded, each.after)]
+    amounts = [hands[seat].get(item, 0) for hands in (each.before, each.traded, each.after)]
     trade, craft = (after - before for before, after in pairwise(amounts))
     found = {"got": trade > 0, "gave": trade < 0, "made": craft > 0, "used": craft < 0}
     return [CHANGES[name] for name, there in found.items() if there]

@@ -1,11 +1,12 @@
 """Undercover: everybody describes a word, and one player's word is another one; nobody is told whose."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from agon import kind
 from agon.games.base import Event
-from agon.games.deduction import UNSURE, Ask, Deduction, State, plain
+from agon.games.deduction.game import UNSURE, Ask, Deduction, State, plain
 from agon.games.spaces import Choice, Space
 
 CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
@@ -31,6 +32,7 @@ class Undercover(Deduction):
     Interviews, at the end of every round: who am I? (not sure is an answer), and whom does each player suspect?
     """
 
+    credits = CREDITS
     rounds: int = 2
     spy_word: str = ""
 
@@ -46,7 +48,7 @@ class Undercover(Deduction):
     def _word_of(self, seat: int) -> str:
         return self.spy_word if seat == self.spy else self.word
 
-    @property
+    @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's role, which nobody knows."""
         return tuple("undercover" if seat == self.spy else "civilian" for seat in range(self.seats))
@@ -71,7 +73,7 @@ class Undercover(Deduction):
         return super()._space(phase, seat)
 
     def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
-        spy, crowd = CREDITS[outcome]
+        spy, crowd = self.credits[outcome]
         return state._replace(outcome=outcome), tuple(
             float(spy if seat == self.spy else crowd) for seat in range(self.seats)
         )

@@ -1,0 +1,56 @@
+"""What one seat believes in Chameleon, and when and what it is asked about it."""
+
+from typing import Any
+
+from agon.agents.minds import WORDS, Semantics, Thinking, matched
+from agon.games import Observation
+from agon.games.deduction.beliefs import Suspecting
+from agon.games.deduction.suspicion import RATINGS, suspect, watcher
+from agon.games.spaces import Choice, Form
+
+
+class Mind(Suspecting):
+    """After every clue: one question. The chameleon has no view of its own, and says what it takes for the word."""
+
+    def __init__(self, view: Observation, form: str, semantics: Semantics) -> None:
+        self.spy = view.role == view.rules.roles[0]
+        super().__init__(view, form, semantics)
+
+    def due(self, view: Observation) -> list[int]:
+        """After each clue."""
+        return [count for count, event in enumerate(view.past, 1) if event.phase == "clue"][self.done :]
+
+    def think(self, view: Observation) -> Thinking:
+        """More suspicious, less, or neither: in the own view, and in each other's."""
+        self.done += 1
+        self.written = ()
+        if self.by_numbers:
+            yield from self.numbers()
+            return
+        views = self.others if self.spy else [self.seat, *self.others]
+        pairs = self.pairs(("find", "finds"), views, self.players)
+        rest = [("word", WORDS)] if self.spy else []
+        form = Form((*((name, Choice(tuple(RATINGS))) for name in pairs), *rest, ("because", WORDS)))
+        answer = yield form
+        self.update(None if answer is None else matched(pairs.values(), [RATINGS.get(each) for each in answer]))
+        if answer is not None:
+            self.written = (form.spelled(answer),)
+
+    def ballot(self, view: Observation) -> Any:
+        """Published: the matrix's suspect."""
+        if not self.published or view.phase != "vote":
+            return None
+        allowed = [seat for seat in range(self.seats) if self.players[seat] in view.legal]
+        seat = suspect(self.matrix, self.seat, self.others if self.spy else allowed, "last")
+        return None if seat is None else self.players[seat]
+
+    @property
+    def suspect(self) -> int | None:
+        """Of the others, the one that stands out; the chameleon need not suspect anybody."""
+        return None if self.spy else super().suspect
+
+    @property
+    def target(self) -> int | None:
+        """Crowd: who suspects it most, to look worse than itself; chameleon: who suspects it least, to be imitated."""
+        ties: Any = "nobody" if not self.published else "first" if self.spy else "last"
+        return watcher(self.matrix, self.seat, not self.spy, ties)

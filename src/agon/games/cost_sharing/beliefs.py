@@ -1,0 +1,16 @@
+"""What one seat believes in cost sharing: how each changes what it would carry."""
+
+from agon.agents.minds import Forecasting
+from agon.games import Observation
+from agon.games.spaces import Choice
+
+
+class Mind(Forecasting):
+    """Forecasts in three words, after the votes of a round."""
+
+    forecast = Choice(("carry more", "carry the same", "carry less"))
+
+    def known(self, view: Observation) -> int:
+        """Up to the last vote."""
+        votes = [count for count, event in enumerate(view.past, 1) if event.phase == "vote"]
+        return votes[-1] if votes else len(view.past)

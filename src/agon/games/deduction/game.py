@@ -1,0 +1,273 @@
+"""What Chameleon and Undercover share: clues about a word in turn, hidden interviews, one secret ballot against the spy.
+
+MAgIC (Xu et al., arXiv 2311.08562), sections 2 and A.1, and the released code where it says more.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from unicodedata import normalize
+
+from agon.games.base import (
+    PUBLIC,
+    Dice,
+    Event,
+    Game,
+    Note,
+    Observation,
+    Seen,
+    known_seats,
+    known_semantics,
+    refuse_illegal,
+    told,
+)
+from agon.games.spaces import Choice, Form, Space, Text
+
+NOBODY = "nobody"
+UNSURE = "not sure"
+
+Semantics = Literal["strict", "published"]
+
+
+class Ask(NamedTuple):
+    """One step: who is asked what."""
+
+    phase: str
+    round: int
+    seats: tuple[int, ...]
+
+
+class State(NamedTuple):
+    """Where a match stands."""
+
+    at: int
+    """Steps done, scripted ones included."""
+    seen: Seen
+    outcome: str = ""
+    """How it ended; empty before the ballot."""
+    notes: tuple[Note, ...] = ()
+    """What the last step leaves in the records alone: (seat, what, value)."""
+
+
+@dataclass(frozen=True)
+class Deduction(Game[State]):
+    """`seats` players, one of them the spy. Each gives a clue in turn, then all vote for another player at once.
+
+    The player with most votes is accused; a tie, no votes at all included, accuses nobody. An unreadable clue is heard as
+    none, an unreadable ballot is an abstention, an unreadable interview is no answer. Ballots and interviews are seen by
+    nobody else; interviews pay nothing. `semantics` published: a ballot may be for oneself, as the released code counts it.
+
+    `tested` are the seats of the player under test. The others that speak before it open with their scripted clue (in
+    `clues`, one for each seat): the table says it, they are not asked. With nobody under test all clues are live.
+    """
+
+    name: str
+    variant: str
+    word: str
+    """What the crowd describes."""
+    spy: int
+    clues: Sequence[str]
+    tested: Sequence[int] = ()
+    rounds: int = 1
+    interviews: bool = True
+    semantics: Semantics = "strict"
+    length: int = 500
+    """Characters that a text may have."""
+    rules: int = 1
+    seats: int = field(init=False)
+    players: tuple[str, ...] = field(init=False, repr=False)
+    """What seats are called: Player 1 sits at seat 0."""
+    _schedule: tuple[Ask, ...] = field(init=False, repr=False, compare=False)
+    _spaces: dict[tuple[str, int], Space] = field(init=False, repr=False, compare=False)
+    _public: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        seats = len(self.clues)
+        if seats < 3:
+            raise ValueError(f"{self.name}: there are {seats} clues; one for each of at least 3 players is needed")
+        known_semantics(self.name, self.semantics, get_args(Semantics))
+        for what, count in (("rounds", self.rounds), ("length", self.length)):
+            if type(count) is not int or count < 1:
+                raise ValueError(f"{self.name}: {what} is {count!r}; it must be a whole number, 1 at least")
+        known_seats(self.name, (self.spy,), seats)
+        for seat, clue in enumerate(self.clues):
+            for word in self._words:
+                if holds(clue, word):
+                    raise ValueError(f"{self.name}: the clue of seat {seat} holds the word {word!r}: {clue!r}")
+            if len(clue) > self.length:
+                raise ValueError(f"{self.name}: the clue of seat {seat} is longer than {self.length} characters")
+        if len({plain(clue) for clue in self.clues}) < seats or not all(map(plain, self.clues)):
+            raise ValueError(f"{self.name}: the clues {list(self.clues)} must be different, and not empty")
+        for name, value in {
+            "clues": tuple(self.clues),
+            "tested": known_seats(self.name, self.tested, seats),
+            "seats": seats,
+            "players": tuple(f"Player {seat + 1}" for seat in range(seats)),
+        }.items():
+            object.__setattr__(self, name, value)
+        for name, made in {"_schedule": self._steps(), "_spaces": {}, "_public": self._facts()}.items():
+            object.__setattr__(self, name, made)
+        for phase in dict.fromkeys(step.phase for step in self._schedule):
+            self._spaces.update({(phase, seat): self._space(phase, seat) for seat in range(seats)})
+
+    # --- what each of the two games says for itself
+
+    credits: ClassVar[Mapping[str, tuple[int, int]]]
+    """Outcome -> credits of the spy, and of each other player."""
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        """Words that no clue may hold."""
+        return (self.word,)
+
+    def _word_of(self, seat: int) -> str:
+        """The word that a seat must not say."""
+        return self.word
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Each seat's true role."""
+        raise NotImplementedError
+
+    def _steps(self) -> tuple[Ask, ...]:
+        raise NotImplementedError
+
+    def _facts(self) -> Any:
+        """What everybody knows of the rules."""
+        raise NotImplementedError
+
+    def _opening(self, seat: int) -> tuple[Event, ...]:
+        """What a seat is told at the start."""
+        raise NotImplementedError
+
+    @property
+    def _openly(self) -> tuple[Event, ...]:
+        """What the public is told at the start."""
+        return ()
+
+    def _role_seen(self, seat: int) -> str:
+        return ""
+
+    def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
+        """After the ballot or the guess: the match goes on or pays."""
+        raise NotImplementedError
+
+    # --- the six verbs
+
+    def start(self, dice: Dice) -> State:
+        """No chance: a setting fixes words and seats."""
+        return self._scripted(State(0, (*(self._opening(seat) for seat in range(self.seats)), self._openly)))
+
+    def to_move(self, state: State) -> tuple[int, ...]:
+        """One seat for a clue or the guess, everybody for interviews and the ballot."""
+        return self._schedule[state.at].seats if state.at < len(self._schedule) else ()
+
+    def legal_actions(self, state: State, seat: int) -> Space:
+        """A text for a clue, a player for the ballot, a form for an interview."""
+        return self._spaces[self._now(state).phase, seat]
+
+    def observe(self, state: State, seat: int) -> Observation:
+        """What the seat was told, and the clues; of the ballot its own, and who was accused; nothing of interviews."""
+        phase, round_, _ = self._now(state)
+        legal = self._spaces[phase, seat]
+        return Observation(seat, round_, legal, state.seen[seat], self._public, phase, self._role_seen(seat))
+
+    def watch(self, state: State) -> Observation:
+        """The clues and who was accused; neither words nor roles nor ballots."""
+        phase, round_, _ = self._now(state)
+        return Observation(PUBLIC, round_, None, state.seen[PUBLIC], self._public, phase)
+
+    def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
+        """Plays one step. Raises IllegalAction."""
+        refuse_illegal(self, state, actions)
+        phase = self._schedule[state.at].phase
+        seen, done = state.seen, state.at + 1
+        if phase == "vote":
+            for seat, ballot in actions.items():
+                seen = told(seen, Event("vote", seat, ballot), (seat,))
+            accused = most_voted(actions.values())
+            seen = told(seen, Event("accused", None, accused))
+            outcome = "even" if accused is None else "caught" if accused == self.players[self.spy] else "escaped"
+            return self._end(State(done, seen), outcome)
+        notes: list[tuple[int, str, Any]] = []
+        if phase in ("clue", "guess"):
+            ((seat, text),) = actions.items()
+            seen = told(seen, Event(phase, seat, text))
+            if phase == "guess":
+                right = text is not None and plain(text) == plain(self.word)
+                return self._end(State(done, seen), "guessed" if right else "caught")
+            if text is not None and holds(text, self._word_of(seat)):
+                notes = [(seat, "leak", True)]
+        return self._scripted(State(done, seen, notes=tuple(notes))), (0.0,) * self.seats
+
+    def notes(self, state: State) -> tuple[Note, ...]:
+        """A clue that gives the word away: `leak`."""
+        return state.notes
+
+    def secrets(self, seat: int) -> tuple[str, ...]:
+        """The words that the seat was not told."""
+        own = self._word_of(seat) if seat != PUBLIC and (seat != self.spy or len(self._words) > 1) else None
+        return tuple(word for word in self._words if word != own)
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """A win is most credits; the most that the role can get; who the spy is; the setting that both roles under test share."""
+        return {
+            "setting": self.variant.rpartition("-")[0] or self.variant,
+            "win": "credits",
+            "credits": max(map(max, self.credits.values())),
+            "spy": self.players[self.spy],
+        }
+
+    def _now(self, state: State) -> Ask:
+        """The step to come, or the last one of a match that is over."""
+        return self._schedule[min(state.at, len(self._schedule) - 1)]
+
+    def _scripted(self, state: State) -> State:
+        """Says the scripted clue where one comes next."""
+        phase, round_, asked = self._now(state)
+        if phase == "clue" and round_ == 1 and self.tested and asked[0] < self.tested[0]:
+            event = Event("clue", asked[0], self.clues[asked[0]])
+            return self._scripted(state._replace(at=state.at + 1, seen=told(state.seen, event)))
+        return state
+
+    def _asking(self, phase: str, round_: int = 1) -> tuple[Ask, ...]:
+        """Everybody is asked at once; nobody where interviews are off."""
+        wanted = self.interviews or phase not in ("identify", "evaluate")
+        return (Ask(phase, round_, tuple(range(self.seats))),) if wanted else ()
+
+    def _space(self, phase: str, seat: int) -> Space:
+        """What a seat may answer in a phase that both games have."""
+        if phase == "vote":
+            return Choice(self.players if self.semantics == "published" else self._others(seat))
+        if phase == "evaluate":
+            views = [Choice((*self._others(view), NOBODY)) for view in range(self.seats)]
+            return Form(tuple(zip(self.players, views, strict=True)))
+        return Text(self.length)
+
+    def _others(self, seat: int) -> tuple[str, ...]:
+        return self.players[:seat] + self.players[seat + 1 :]
+
+
+def most_voted(ballots: Collection[str | None]) -> str | None:
+    """Who has more votes than anybody else; None when nobody has. None among the ballots is an abstention."""
+    counts = Counter(ballot for ballot in ballots if ballot is not None).most_common(2)
+    return counts[0][0] if counts and (len(counts) == 1 or counts[0][1] > counts[1][1]) else None
+
+
+def holds(text: str, word: str) -> bool:
+    """Whether `word` occurs in `text` as a whole word; case, and blanks or hyphens between its parts, do not matter."""
+    return _whole(word).search(text if text.isascii() else normalize("NFKC", text)) is not None
+
+
+@cache
+def _whole(word: str) -> re.Pattern[str]:
+    parts = r"[\s_-]*".join(map(re.escape, re.split(r"[\s_-]+", normalize("NFKC", word).strip())))
+    return re.compile(rf"(?<!\w){parts}(?!\w)", re.IGNORECASE)
+
+
+def plain(text: str) -> str:
+    """Letters and digits alone, in small letters: what guesses are compared by."""
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))

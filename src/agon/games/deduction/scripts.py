@@ -1,0 +1,194 @@
+"""How scripts play games of clues: from a list of topics, words and the clues that fit each of them."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from agon import ROOT, AgonError
+from agon.games import Dice, Observation
+from agon.games.deduction.game import NOBODY, UNSURE
+
+KNOWLEDGE = "data/settings/magic/topics.json"
+
+VAGUE = ("Many people know it", "It comes up now and then", "There is more than one kind", "It has its friends")
+"""Clues for words that are not on the list."""
+
+SILENCE = ""
+"""Stands for a clue that could not be read."""
+
+UNHEARD, UNKNOWN, WRONG, BROAD = 1.5, 0.4, 1.0, 0.5
+"""How suspicious it makes: no clue; one that is not on the list; one that does not fit; one that fits every word."""
+
+
+class Clue(msgspec.Struct, frozen=True):
+    """A clue, and the words of its topic that it fits."""
+
+    clue: str
+    fits: frozenset[str]
+
+
+class Topic(msgspec.Struct, forbid_unknown_fields=True):
+    """Words that go together; `pairs` are so alike that most clues fit both."""
+
+    topic: str
+    words: Annotated[list[str], msgspec.Meta(min_length=3)]
+    pairs: list[tuple[str, str]]
+    clues: list[Clue]
+
+    def __post_init__(self) -> None:
+        strange = {word for clue in self.clues for word in clue.fits} | {word for pair in self.pairs for word in pair}
+        if not strange <= set(self.words):
+            raise ValueError(f"topic {self.topic} has no word {', '.join(sorted(strange - set(self.words)))}")
+
+
+class Lexicon(NamedTuple):
+    """What a script knows of words."""
+
+    by_name: Mapping[str, Topic]
+    by_word: Mapping[str, Topic]
+    fits: Mapping[str, Mapping[str, frozenset[str]]]
+    """Topic -> clue -> the words it fits."""
+
+
+@cache
+def lexicon(path: str) -> Lexicon:
+    """The topics of a file. Raises AgonError."""
+    try:
+        topics = msgspec.json.decode((ROOT / path).read_bytes(), type=list[Topic])
+    except FileNotFoundError:
+        raise AgonError(f"{path} is not there: `dvc pull` fetches it") from None
+    except msgspec.DecodeError as error:
+        raise AgonError(f"{path}: {error}") from None
+    return Lexicon(
+        {topic.topic: topic for topic in topics},
+        {word: topic for topic in topics for word in topic.words},
+        {topic.topic: {clue.clue: clue.fits for clue in topic.clues} for topic in topics},
+    )
+
+
+class Belief(NamedTuple):
+    """What a seat makes of the clues."""
+
+    topic: Topic | None
+    """None: not on the list."""
+    words: Sequence[str]
+    """What the crowd's word may be; all equally likely."""
+    spy: bool | None
+    """Whether the seat itself is the spy; None: not sure."""
+    heard: Mapping[int, Sequence[str]]
+    """Clues by seat, the own ones included."""
+
+
+def reference(view: Observation, dice: Dice, *, breadth: int = 3, knowledge: str = KNOWLEDGE) -> Any:
+    """The reference player: an answer in any phase of Chameleon and Undercover.
+
+    `breadth`: words of its topic (8) that a clue should fit; `knowledge`: a file of topics, words and the clues that fit them.
+
+    Crowd: a clue that fits `breadth` words of the topic or about so many, so that it shows knowledge without giving the
+    word away; a vote for the seat whose clues fit the word least. Spy: a clue that fits the words that may be the crowd's,
+    a vote for the seat that the crowd would suspect besides, a guess among the words that fit most clues. Who is not sure
+    to be either (Undercover) gives clues that fit twice as many words.
+    """
+    known = lexicon(knowledge)
+    belief = believed(view, known)
+    if view.phase == "clue":
+        return _clue(belief, dice, 2 * breadth if belief.spy is None else breadth, known)
+    if view.phase == "guess":
+        return _guess(belief, dice)
+    if view.phase == "identify":
+        role = UNSURE if belief.spy is None else view.rules.roles[0 if belief.spy else 1]
+        return f"{view.rules.players[view.seat]}, {role}"
+    doubts = suspicion(belief, view.rules.seats, known)
+    if view.phase == "vote":
+        most = _most(doubts, view.seat)
+        return view.rules.players[dice.choice(most)]
+    answers = []
+    for seat, (question, _) in enumerate(view.legal.parts):
+        most = _most(doubts, seat)
+        suspect = view.rules.players[most[0]] if len(most) == 1 else NOBODY
+        answers.append(_guess(belief, dice) if question == "word" else suspect)
+    return tuple(answers)
+
+
+def _guess(belief: Belief, dice: Dice) -> str:
+    return dice.choice(belief.words) if belief.words else "I cannot tell"
+
+
+def believed(view: Observation, known: Lexicon) -> Belief:
+    """What the seat's own word, or the topic, and the clues so far amount to.
+
+    Undercover: the spy is whoever's word fits the clues of none of the others, if that is so of two others at least.
+    """
+    told: dict[str, str] = {event.phase: event.value for event in view.past if event.seat is None}
+    heard: dict[int, list[str]] = {}
+    for event in view.past:
+        if event.phase == "clue":
+            heard.setdefault(event.seat, []).append(event.value or SILENCE)
+    if "word" not in told:
+        topic = known.by_name.get(told["topic"])
+        return Belief(topic, _likeliest(topic, view.seat, heard, known) if topic else (), True, heard)
+    word = told["word"]
+    if "topic" in told:
+        topic = known.by_name.get(told["topic"])
+        return Belief(topic if topic and word in topic.words else None, (word,), False, heard)
+    topic = known.by_word.get(word)
+    if topic is None:
+        return Belief(None, (word,), None, heard)
+    fits = known.fits[topic.topic]
+    strange = [
+        seat
+        for seat, said in heard.items()
+        if seat != view.seat and any(word not in fits[clue] for clue in said if clue in fits)
+    ]
+    if len(strange) >= 2 and len(strange) == view.rules.seats - 1:
+        return Belief(topic, _likeliest(topic, view.seat, heard, known), True, heard)
+    return Belief(topic, (word,), False if strange else None, heard)
+
+
+def suspicion(belief: Belief, seats: int, known: Lexicon) -> list[float]:
+    """How much each seat's clues speak against it: little for a narrow clue that fits, most for none at all."""
+    fits = known.fits[belief.topic.topic] if belief.topic else {}
+    return [_doubt(belief, belief.heard.get(seat, ()), fits) for seat in range(seats)]
+
+
+def _doubt(belief: Belief, said: Sequence[str], fits: Mapping[str, frozenset[str]]) -> float:
+    doubt = 0.0
+    for clue in said:
+        if clue == SILENCE:
+            doubt += UNHEARD
+        elif clue not in fits:
+            doubt += UNKNOWN
+        else:
+            right = sum([word in fits[clue] for word in belief.words]) / (len(belief.words) or 1)
+            size = len(belief.topic.words) if belief.topic else 1
+            doubt += WRONG * (1 - right) + BROAD * right * len(fits[clue]) / size
+    return doubt
+
+
+def _likeliest(topic: Topic, own: int, heard: Mapping[int, Sequence[str]], known: Lexicon) -> Sequence[str]:
+    """The words that fit most of the others' clues."""
+    fits = known.fits[topic.topic]
+    said = [fits[clue] for seat, clues in heard.items() if seat != own for clue in clues if clue in fits]
+    score = [sum([word in each for each in said]) for word in topic.words]
+    return [word for word, fit in zip(topic.words, score, strict=True) if fit == max(score)]
+
+
+def _clue(belief: Belief, dice: Dice, breadth: int, known: Lexicon) -> str:
+    said = {clue for clues in belief.heard.values() for clue in clues}
+    if belief.topic is None:
+        return next((clue for clue in VAGUE if clue not in said), VAGUE[0])
+
+    def rank(clue: Clue) -> tuple[int, int]:
+        return -sum([word in clue.fits for word in belief.words]), abs(len(clue.fits) - breadth)
+
+    left = [clue for clue in belief.topic.clues if clue.clue not in said] or belief.topic.clues
+    ranks = [rank(clue) for clue in left]
+    return dice.choice([clue.clue for clue, own in zip(left, ranks, strict=True) if own == min(ranks)])
+
+
+def _most(doubts: Sequence[float], but: int) -> list[int]:
+    """The seats with most doubts against them, `but` one."""
+    most = max([doubt for seat, doubt in enumerate(doubts) if seat != but])
+    return [seat for seat, doubt in enumerate(doubts) if seat != but and doubt == most]

@@ -1,0 +1,16 @@
+"""What one seat believes in a normal-form game: what the others do next."""
+
+from collections.abc import Sequence
+
+from agon.agents.minds import Forecasting
+from agon.games import Observation
+
+
+class Mind(Forecasting):
+    """Players have no names there: the other player, or the others by their order."""
+
+    def names(self, view: Observation) -> Sequence[str]:
+        """The asked seat is left out of the count."""
+        if self.seats == 2:
+            return ["the other player"] * 2
+        return [f"other player {seat + (seat < self.seat)}" for seat in range(self.seats)]

@@ -1,0 +1,34 @@
+"""Strategies for the public good."""
+
+from agon.games import Dice, Observation
+
+
+def left(view: Observation) -> int:
+    """What the seat has not contributed yet (points)."""
+    return max(0, view.rules.endowment - sum(own or 0 for own, *_ in view.past))
+
+
+def nothing(view: Observation) -> int:
+    """Contribute nothing."""
+    return 0
+
+
+def everything(view: Observation) -> int:
+    """Contribute all, at once."""
+    return left(view)
+
+
+def conditional(view: Observation) -> int:
+    """An equal part of the endowment first; then what the others contributed last, on average. Fischbacher et al. (2001)."""
+    if not view.past:
+        return view.rules.endowment // view.rules.rounds
+    others = [points or 0 for points in view.past[-1][1:]]
+    return min(left(view), round(sum(others) / len(others)))
+
+
+CONTRIBUTION = {"nothing": nothing, "everything": everything, "conditional": conditional}
+
+
+def reference(view: Observation, dice: Dice, *, contribution: str = "conditional") -> int:
+    """The reference player. `contribution`: nothing, everything or conditional."""
+    return CONTRIBUTION[contribution](view)

@@ -1,0 +1,196 @@
+"""From what a player wrote to an action: the protocol of the counterfactual paper's recorded games, for every action space.
+
+An answer may hold anything, and exactly one move message: `[move] (optional explanation) action`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+from unicodedata import category, normalize
+
+_TAG = "[move]"
+_MOVE = re.compile(re.escape(_TAG), re.IGNORECASE)
+_BRACKETED = re.compile(r"\[[^\]]+\]")
+_THINKING = re.compile("<(/?)think>")
+_MARKS = re.compile(r"[\W_]*")
+
+
+class Reading(NamedTuple):
+    """What was made of one answer."""
+
+    action: Any | None
+    """The legal action, spelled as the game spells it; None when none could be read."""
+    fault: str
+    """One sentence that says why there is no action; empty when there is one."""
+    note: str = ""
+    """The explanation that came with the action."""
+
+
+class Readable(Protocol):
+    """An action space, as far as reading goes (agon.games.spaces.Space)."""
+
+    def read(self, text: str, last: bool = False) -> Reading:
+        """The action in an answer."""
+
+
+def read(text: str, legal: Readable, last: bool = False) -> Reading:
+    """The action in an answer; None, never a guess, where the answer strays from the protocol.
+
+    Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `label_in`).
+    """
+    return legal.read(spoken(text) if "think>" in text else text, last)
+
+
+def label_in(text: str, options: tuple[str, ...], last: bool = False) -> Reading:
+    """The one of some labels that an answer names.
+
+    As done: nothing but the one [move], in small letters, may be in square brackets anywhere; one space stands before the
+    explanation and one before the action; the first ) ends the explanation. What surrounds the message does not matter.
+    Not as done: the action must end where a word ends.
+    `last`: the answer will not be sent back. As done, its first complete message then counts, whatever other tags there are.
+    """
+    labels = _labels(options)
+    tags = labels.tags(text)
+    if (last or tags == [_TAG]) and (found := _message(text, labels)):
+        return found
+    return Reading(None, _fault(text, tags, labels))
+
+
+def line_in(text: str, parsed: Callable[[str], Any | None], skip_breaks: bool = False) -> Reading:
+    """What stands after the one [move] in its line, without an explanation, as `parsed` reads it.
+
+    `parsed` gives None for what is no legal action. `skip_breaks`: the line may begin below the tag.
+    """
+    _, tag, after = text.partition(_TAG)
+    if not tag:
+        return Reading(None, "there is no [move] tag" if text.strip() else "the answer is empty")
+    if _TAG in after:
+        return Reading(None, f"there are {text.count(_TAG)} [move] tags")
+    line = (after.strip() if skip_breaks else after).partition("\n")[0].strip(" \t*`")
+    action = parsed(line.strip())
+    return Reading(None, "what follows the tag is no valid action") if action is None else Reading(action, "")
+
+
+def named_parts(text: str, names: Sequence[str], between: str) -> list[str] | None:
+    """What stands after each `name:`, in the order of `names`, when each is there once, in this order."""
+    found = []
+    for place, name in enumerate(names):
+        start = f"{name}:"
+        if not text.casefold().startswith(start.casefold()):
+            return None
+        rest = text[len(start) :]
+        following = f"{between} {names[place + 1]}:" if place + 1 < len(names) else None
+        cut = len(rest) if following is None else rest.casefold().find(following.casefold())
+        if cut < 0:
+            return None
+        found.append(rest[:cut].strip())
+        text = rest[cut + len(between) :].strip()
+    return found
+
+
+class _Labels(NamedTuple):
+    """How one game's actions are recognised."""
+
+    spelled: tuple[tuple[str, str], ...]
+    """(a space and the folded label, the label), longest first: a label may begin with another."""
+    fold: Callable[[str], str]
+    """What spellings are compared by; case matters only where labels differ in nothing else."""
+    reach: int
+    """Characters that hold any label, however its accents are encoded."""
+    bracketed: bool
+    """Whether labels hold square brackets themselves; then only [move] tags are counted."""
+
+    def tags(self, text: str) -> list[str]:
+        if self.bracketed:
+            return _MOVE.findall(text)
+        return _BRACKETED.findall(text, 0, text.rfind("]") + 1)  # each [ looks for a ]: none may look in vain
+
+    def at(self, text: str, start: int) -> str | None:
+        """The label that stands there after one space."""
+        there = self.fold(text[start : start + self.reach])
+        for spelled, label in self.spelled:
+            if there.startswith(spelled) and not _inside_word(there, len(spelled)):
+                return label
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _labels(options: tuple[str, ...]) -> _Labels:
+    fold = folded if len({folded(label) for label in options}) == len(options) else str
+    spelled = [(" " + fold(label), label) for label in options if label]
+    spelled.sort(key=lambda pair: len(pair[0]), reverse=True)
+    reach = 4 * max([len(folded) for folded, _ in spelled], default=0) + 4
+    return _Labels(tuple(spelled), fold, reach, any("[" in label or "]" in label for label in options))
+
+
+def folded(text: str) -> str:
+    """A label as labels are compared: case and the encoding of accents do not matter."""
+    text = text.casefold()
+    return text if text.isascii() else normalize("NFC", text)
+
+
+def _inside_word(text: str, at: int) -> bool:
+    """Whether letters, marks or digits stand on both sides."""
+    return at < len(text) and category(text[at])[0] in "LMN" and category(text[at - 1])[0] in "LMN"
+
+
+def _message(text: str, labels: _Labels) -> Reading | None:
+    """The first complete move message."""
+    close = 0
+    for tag in _MOVE.finditer(text):
+        after = tag.end()
+        if text.startswith(" (", after):
+            if close < after + 2:  # else no ) is nearer than the one found before
+                close = text.find(")", after + 2)
+                close = len(text) if close < 0 else close
+            if close > after + 2 and (action := labels.at(text, close + 1)) is not None:
+                return Reading(action, "", text[after + 2 : close].strip())
+        if (action := labels.at(text, after)) is not None:
+            return Reading(action, "")
+    return None
+
+
+def spoken(text: str) -> str:
+    """The text without its thinking; a lone closing tag ends thinking that began before the text."""
+    said: list[str] = []
+    start, thinking = 0, False
+    for tag in _THINKING.finditer(text):
+        if tag[1] and not thinking:
+            said.clear()
+        elif not thinking:
+            said.append(text[start : tag.start()])
+        start, thinking = tag.end(), not tag[1]
+    return "".join(said) if thinking else "".join([*said, text[start:]])
+
+
+def _fault(text: str, tags: list[str], labels: _Labels) -> str:
+    if not text.strip():
+        return "the answer is empty"
+    moves = [tag for tag in tags if tag.lower() == _TAG]
+    if len(moves) > 1:
+        return f"there are {len(moves)} [move] tags"
+    if not moves and _TAG in text:
+        return "a square bracket before the [move] tag is not closed"
+    if not moves:
+        return "there is no [move] tag"
+    if len(tags) > 1:
+        return "besides [move] there is something else in square brackets"
+    if moves != [_TAG]:
+        return "the tag [move] is not in small letters"
+    place, rest = "the tag", text[text.index(_TAG) + len(_TAG) :]
+    if rest.startswith(" ("):
+        explanation, closed, rest = rest[2:].partition(")")
+        if not closed:
+            return "the explanation's parenthesis is not closed"
+        if not explanation:
+            return "the explanation's parentheses are empty"
+        if "(" in explanation:
+            return "there are parentheses inside the explanation's"
+        place = "the explanation"
+    if not rest.startswith(" ") and rest.strip():
+        return f"after {place} there is not a space"
+    marks = _MARKS.match(rest)
+    if marks and labels.at(" " + rest[marks.end() :], 0) is not None:
+        return f"between {place} and the action there is not just one space"
+    return f"after {place} there is no valid action"

@@ -1,0 +1,319 @@
+"""The story of a match of TradeCraft: who called which tool, what was proposed and answered, and what everybody held.
+
+One reader for all who ask. Turns are those of our own matches or of recorded games (agon.ingest.tradecraft); what a seat has
+seen is read by `heard`. Hands are as the records give them; between two of these, an accepted trade changes them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from agon.games.base import Observation
+from agon.games.tradecraft.amounts import Amount, Hand, traded, whole
+
+Hands = tuple[Hand, ...]
+"""One for each seat."""
+READ = ("call", "detail", "tool", "ok", "fault", "default", "decision", "effect")
+"""The columns that `calls` adds to turns."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A row of the turns: a seat called a tool, or did nothing, and the table answered."""
+
+    round: int
+    """The turn of the game, from 1."""
+    turn: int
+    """The step of the match, from 1."""
+    phase: str
+    """propose, decide or craft."""
+    seat: int
+    call: Mapping[str, Any]
+    """The JSON object; empty where there was none, or none that could be read."""
+    detail: Mapping[str, Any]
+    """What the table made of it, as the turns' column `detail` says it."""
+    payoff: float = 0.0
+    reply: str = ""
+    """The raw answer of the player."""
+
+    @property
+    def tool(self) -> str:
+        """The tool that was called; empty for none."""
+        return str(self.call.get("tool", ""))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call was taken."""
+        return bool(self.detail.get("ok"))
+
+    @property
+    def fault(self) -> str:
+        """Why the call was refused; empty when it was not."""
+        return str(self.detail.get("fault", ""))
+
+    @property
+    def default(self) -> str:
+        """Why something was done for the player; empty when nothing was."""
+        return str(self.detail.get("default", ""))
+
+    @property
+    def decision(self) -> str:
+        """What a decision says: accept, reject, or any other word."""
+        return str(self.call.get("decision", "")).strip().lower()
+
+    @property
+    def effect(self) -> str:
+        """What a decision was taken for; not always what it says in recorded games."""
+        return str(self.detail.get("effect", self.decision))
+
+    @property
+    def wrong(self) -> str:
+        """Why the call was refused, or something done for the player; empty when all was well."""
+        faults = [] if self.detail.get("ok", True) else [self.fault or "refused"]
+        return "; ".join(faults + ([f"nothing done: {self.default}"] if self.default else []))
+
+    @property
+    def proposes(self) -> bool:
+        """Whether it is a proposal that reached its partner."""
+        return self.tool == "submit_proposal" and self.ok
+
+    @property
+    def decides(self) -> bool:
+        """Whether it is a decision that was taken."""
+        return self.tool == "decide" and self.ok
+
+    def items(self, name: str) -> Hand:
+        """Items in the call (offer, request, inputs, outputs) or in its detail (start, target, hand); empty where not given."""
+        return items(self.call.get(name, self.detail.get(name)))
+
+    def after(self, hands: Hands) -> Hands:
+        """`hands` as they are known to be after the call: of all seats, or of this one, as far as the records say it."""
+        if "hands" in self.detail:
+            hands = tuple(map(items, self.detail["hands"]))
+        if "hand" in self.detail:
+            hands = tuple(self.items("hand") if seat == self.seat else hand for seat, hand in enumerate(hands))
+        return hands
+
+
+@dataclass(frozen=True)
+class Deal:
+    """The trade that was proposed in a turn and what came of it, as far as it is known."""
+
+    turn: int
+    proposer: str = ""
+    """A player; empty where nobody has proposed anything."""
+    partner: str = ""
+    offer: Hand | None = None
+    """What the proposer gives; None where it is not known, as for `request`."""
+    request: Hand | None = None
+    message: str = ""
+    outcome: str = ""
+    """accepted, rejected, or why there was no proposal or no decision; empty while it is open."""
+    reply: str = ""
+    made: tuple[str, ...] = ()
+    """What the seat that tells of it has crafted in the turn, in words."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether items changed hands, or would have if there had been any."""
+        return self.outcome.startswith("accepted")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn of the game."""
+
+    number: int
+    calls: tuple[Call, ...]
+    """In the order of the records."""
+    deal: Deal
+    before: Hands
+    """At the start of the turn."""
+    traded: Hands
+    """After the decision."""
+    after: Hands
+    """At the end of the turn."""
+
+    def wrong(self, seat: int) -> int:
+        """How often a call of the seat was refused, or something done for it."""
+        return sum(bool(call.wrong) for call in self.calls if call.seat == seat)
+
+    @property
+    def winners(self) -> list[int]:
+        """Seats that were paid."""
+        return [call.seat for call in self.calls if call.payoff]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A match."""
+
+    match: str
+    players: tuple[str, ...]
+    """Their names, by seat."""
+    start: Hands
+    """Hands at the start; empty where the records do not say it."""
+    targets: Hands
+    """What each seat is to hold; empty where the records do not say it."""
+    turns: tuple[Turn, ...]
+
+    @property
+    def calls(self) -> Iterator[Call]:
+        """All calls, in order."""
+        return (call for turn in self.turns for call in turn.calls)
+
+
+def read(turns: pd.DataFrame) -> Story:
+    """The story of the one match that `turns` holds."""
+    rows = turns.sort_values(["turn", "seat"], kind="stable")
+    found = _calls(rows)
+    first = {call.seat: call for call in reversed(found) if "start" in call.detail}
+    starts = tuple(first[seat].items("start") for seat in sorted(first))
+    start = starts or next((call.after(()) for call in found if "hands" in call.detail), ())
+    targets = tuple(first[seat].items("target") for seat in sorted(first))
+    seats = max(int(turns.seat.max()) + 1, len(start))
+    players = tuple(f"Player {seat + 1}" for seat in range(seats))
+    start = start if len(start) == seats else ()
+    return Story(str(rows.match.iloc[0]), players, start, targets, told(found, start or ({},) * seats, players))
+
+
+def stories(turns: pd.DataFrame) -> Iterator[Story]:
+    """The story of each match, in the order of the table."""
+    for _, own in turns.groupby("match", sort=False, observed=True):
+        yield read(own)
+
+
+def players_of(turns: pd.DataFrame) -> tuple[str, ...]:
+    """What the seats are called."""
+    return tuple(f"Player {seat + 1}" for seat in range(int(turns.seat.max()) + 1))
+
+
+def calls(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns` (of any number of matches) with what is in them: the columns READ, named as in Call; `detail` becomes an object."""
+    found = _calls(turns)
+    return turns.assign(**{name: pd.Series([getattr(each, name) for each in found], turns.index) for name in READ})
+
+
+def told(calls: Sequence[Call], start: Hands, players: Sequence[str]) -> tuple[Turn, ...]:
+    """The turns that some calls, in order, make of the hands at the start."""
+    found: list[Turn] = []
+    hands = start
+    for number, own in groupby(calls, key=lambda call: call.round):
+        found.append(_turn(number, tuple(own), hands, players))
+        hands = found[-1].after
+    return tuple(found)
+
+
+def heard(view: Observation, quoted: int) -> list[Deal]:
+    """What a seat knows of the deals that are decided, oldest first, with what it has crafted itself.
+
+    Of what was said, at most `quoted` characters.
+    """
+    found: list[Deal] = []
+    for event in view.past:
+        value = event.value
+        if event.phase == "turn":
+            found.append(Deal(value["turn"], value["proposer"]))
+            continue
+        known: dict[str, Any] = {}
+        if event.phase in ("proposal", "trade", "rejected"):
+            known = {name: value[name] for name in ("partner", "offer", "request") if name in value}
+        if event.phase == "proposal":
+            known["message"] = cut(value["message"], quoted)
+        elif event.phase == "decision":
+            late = " (no answer in time)" if value["default"] else ""
+            known = {"partner": view.rules.players[event.seat], "reply": cut(value["message"], quoted)}
+            known["outcome"] = f"{value['decision']}ed{late}"
+        elif event.phase == "rejected":
+            known["outcome"] = "rejected"
+        elif event.phase == "trade":
+            known["outcome"] = found[-1].outcome or "accepted"
+        elif event.phase == "answer" and value["ok"] and value["call"]["tool"] == "craft_apply":
+            known["made"] = (*found[-1].made, _made(value["call"]))
+        if known:
+            found[-1] = replace(found[-1], **known)
+    return [deal for deal in found if deal.outcome]
+
+
+def items(written: object) -> Hand:
+    """Items as JSON has them ({"stick": 2, "coal": "7/8"}) as exact numbers; empty for what is no JSON object."""
+    return {str(item): _amount(n) for item, n in written.items()} if isinstance(written, Mapping) else {}
+
+
+def listed(hand: Mapping[str, Any] | None) -> str:
+    """Items in words."""
+    return ", ".join(f"{amount} {item}" for item, amount in sorted((hand or {}).items())) or "nothing"
+
+
+def cut(text: str, length: int) -> str:
+    """A text, cut off where it is longer than `length` characters."""
+    return text if len(text) <= length else f"{text[:length]}..."
+
+
+COLUMNS = ["round", "turn", "phase", "seat", "action", "detail", "payoff", "reply"]
+"""The columns of turns that are read; the last one may be absent."""
+
+
+def _calls(rows: pd.DataFrame) -> list[Call]:
+    return [
+        Call(number, turn, phase, seat, _object(action), _object(detail), paid, reply if isinstance(reply, str) else "")
+        for number, turn, phase, seat, action, detail, paid, reply in rows.reindex(columns=COLUMNS).itertuples(
+            index=False
+        )
+    ]
+
+
+def _object(text: object) -> dict[str, Any]:
+    """A JSON object of the turns table; empty where there is none."""
+    found = json.loads(text) if isinstance(text, str) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _amount(written: object) -> Amount:
+    return written if type(written) is int else whole(Fraction(str(written).replace(" ", "")))
+
+
+def _turn(number: int, calls: tuple[Call, ...], before: Hands, players: Sequence[str]) -> Turn:
+    deal, hands, settled = Deal(number), before, before
+    for call in calls:
+        if call.phase == "propose" and (call.default or call.proposes):
+            deal = _proposed(number, call, players)
+        elif call.phase == "decide" and (call.default or call.decides):
+            deal = _decided(deal, call)
+            settled = hands = _swapped(hands, deal, call.seat, players)
+        hands = call.after(hands)
+    return Turn(number, calls, deal, before, settled, hands)
+
+
+def _proposed(number: int, call: Call, players: Sequence[str]) -> Deal:
+    """A proposal that reached its partner, or the empty one that was made for the player."""
+    if call.default:
+        return Deal(number, players[call.seat], offer={}, request={}, outcome=f"no proposal: {call.default}")
+    sides, said = (call.items("offer"), call.items("request")), str(call.call.get("message") or "")
+    return Deal(number, players[call.seat], str(call.call.get("partner")), *sides, said)
+
+
+def _decided(deal: Deal, call: Call) -> Deal:
+    word = "undecided: rejected" if call.default else "accepted" if call.effect == "accept" else "rejected"
+    reply = "" if call.default else str(call.call.get("message") or "")
+    return replace(deal, outcome=deal.outcome or word, reply=reply)
+
+
+def _swapped(hands: Hands, deal: Deal, partner: int, players: Sequence[str]) -> Hands:
+    """The hands after a deal, which are the same unless it was accepted."""
+    if not deal.accepted or not deal.proposer:
+        return hands
+    proposer, held = players.index(deal.proposer), list(hands)
+    held[proposer], held[partner] = traded(held[proposer], held[partner], deal.offer or {}, deal.request or {})
+    return tuple(held)
+
+
+def _made(call: Mapping[str, Any]) -> str:
+    if call.get("recipe") is not None:  # null where inputs and outputs are given
+        return f"{call['recipe']} ({call['times']} times)"
+    return ", ".join(f"{amount} {item}" for item, amount in call["outputs"].items())

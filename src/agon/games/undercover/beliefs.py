@@ -1,0 +1,64 @@
+"""What one seat believes in Undercover, and when and what it is asked about it."""
+
+from statistics import pstdev
+
+from agon.agents.minds import WORDS, Thinking
+from agon.games import Observation
+from agon.games.deduction.beliefs import Suspecting
+from agon.games.deduction.game import NOBODY, UNSURE
+from agon.games.deduction.suspicion import suspect, watcher
+from agon.games.spaces import Choice, Form
+from agon.games.undercover.game import Facts
+
+
+class Mind(Suspecting):
+    """Before its own clue, unless that opens a round, and after every round: what am I? and then, who suspects whom?"""
+
+    role = UNSURE
+
+    def due(self, view: Observation) -> list[int]:
+        """Counts of clues are what it goes by."""
+        clues = [count for count, event in enumerate(view.past, 1) if event.phase == "clue"]
+        asked = len(clues) if view.phase == "clue" else 0
+        due = [count for count in range(self.done + 1, len(clues) + 1) if count % self.seats == 0 or count == asked]
+        return [clues[count - 1] for count in due]
+
+    def think(self, view: Observation) -> Thinking:
+        """The own role, whose name is the last thing said; then suspicions as far as it has any, and a plan for a clue."""
+        self.done = sum(event.phase == "clue" for event in view.past)
+        self.step, self.written = "role", ()
+        roles = (*view.rules.roles, UNSURE)
+        form = Form((("the others' word", WORDS), ("I am", Choice(roles))))
+        answer = yield form
+        self.role = self.role if answer is None else answer[1]
+        self.written = () if answer is None else (form.spelled(answer),)
+        self.step = "suspicions"
+        if self.by_numbers:
+            yield from self.numbers()
+            return
+        views = self.others if self.role == roles[0] else [self.seat, *self.others]
+        names = ["I suspect" if view == self.seat else f"{self.players[view]} suspects" for view in views]
+        suspects = [
+            Choice((*(self.players[each] for each in range(self.seats) if each != view), NOBODY)) for view in views
+        ]
+        plan = [] if self.role == UNSURE else [("my next clue", WORDS)]
+        form = Form((*zip(names, suspects, strict=True), *plan, ("because", WORDS)))
+        answer = yield form
+        said = [] if answer is None else [each for each in zip(views, answer, strict=False) if each[1] != NOBODY]
+        self.update(None if answer is None else {(view, self.players.index(name)): 1 for view, name in said})
+        if answer is not None:
+            self.written = (*self.written, form.spelled(answer))
+
+    @property
+    def target(self) -> int | None:
+        """Undercover: who suspects it least, to be imitated; civilian: whom it suspects most; not sure: nobody."""
+        own = self.matrix[self.seat]
+        if self.published:
+            if pstdev(own) <= 1e-4:
+                return self.seats - 1
+            first = suspect(self.matrix, self.seat, range(self.seats), "first")
+            return watcher(self.matrix, self.seat, True, "last") if first == self.seat else first
+        if self.role == UNSURE:
+            return None
+        roles: tuple[str, ...] = Facts._field_defaults["roles"]
+        return watcher(self.matrix, self.seat, False) if self.role == roles[0] else self.suspect

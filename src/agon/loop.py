@@ -1,0 +1,43 @@
+"""The one loop that steps through a match. It reads and writes nothing: whoever plays, replays, tries out or learns drives it."""
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+from agon.agents import Script, seat_dice
+from agon.games import Dice, Game, Observation
+
+TABLE = -1
+"""In the place of a seat: whose dice the game itself throws."""
+
+Moment = tuple[Any, dict[int, Observation], tuple[float, ...]]
+"""The state; what each seat that is to move sees, empty when the match is over; what the step before paid each seat (points)."""
+
+Steps = Generator[Moment, Mapping[int, Any], None]
+
+
+def steps(game: Game[Any], dice: Dice) -> Steps:
+    """Yields a moment, is sent the actions of the seats asked (None: a forfeit), and yields the next moment.
+
+    Nothing has been paid at the first moment. Raises IllegalAction as the game does, also for actions after the last moment.
+    """
+    to_move, observe, step = game.to_move, game.observe, game.step
+    state, payoffs = game.start(dice), (0.0,) * game.seats
+    while True:
+        actions = yield state, {seat: observe(state, seat) for seat in to_move(state)}, payoffs
+        state, payoffs = step(state, actions)
+
+
+def started(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:
+    """A match with a seed: its steps, the first moment, and each seat's own dice."""
+    match = steps(game, seat_dice(seed, TABLE))
+    return match, next(match), [seat_dice(seed, seat) for seat in range(game.seats)]
+
+
+def total(game: Game[Any], scripts: Sequence[Script], seed: int) -> list[float]:
+    """The points of each seat in a match between scripts."""
+    match, (_, views, payoffs), dice = started(game, seed)
+    points = list(payoffs)
+    while views:
+        _, views, payoffs = match.send({seat: scripts[seat](view, dice[seat]) for seat, view in views.items()})
+        points = [before + paid for before, paid in zip(points, payoffs, strict=True)]
+    return points

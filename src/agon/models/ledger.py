@@ -1,0 +1,226 @@
+"""Between agents and models: what is recorded is not paid again, and what is paid stays within limits and budget."""
+
+import asyncio
+from asyncio import sleep
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from time import time
+from typing import Any, Protocol
+
+import msgspec
+
+from agon import AgonError
+from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
+from agon.models.limits import Budget, CostBound, RateLimiter
+from agon.models.recording import Exchange, Failure, Recording, Writer
+
+UNREPORTED = {"timeout", "connection", "not JSON", "no answer"}
+"""Kinds of failure for which the provider may want its money all the same."""
+LONGEST = 120
+"""The longest pause before a further try, in first pauses."""
+
+
+FIELDS = (*("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"), "seconds", "id", "stop")
+"""Of an answer, what an exchange keeps."""
+
+
+class Unrecorded(AgonError):
+    """A replay needs an exchange that nobody has recorded."""
+
+
+class Unfinished(Halted):
+    """Every try of a call failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A model's recorded answers, without the model."""
+
+    name: str
+    identity: str
+    recording: Recording
+    instant: bool = True
+
+    async def answer(self, request: Request) -> Answer:
+        """The recorded answer. Raises Unrecorded, and CallFailed for a recorded refusal."""
+        found = self.recording.get(key_of(self.identity, request))
+        if found is None:
+            raise Unrecorded(f"no recorded answer of {self.name} for {request.sample}")
+        return found
+
+
+class Accounts(Protocol):
+    """What a live model asks before and tells after each call; a Ledger, here or in another process."""
+
+    async def enter(self, name: str, key: str, size: int) -> Answer | None:
+        """The recorded answer, or None when the call may be made now."""
+
+    async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
+        """The call was answered, or refused for good."""
+
+    async def failed(self, name: str, line: Failure, after: float | None) -> None:
+        """The call failed, and may be made again."""
+
+
+class Ledger:
+    """Limits, budget and recording of one run, for all its players."""
+
+    def __init__(
+        self, models: Mapping[str, Model], writer: Writer, budget: Budget, note: Callable[[], object] = lambda: None
+    ) -> None:
+        self.models, self.writer, self.budget, self.note = models, writer, budget, note
+        self.limiters = {name: RateLimiter(model) for name, model in models.items()}
+        self.in_flight: dict[str, int] = {}
+        """Key of each call in flight -> its prompt's bytes."""
+        self.per_byte = 1.0
+        """Tokens that a byte of prompt may be; English has about a quarter. Raised when a provider counts more."""
+        self.longest: dict[str, int] = {}
+        """Tokens of the longest answer: some servers do not keep to max_tokens."""
+        self.closed = False
+        require_distinct(models)
+        for name, model in models.items():
+            _check(name, model, budget)
+
+    async def enter(self, name: str, key: str, size: int) -> Answer | None:
+        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises BudgetReached.
+
+        `size` is the prompt's length in bytes.
+        """
+        if (found := self.writer.recording.get(key)) is not None:
+            return found
+        if key in self.in_flight:  # asked by a worker that is gone
+            self._leave(name, key, reported=False)
+        await self.limiters[name].enter(size / 4)
+        try:
+            if self.closed:
+                raise Halted("the run was stopped")
+            await self.budget.book(key, self._bound(name, size))
+        except BaseException:
+            self.limiters[name].leave(-size / 4)
+            raise
+        self.in_flight[key] = size
+        return None
+
+    def _bound(self, name: str, size: int) -> CostBound:
+        model = self.models[name]
+        if not self.budget.limited:
+            return CostBound(0.0, 0)
+        tokens_in = int(size * self.per_byte) + 1
+        tokens_out = max(model.parameters["max_tokens"], self.longest.get(name, 0))
+        dearest = max(model.cost(tokens_in, 0, tokens_out, written) or 0.0 for written in (0, tokens_in))
+        return CostBound(dearest, tokens_in + tokens_out)
+
+    async def keep(self, name: str, line: Exchange, messages: tuple[Message, ...]) -> None:
+        """Returns when the exchange is on disk."""
+        size = self.in_flight.get(line.exchange, 0)
+        try:
+            await self.writer.add(line, messages)
+        finally:
+            answer = Answer(
+                line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
+            )
+            reported = bool(line.void or line.tokens_in)
+            if not line.void:
+                self.budget.spent.add(self.models[name], answer)
+            if size:
+                self.per_byte = max(self.per_byte, line.tokens_in / size)
+            self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
+            self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, reported=reported)
+            self.note()
+
+    async def failed(self, name: str, line: Failure, after: float | None) -> None:
+        """Returns when the failure is on disk."""
+        self.budget.spent.errors[line.kind] += 1
+        self.budget.spent.last = line.text
+        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), line.kind not in UNREPORTED)
+        await self.writer.add(line)
+
+    def abandon(self, name: str, key: str) -> None:
+        """Whoever made the call is gone, and nobody will tell what became of it."""
+        self._leave(name, key, reported=False)
+
+    async def drain(self) -> None:
+        """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
+        self.closed = True
+        while self.in_flight and not self.writer.fault:
+            await asyncio.sleep(0.05)
+
+    def _leave(
+        self, name: str, key: str, more: float = 0.0, failure: CallFailed | None = None, reported: bool = True
+    ) -> None:
+        if self.in_flight.pop(key, None) is not None:
+            self.budget.settle(key, reported)
+            self.limiters[name].leave(more, failure)
+
+
+def _check(name: str, model: Model, budget: Budget) -> None:
+    if budget.limited and not model.parameters.get("max_tokens"):
+        raise AgonError(
+            f"model {name}: without max_tokens a call's cost has no bound; set it in the model's parameters or the "
+            "experiment's `sampling`, or set no budget"
+        )
+    if budget.most["usd"] is not None and model.cost(1, 0, 1) is None:
+        raise AgonError(
+            f"model {name}: budget.usd needs its price: fill in conf/model/{name}.yaml, or use budget.tokens"
+        )
+
+
+class Live:
+    """A live model behind a ledger: every call is booked before and recorded after it; failed ones are tried again."""
+
+    instant = False
+
+    def __init__(self, name: str, model: Model, ledger: Accounts, clock: Callable[[], float] = time) -> None:
+        self.name, self.model, self.ledger, self.clock = name, model, ledger, clock
+        self.identity = model.identity
+        self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
+
+    async def answer(self, request: Request) -> Answer:
+        """Recorded or new.
+
+        Raises CallFailed for a conversation that is refused for good, AgonError when no call can succeed (a wrong key),
+        Unfinished when every try failed, BudgetReached.
+        """
+        key = key_of(self.identity, request)
+        size = sum([len(message.text.encode()) for message in request.messages])
+        for attempt in range(self.model.tries):
+            if (found := await self.ledger.enter(self.name, key, size)) is not None:
+                return found
+            line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
+            try:
+                answer = await self.model.answer(request)
+            except CallFailed as failure:
+                if failure.then == "void":
+                    line.void, line.time = str(failure), self.clock()
+                    await self.ledger.keep(self.name, line, request.messages)
+                    raise
+                await self.ledger.failed(
+                    self.name, Failure(key, failure.kind, str(failure), self.clock()), failure.after
+                )
+                if failure.then == "stop":
+                    raise AgonError(f"model {self.name}: {failure}") from None
+                last = failure
+            else:
+                answer = _storable(answer, key)
+                for field in FIELDS:
+                    setattr(line, field, getattr(answer, field))
+                line.time = self.clock()
+                await self.ledger.keep(self.name, line, request.messages)
+                return answer
+            if attempt + 1 < self.model.tries and not last.after:
+                await sleep(self.model.pause * _pauses(key, attempt))
+        raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {last}")
+
+
+def _storable(answer: Answer, key: str) -> Answer:
+    """What a replay will give, but that it is not recorded."""
+    texts = [getattr(answer, name) for name in ("text", "thinking", "id", "stop")]
+    if all(text.isascii() for text in texts):
+        return replace(answer, exchange=key)
+    text, thinking, id_, stop = map(clean, texts)
+    return replace(answer, text=text, thinking=thinking, id=id_, stop=stop, exchange=key)
+
+
+def _pauses(key: str, attempt: int) -> float:
+    return min(LONGEST, 2.0**attempt) * (0.5 + Random(f"{key}/{attempt}").random())

@@ -1,0 +1,397 @@
+"""Rulesets: those that are shipped, bad files, the check, invented ones, other names and other recipes."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agon import ROOT, AgonError
+from agon.games.tradecraft import Recipe, Ruleset
+from agon.games.tradecraft.ruleset_files import (
+    Size,
+    faults,
+    invented,
+    joint,
+    permuted,
+    renamed,
+    rewired,
+    taken_over,
+    text_of,
+    unheard,
+)
+from agon.games.tradecraft.ruleset_files.__main__ import main
+from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset
+
+FOLDER = ROOT / "data/rulesets"
+SHIPPED = sorted(path.stem for path in FOLDER.glob("*.json"))
+MINECRAFT = msgspec.json.decode((FOLDER / "minecraft.json").read_bytes(), type=RulesetFile)
+GOOD = {
+    "ruleset": "mine",
+    "source": "invented here",
+    "items": ["log", "plank", "coal"],
+    "recipes": [["plank", "saw", [[1, "#wood"]], "plank", 4], ["coal", "oven", [[1, "log"]], "coal", 1]],
+    "tags": {"wood": ["log"]},
+    "fuelled": ["oven"],
+    "fuel": {"plank": [3, 2]},
+}
+
+
+def kinds(name):
+    """How often the check finds what."""
+    return Counter(line.partition(":")[0] for line in faults(ruleset(name)))
+
+
+def depths(rules):
+    """How many rounds of crafting each item takes."""
+    known = dict.fromkeys(rules.raw(), 0)
+    for turn in range(1, len(rules.items)):
+        fires = not known.keys().isdisjoint(rules.fuel)
+        for recipe in rules.recipes:
+            if (fires or not recipe.fuelled) and all(
+                any(known.get(item, turn) < turn for item in rules.members(need)) for need, _ in recipe.needs
+            ):
+                known.setdefault(recipe.makes, turn)
+    return known
+
+
+# --- those that are shipped
+
+
+@pytest.mark.parametrize(
+    ("name", "items", "recipes", "tags", "fuels"),
+    [
+        ("minecraft", 944, 1144, 77, 236),
+        ("minecraft_renamed", 944, 1144, 77, 236),
+        ("minecraft_rewired", 944, 1144, 77, 236),
+        ("minecraft_joint", 944, 1144, 77, 236),
+        ("alchemy", 749, 3529, 0, 0),
+        ("invented", 1000, 1200, 19, 20),
+    ],
+)
+def test_shipped_rulesets_have_their_size(name, items, recipes, tags, fuels):
+    rules = ruleset(name)
+    assert [len(each) for each in (rules.items, rules.recipes, rules.tags, rules.fuel)] == [items, recipes, tags, fuels]
+    assert rules.name == name
+
+
+def test_minecraft_is_as_the_specification_counts_it():
+    rules = ruleset("minecraft")
+    assert Counter(recipe.station for recipe in rules.recipes) == {
+        "shaped": 590, "shapeless": 232, "stonecutting": 201, "smelting": 70,
+        "blasting": 24, "smoking": 9, "campfire": 9, "smithing": 9,
+    }  # fmt: skip
+    assert sum(not tag.startswith("for_") for tag in rules.tags) == 21
+    assert {recipe.station for recipe in rules.recipes if recipe.fuelled} == {"smelting", "blasting", "smoking"}
+    assert [str(rules.fuel[item]) for item in ("coal", "oak_planks", "stick")] == ["8", "3/2", "1/2"]
+
+
+def test_alchemy_is_as_the_specification_counts_it():
+    rules = ruleset("alchemy")
+    deep = depths(rules)
+    assert len(deep) == 717 == len(rules.reachable(["air", "earth", "fire", "water"])) and max(deep.values()) == 16
+    assert len({recipe.needs for recipe in rules.recipes}) == 3385
+    assert {sum(count for _, count in recipe.needs) for recipe in rules.recipes} == {2}
+
+
+def test_the_check_finds_in_the_shipped_what_the_readme_says():
+    assert {name: dict(kinds(name)) for name in SHIPPED if kinds(name)} == {
+        "alchemy": {"unreachable item": 32},
+        "minecraft": {"unreachable item": 51, "duplicate recipe": 33},
+        "minecraft_renamed": {"unreachable item": 51, "duplicate recipe": 33},
+    }
+    page = (ROOT / "data/README.md").read_text()
+    assert "51 items" in page and "33 recipes" in page and "32 items" in page
+
+
+def test_the_shipped_are_those_that_the_command_makes(tmp_path):
+    assert main(["make", f"folder={tmp_path}"]) == 0
+    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert len(made) == 4 and made == {name: (FOLDER / name).read_text() for name in made}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_file_is_written_in_one_way(name):
+    text = (FOLDER / f"{name}.json").read_text()
+    assert text_of(msgspec.json.decode(text, type=RulesetFile)) == text
+
+
+# --- facts taken over
+
+
+def test_facts_are_taken_over_without_duplicates_and_any_of_a_list_becomes_a_tag():
+    minecraft = {
+        "ruleset": "minecraft-java-1.20",
+        "fuelled_kinds": ["smelting"],
+        "items": ["a", "b", "c"],
+        "tags": {"ab": ["b", "a"]},
+        "fuel_smelts": {"a": [3, 2]},
+        "recipes": [
+            ["c", "shaped", [[2, ["a", "b"]]], "c", 1],
+            ["c_again", "shaped", [[2, "#ab"]], "c", 1],
+            ["c_of_more", "smelting", [[1, ["c", "a"]]], "c", 1],
+        ],
+    }
+    file = taken_over(json.dumps(minecraft).encode())
+    assert [(each.id, each.needs) for each in file.recipes] == [("c", [(2, "#ab")]), ("c/2", [(1, "#for_c")])]
+    assert file.tags == {"ab": ["a", "b"], "for_c": ["a", "c"]} and file.fuel == {"a": (3, 2)}
+    alchemy = {"ruleset": "little-alchemy-2", "items": ["air", "wind"], "recipes": [["air", "air", "wind"]] * 2}
+    file = taken_over(json.dumps(alchemy).encode())
+    assert [(each.needs, each.makes) for each in file.recipes] == [([(2, "air")], "wind")]
+
+
+# --- bad files
+
+BAD = [
+    ({"items": ["log", "plank", "coal", "log"]}, "log is twice among the items"),
+    ({"items": ["plank", "coal"]}, "log, which is not among the items"),
+    ({"items": [*GOOD["items"], "#wood"]}, "do not begin with #"),
+    ({"tags": {}}, "recipe plank names #wood, which is not among the tags"),
+    ({"tags": {"wood": ["twig"]}}, "tag wood names twig"),
+    ({"tags": {"wood": ["log", "log"]}}, "tag wood names an item twice"),
+    ({"fuel": {"twig": [1, 2]}}, "fuel names twig"),
+    ({"fuel": {"log": [1, 0]}}, "Expected `int` >= 1"),
+    ({"basic": ["twig"]}, "basic names twig"),
+    ({"recipes": [["x", "saw", [[1, "log"]], "twig", 1]]}, "recipe x names twig"),
+    ({"recipes": [["x", "saw", [[1, "log"]], "coal"]] * 2}, "two recipes have the same id"),
+    ({"recipes": [["x", "saw", [], "coal"]]}, "Expected `array` of length >= 1"),
+    ({"recipes": [["x", "saw", [[1, "log"]] * 10, "coal"]]}, "Expected `array` of length 1 to 9|length <= 9"),
+    ({"recipes": [["x", "saw", [[0, "log"]], "coal"]]}, "Expected `int` >= 1"),
+    ({"recipes": [["x", "saw", [[1.5, "log"]], "coal"]]}, "Expected `int`"),
+    ({"colour": "red"}, "unknown field `colour`"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), BAD, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_bad_file_is_refused_in_a_line_that_names_it(changes, said, tmp_path):
+    (tmp_path / "mine.json").write_text(json.dumps(GOOD | changes))
+    with pytest.raises(AgonError, match=said) as caught:
+        ruleset("mine", str(tmp_path))
+    assert f"{tmp_path}/mine.json: " in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_dropped_file_is_a_ruleset_and_one_that_is_not_there_names_those_that_are(tmp_path):
+    (tmp_path / "mine.json").write_text(json.dumps(GOOD))
+    assert len(ruleset("mine", str(tmp_path)).recipes) == 2
+    with pytest.raises(AgonError, match=r"there is no ruleset yours in .*: there are mine"):
+        ruleset("yours", str(tmp_path))
+
+
+# --- the check
+
+
+def test_the_check_names_everything_that_is_wrong():
+    rules = Ruleset(
+        "odd",
+        ("air", "log", "plank", "stick", "egg", "hen", "dust", "moon"),
+        (
+            Recipe("plank", "saw", (("log", 1),), "plank", 4),
+            Recipe("stick", "hand", (("plank", 2),), "stick", 4),
+            Recipe("plank/2", "glue", (("#sticks", 1),), "plank", 1),
+            Recipe("egg", "nest", (("hen", 1),), "egg", 1),
+            Recipe("hen", "nest", (("egg", 1),), "hen", 1),
+            Recipe("dust", "mill", (("log", 1), ("plank", 1)), "dust", 1),
+            Recipe("dust/2", "hand", (("plank", 1), ("log", 1)), "dust", 1),
+            Recipe("moon", "hand", (("#none", 1),), "moon", 1, True),
+        ),
+        {"sticks": ("stick",), "none": ()},
+    )
+    assert faults(rules) == [
+        "dangling item: air is in no recipe",
+        "unreachable item: egg cannot be made from what no recipe makes",
+        "unreachable item: hen cannot be made from what no recipe makes",
+        "unreachable item: moon cannot be made from what no recipe makes",
+        "impossible recipe: moon takes #none, which has no members",
+        "impossible recipe: moon burns fuel, and there is none",
+        "duplicate recipe: dust/2 (hand) does what dust (mill) does",
+        "matter from nothing: stick grows while nothing is used up, by stick, plank/2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("needs", "number", "fuelled", "creates"),
+    [
+        ((("plank", 4),), 1, False, False),
+        ((("plank", 3),), 1, False, True),
+        ((("plank", 1),), 1, True, True),
+        ((("plank", 3), ("stick", 2)), 1, False, False),
+        ((("coal", 1),), 1, False, False),
+        ((("coal", 1),), 2, False, True),
+    ],
+)
+def test_a_cycle_makes_matter_where_its_fuel_is_made_too(needs, number, fuelled, creates):
+    recipes = (
+        Recipe("plank", "saw", (("log", 1),), "plank", 4),
+        Recipe("stick", "hand", (("plank", 2),), "stick", 4),
+        Recipe("coal", "oven", (("log", 1),), "coal", 1, True),
+        Recipe("log", "odd", needs, "log", number, fuelled),
+    )
+    rules = Ruleset("odd", ("log", "plank", "stick", "coal"), recipes, fuel={"coal": 8, "plank": 1})
+    found = [line for line in faults(rules) if line.startswith("matter")]
+    assert bool(found) == creates and all("log" in line for line in found)
+
+
+# --- invented ones
+
+sizes = st.builds(
+    lambda raw, made, more, **rest: Size(items=raw + made, recipes=made + more, raw=raw, **rest),
+    raw=st.integers(3, 12),
+    made=st.integers(6, 40),
+    more=st.integers(0, 20),
+    depth=st.integers(1, 6),
+    branching=st.integers(2, 4),
+    tags=st.integers(0, 4),
+    fuels=st.integers(0, 4),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), sizes)
+def test_invented_rulesets_are_coherent_as_large_and_as_deep_as_wanted(seed, size):
+    try:
+        file = invented(seed, size)
+    except ValueError as error:
+        assert str(error).startswith("no ruleset of this size")
+        return
+    rules = built(file)
+    assert faults(rules) == [] and text_of(file) == text_of(invented(seed, size))
+    assert [len(rules.items), len(rules.recipes), len(rules.raw())] == [size.items, size.recipes, size.raw]
+    assert max(len(recipe.needs) for recipe in rules.recipes) <= size.branching
+    assert max(depths(rules).values()) == size.depth and len(rules.tags) <= size.tags
+
+
+def test_invented_names_are_no_words_and_differ_by_seed():
+    known = {part for name in ("minecraft", "alchemy") for item in ruleset(name).items for part in item.split("_")}
+    names = set(ruleset("invented").items)
+    assert not names & known and not {name[:2] for name in names} & {part[:2] for part in known}
+    assert all(name.isalpha() and name.islower() and 5 <= len(name) <= 6 for name in names)
+    assert len(names & set(invented(2).items)) < 100
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        ({"items": 10}, "150 of 10 items are raw"),
+        ({"recipes": 100}, "850 items that are made need as many recipes"),
+        ({"depth": 900}, "depth 900 needs as many items"),
+        ({"depth": 0}, "must be at least 1"),
+        ({"tags": -1}, "whole numbers"),
+        ({"items": 4, "raw": 1, "depth": 1, "recipes": 100}, "too few items for so many recipes"),
+        ({"items": 12, "raw": 2, "depth": 10, "recipes": 10, "branching": 1}, "1 raw items would be in no recipe"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(size, said):
+    with pytest.raises(ValueError, match=f"no ruleset of this size: .*{said}"):
+        invented(1, Size(**size))
+
+
+# --- other names, other recipes
+
+
+def recipes_of(file, names=None):
+    """What the recipes do, tags by their members, in other names."""
+    names = names or {item: item for item in file.items}
+    sets = {tag: frozenset(names[item] for item in items) for tag, items in file.tags.items()}
+    return Counter(
+        (
+            each.station,
+            frozenset((count, sets[need[1:]] if need[0] == "#" else names[need]) for count, need in each.needs),
+            names[each.makes],
+            each.number,
+        )
+        for each in file.recipes
+    )
+
+
+@pytest.mark.parametrize("words", [permuted, unheard])
+def test_a_renamed_ruleset_is_the_same_in_other_words(words):
+    names = words(MINECRAFT, 7)
+    other = renamed(MINECRAFT, names)
+    assert recipes_of(other) == recipes_of(MINECRAFT, names) and built(other)
+    assert other.fuel == {names[item]: worth for item, worth in MINECRAFT.fuel.items()}
+    assert all(names[item] != item for item in names) and other.items == sorted(set(names.values()))
+    assert (set(other.items) == set(MINECRAFT.items)) == (words is permuted)
+    assert not set(other.tags) & set(MINECRAFT.tags)
+    back = {new: old for old, new in names.items()}
+    assert recipes_of(renamed(other, back)) == recipes_of(MINECRAFT)
+
+
+@pytest.mark.parametrize(
+    "file", [MINECRAFT, invented(3, Size(200, 260, 40, 6, tags=5, fuels=3))], ids=lambda file: file.ruleset
+)
+def test_a_rewired_ruleset_deals_the_same_outputs_to_the_same_ingredients(file):
+    other = rewired(file, 7)
+    for what in (lambda each: (each.makes, each.number), lambda each: (each.station, tuple(each.needs))):
+        assert Counter(map(what, other.recipes)) == Counter(map(what, file.recipes))
+    old = {(each.makes, tuple(each.needs)) for each in file.recipes}
+    assert not [each.id for each in other.recipes if (each.makes, tuple(each.needs)) in old]
+    assert faults(built(other)) == [] and (other.items, other.tags, other.fuel) == (file.items, file.tags, file.fuel)
+    assert text_of(other) == text_of(rewired(file, 7)) != text_of(rewired(file, 8))
+
+
+def test_joint_is_both():
+    names = permuted(MINECRAFT, 7)
+    assert recipes_of(joint(MINECRAFT, 7)) == recipes_of(rewired(MINECRAFT, 7), names)
+
+
+def test_a_ruleset_that_cannot_be_rewired_is_refused():
+    with pytest.raises(ValueError, match="mine cannot be rewired"):
+        rewired(msgspec.convert(GOOD, RulesetFile), 1)
+
+
+# --- the command
+
+
+def test_the_check_names_stations_that_are_not_there_and_another_name(tmp_path, capsys):
+    file = {"ruleset": "other", "source": "us", "items": ["log", "plank"], "fuelled": ["ovne"]}
+    (tmp_path / "mine.json").write_text(json.dumps(file | {"recipes": [["plank", "oven", [[1, "log"]], "plank", 4]]}))
+    assert main(["check", str(tmp_path / "mine.json")]) == 3
+    assert capsys.readouterr().out.splitlines() == [
+        "mine: other name: the file says that it is other, and is called mine.json",
+        "mine: unknown station: ovne is among the fuelled, and no recipe is done there",
+    ]
+
+
+def test_a_ruleset_without_recipes_is_checked(tmp_path, capsys):
+    (tmp_path / "mine.json").write_text('{"ruleset": "mine", "source": "us", "items": ["log"], "recipes": []}')
+    assert main(["check", str(tmp_path / "mine.json")]) == 3
+    assert capsys.readouterr().out == "mine: dangling item: log is in no recipe\n"
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", ".hidden", "a b"])
+def test_a_ruleset_is_written_into_its_folder_and_nowhere_else(tmp_path, capsys, name):
+    (tmp_path / "in").mkdir()
+    assert main(["invent", name, "items=40", "recipes=50", "raw=6", "depth=4", f"folder={tmp_path / 'in'}"]) == 2
+    assert "is no name for a ruleset" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*")] == ["in"]
+
+
+def test_the_command_writes_checks_and_refuses(tmp_path, capsys):
+    mine, here = tmp_path / "mine.json", f"folder={tmp_path}"
+    assert main(["invent", "mine", "items=40", "recipes=50", "raw=6", "depth=4", "seed=5", here]) == 0
+    assert main(["check", str(mine)]) == 0 and capsys.readouterr().out == "mine: nothing is wrong\n"
+    assert main(["joint", str(mine), "yours", here]) == 0
+    yours = json.loads((tmp_path / "yours.json").read_text())
+    assert yours["ruleset"] == "yours" and yours["source"].endswith(
+        "depth 4, branching 3, tags 0, fuels 0; joint, seed 1"
+    )
+    assert main(["check", "alchemy"]) == 3 and "zeus cannot be made from air, earth" in capsys.readouterr().out
+    (tmp_path / "bad.json").write_text("{}")
+    for words in (
+        ["check", str(tmp_path / "bad.json")],
+        ["check", "none"],
+        ["invent", "x", "items=z"],
+        ["take", str(mine)],
+    ):
+        assert main(words) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    for words in (["bake"], ["check"], ["invent"], ["invent", "x", "colour=3"], ["permute", "x"]):
+        assert main(words) == 2 and "COMMAND" in capsys.readouterr().out
+    assert main([]) == 0 and sorted(path.name for path in Path(tmp_path).iterdir()) == [
+        "bad.json",
+        "mine.json",
+        "yours.json",
+    ]

@@ -1,0 +1,209 @@
+"""TradeCraft's heuristics, on two matches of two turns that can be counted by hand, and on played ones."""
+
+import json
+
+import pytest
+from tradecraft_games import tradecraft
+
+from agon import AgonError
+from agon.agents.scripts import anything
+from agon.games.tradecraft.metrics import KINDS, first_seat, players, trading
+from agon.plan import Match, Seat
+from agon.play import play_now, table
+from agon.turns import typed
+
+
+def call(tool, **arguments):
+    return {"tool": tool, **arguments}
+
+
+def offer(give=None, ask=None):
+    return call("submit_proposal", partner="Player 2", offer=give or {}, request=ask or {})
+
+
+def decide(word):
+    return call("decide", decision=word)
+
+
+OK, CUT = {"ok": True}, {"ok": True, "default": "step limit"}
+
+
+def no(fault, **more):
+    return {"ok": False, "fault": fault, **more}
+
+
+# (round, phase, seat, what it called, what came of it, paid)
+ONE = [
+    (1, "propose", 0, offer({"coal": 9}), no("beyond the hand"), 0),
+    (1, "propose", 0, call("craft_done"), no("wrong phase"), 0),
+    (1, "propose", 0, offer({"coal": 1}), OK, 0),  # a gift
+    (1, "decide", 1, call("fly"), no("no such tool"), 0),
+    (1, "decide", 1, decide("ACCEPT"), OK, 0),
+    (1, "craft", 0, call("craft_check"), no("no such recipe"), 0),
+    (1, "craft", 1, call("craft_apply"), no("wrong amounts"), 0),
+    (1, "craft", 0, None, {"default": "no action"}, 0),
+    (1, "craft", 1, call("craft_done"), OK, 0),
+    (2, "propose", 1, offer({"log": 1}, {"coal": 2}), OK, 0),
+    (2, "decide", 0, decide("reject"), OK, 0),
+    (2, "craft", 0, call("craft_done"), OK, 0),
+    (2, "craft", 1, call("craft_done"), OK, 1),
+]
+TWO = [
+    (1, "propose", 0, offer(), OK, 0),  # of nothing
+    (1, "decide", 1, decide("reject"), CUT, 0),
+    (1, "craft", 0, call("craft_apply"), OK, 1),
+    (1, "craft", 1, call("craft_apply"), OK, 1),
+]
+
+
+def turns(*matches, **changes):
+    """Turns of matches; seat 0 is agent a, seat 1 is b."""
+    rows = [(f"m{number}", place, *row) for number, match in enumerate(matches) for place, row in enumerate(match, 1)]
+    match, turn, round_, phase, seat, action, detail, paid = zip(*rows, strict=True)
+    same = {"experiment": "test", "game": "tradecraft", "variant": "v", "config": "c"}
+    columns = {
+        **{name: [value] * len(rows) for name, value in same.items()},
+        **{"match": match, "turn": turn, "round": round_, "phase": phase, "seat": seat, "payoff": paid},
+        **{"rules": [1] * len(rows), "repetition": [0] * len(rows), "valid": [True] * len(rows)},
+        "agent": ["ab"[each] for each in seat],
+        "legal": ["{}"] * len(rows),
+        "action": [None if each is None else json.dumps(each) for each in action],
+        "detail": [json.dumps(each) for each in detail],
+    }
+    return typed({name: list(values) for name, values in (columns | changes).items()})
+
+
+def found(*matches, by=("agent",), **changes):
+    """(keys..., metric) -> (value, n)."""
+    rows = trading(turns(*matches, **changes), by)
+    return {(*row[: len(by)], row[len(by)]): row[len(by) + 1 : len(by) + 3] for row in rows.itertuples(index=False)}
+
+
+def test_wins_and_turns_are_per_game():
+    told = found(ONE, TWO)
+    assert told["a", "win"] == (0.5, 2) and told["b", "win"] == (1, 2)
+    assert told["a", "all_win"] == told["a", "some_win"] == (0.5, 2) and told["b", "none_win"] == (0, 2)
+    assert told["a", "turns"] == (1.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("who", "metric", "count"),
+    [
+        ("a", "refused_proposal", 1),
+        ("a", "refused_proposal: beyond the hand", 1),
+        ("a", "wrong_phase", 1),
+        ("a", "failed_check", 1),
+        ("a", "failed_check: no such recipe", 1),
+        ("a", "unreadable", 1),
+        ("a", "malformed", 0),
+        ("a", "invalid", 3),
+        ("a", "invalid_with_checks", 4),
+        ("a", "empty_proposal", 1),
+        ("a", "default: no action", 1),
+        ("b", "refused_craft", 1),
+        ("b", "refused_craft: wrong amounts", 1),
+        ("b", "malformed: no such tool", 1),
+        ("b", "invalid", 2),
+        ("b", "invalid_with_checks", 2),
+        ("b", "default: step limit", 1),
+    ],
+)
+def test_each_kind_of_invalid_call_is_counted_per_turn(who, metric, count):
+    assert found(ONE, TWO)[who, metric] == (pytest.approx(count / 3), 3)
+
+
+def test_a_default_is_no_decision():
+    told = found(ONE, TWO)
+    assert told["b", "rejected"] == (0, 1) and told["b", "undecided"] == (0.5, 2)
+    assert told["b", "not_accepted"] == (0.5, 2) and told["a", "rejected"] == (1, 1)
+    assert told["b", "turned_down"] == (1, 1) and told["a", "turned_down"] == (0.5, 2)
+
+
+def test_trades_and_gifts_are_per_game_and_nothing_for_nothing_is_none():
+    told = found(ONE, TWO)
+    assert told["a", "trades"] == told["b", "trades"] == (0.5, 2)
+    assert told["a", "gifts_given"] == told["b", "gifts_received"] == (0.5, 2)
+    assert told["a", "gifts_received"] == told["b", "gifts_given"] == (0, 2)
+
+
+def test_a_decision_that_was_taken_for_another_counts_as_said_and_trades_as_taken():
+    spelled = [
+        (*TWO[0][:3], offer({"coal": 1}), OK, 0),
+        (1, "decide", 1, decide("accept"), OK | {"effect": "reject"}, 0),
+    ]
+    told = found(spelled)
+    assert told["b", "rejected"] == (0, 1) and told["b", "not_accepted"] == (1, 1) and told["a", "trades"] == (0, 1)
+
+
+def test_a_random_call_in_the_place_of_an_unreadable_one_is_unreadable_whatever_it_does():
+    fallback = ["random_legal: no"] * len(TWO)
+    told = found(TWO, fallback=fallback)
+    assert told["a", "unreadable"] == (2, 1) and told["a", "refused_craft"] == (0, 1) and ("b", "rejected") not in told
+
+
+def test_a_player_that_was_not_asked_is_a_default_and_no_unreadable_answer():
+    stopped = [(1, "craft", 0, None, {"default": "no action"}, 0), (1, "craft", 1, call("craft_done"), OK, 0)]
+    told = found(stopped, attempts=[0, 1], fallback=["step limit", ""])
+    assert told["a", "unreadable"] == (0, 1) and told["a", "default: step limit"] == (1, 1)
+
+
+def test_recorded_games_have_no_spaces_and_are_counted_all_the_same():
+    told = found(ONE, TWO, legal=[None] * len(ONE + TWO))
+    assert told["b", "invalid"] == found(ONE, TWO)["b", "invalid"]
+
+
+def test_matches_are_drawn_whole_and_one_match_has_no_interval():
+    rows = trading(turns(ONE, TWO)).set_index(["agent", "metric"])
+    assert (rows.loc[("b", "win"), ["low", "high"]] == 1).all() and tuple(rows.loc[("a", "win"), ["low", "high"]]) == (
+        0,
+        1,
+    )
+    assert trading(turns(ONE)).low.isna().all()
+
+
+def test_any_columns_may_be_keys():
+    assert found(ONE, TWO, by=())[("win",)] == (0.75, 4)
+    assert found(ONE, TWO, by=("seat",))[0, "win"] == (0.5, 2)
+    assert found(ONE, TWO, by=("match", "seat"))["m1", 1, "win"] == (1, 1)
+
+
+def test_the_order_of_rows_does_not_matter():
+    rows = turns(ONE, TWO)
+    assert trading(rows).equals(trading(rows[::-1]))
+
+
+def test_the_first_seat_is_compared_with_the_others():
+    [row] = first_seat(turns(ONE, TWO)).itertuples(index=False)
+    assert row[:3] == ("first_seat_advantage", -0.5, 2)
+
+
+def test_whole_problems_can_be_drawn_instead_of_matches():
+    rows = turns(ONE, TWO, ONE, TWO)
+    rows["problem"] = rows["match"].astype("str").map({"m0": "x", "m1": "x", "m2": "y", "m3": "y"})
+    told = trading(rows, cluster="problem").set_index(["agent", "metric"])
+    assert tuple(told.loc[("a", "win"), ["value", "n", "low", "high"]]) == (0.5, 4, 0.5, 0.5)
+    [row] = first_seat(rows, cluster="problem").itertuples(index=False)
+    assert row == ("first_seat_advantage", -0.5, 4, -0.5, -0.5)
+
+
+def test_winners_are_those_who_were_paid():
+    assert players(turns(ONE, TWO)).won.tolist() == [False, True, True, True]
+
+
+def test_played_matches_are_counted_without_invalid_calls():
+    seats = (Seat("one", anything), Seat("other", anything))
+    done = [Match("test", f"{n:02}", n, tradecraft(turns=4), seats, n, "c") for n in range(3)]
+    told = trading(table([(match, play_now(match)) for match in done])).set_index(["agent", "metric"]).value
+    assert all(told["one", kind] == 0 for kind in KINDS) and told["one", "turns"] == told["other", "turns"] <= 4
+    assert (
+        told["one", "gifts_given"] == told["other", "gifts_received"]
+        and told["one", "trades"] == told["other", "trades"]
+    )
+
+
+@pytest.mark.parametrize("count", [trading, first_seat])
+def test_turns_of_no_tradecraft_are_refused_in_a_line(count):
+    known = turns(ONE)
+    for other in (known.head(0), known.assign(phase="play")):
+        with pytest.raises(AgonError, match="there are no turns of TradeCraft"):
+            count(other)
