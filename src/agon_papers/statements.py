@@ -364,7 +364,7 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
 
 
 def words(value: Any) -> str:
-    """A row's value for reading: 'pp / ap / tft', 'PD pd, RPS rps'.""""
+    """A row's value for reading: pp / ap / tft, or PD pd, RPS rps."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {words(each)}" for key, each in value.items())
     return " / ".join(map(str, several(value)))

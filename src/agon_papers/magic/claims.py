@@ -7,7 +7,7 @@ import pandas as pd
 from agon_papers.magic import evidence as tables
 from agon_papers.magic.evidence import Evidence
 from agon_papers.magic.facts import PAPER, Facts
-from agon_papers.statements import Statement, decide, filled, load, public_functions, row, table_of
+from agon_papers.statements import Statement, decide, described, filled, load, public_functions, row, table_of
 
 STATEMENTS = load(Path(__file__).with_name("statements.toml"), Statement)
 """Name -> what is claimed and how it is tested. {names} stand for numbers of the paper's text."""
@@ -20,6 +20,11 @@ def claims(facts: Facts) -> pd.DataFrame:
     """Every claim with the deciding numbers and its verdict: holds, fails, or cannot be checked. One row each, see COLUMNS."""
     evidence = Evidence(facts)
     return table_of(decided(evidence, name) for name in STATEMENTS)
+
+
+def in_words(facts: Facts) -> pd.Series:
+    """Each statement's test in words, in the order of `claims`."""
+    return pd.Series([described(stated(facts, name), FUNCTIONS) for name in STATEMENTS], name="test")
 
 
 def decided(evidence: Evidence, name: str) -> dict[str, str]:

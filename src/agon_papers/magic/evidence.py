@@ -188,9 +188,11 @@ class Evidence:
         return pd.DataFrame({"value": {"social roles": len(social), "other games": others}})
 
     @cached_property
-    def drawn(self) -> pd.DataFrame:
-        """What is printed in figures, by item: figure, value (text)."""
-        return self.facts.figures.set_index("item")
+    def axes(self) -> pd.DataFrame:
+        """The settings on Figure 10's axes: value (text)."""
+        scores = self.facts.drawn(10, "prisoner_settings").replace(" ", "-").replace("-/-", ", ")
+        multipliers = self.facts.drawn(10, "multipliers").replace(" ", ", ")
+        return pd.DataFrame({"value": {"scores": scores, "multipliers": multipliers}}).rename_axis("axis")
 
     @cached_property
     def ticked(self) -> pd.DataFrame:
@@ -201,8 +203,9 @@ class Evidence:
     @cached_property
     def case_beliefs(self) -> pd.DataFrame:
         """The rows of Figure 5's matrices, by matrix and row: value, their sum."""
-        items = self.drawn.index[self.drawn.index.str.startswith("matrix")]
-        rows = {(item, n): sum(row) for item in items for n, row in enumerate(self.facts.drawn_rows(5, item))}
+        items = self.facts.figures[self.facts.figures.figure == 5].item
+        matrices = {item: self.facts.drawn_rows(5, item) for item in items if item.startswith("matrix")}
+        rows = {(item, n): sum(row) for item, matrix in matrices.items() for n, row in enumerate(matrix)}
         return pd.Series(rows).rename_axis(["matrix", "row"]).to_frame("value")
 
     @cached_property
@@ -301,10 +304,9 @@ def settings(evidence: Evidence, source: str) -> pd.DataFrame:
         "Table 3": lambda name: facts.listed("prisoner", f"sample_{name}"),
     }
     points = {
-        f"{first} first": " ".join(map(read[source], (first, "one_defect", "two_defect")))
+        f"{first} first": "-".join(map(read[source], (first, "one_defect", "two_defect")))
         for first in ("cooperate", "defect")
     }
     sample = {"multiplier": facts.listed("public_good", "sample_multiplier")} if source == "Table 3" else {}
     values = pd.Series(points | sample)
-    axes = facts.drawn(10, "prisoner_settings").split(" / ") + facts.drawn(10, "multipliers").split()
-    return pd.DataFrame({"value": values, "listed": values.isin(axes)})
+    return pd.DataFrame({"value": values, "listed": values.isin(evidence.axes.value.str.split(", ").explode())})
