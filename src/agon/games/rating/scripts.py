@@ -232,3 +232,7 @@ RULES: dict[str, Callable[[Did], Any]] = {
     THEORY_OF_MIND: lambda did: tuple(bool(found.search(did.words)) for found in (FIRST, SECOND, THIRD)),
 }
 """Dimension -> what the baseline makes of a turn: (what holds, by how much it moves the score)."""
+
+
+reference = heuristic
+"""The reference player, as agon.agents.scripts.reference finds it."""

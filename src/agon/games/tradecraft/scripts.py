@@ -153,3 +153,7 @@ def _call(view: Observation, partner: int, offer: Hand, request: Hand, message: 
 
 def _listed(items: Hand) -> str:
     return ", ".join(f"{amount} {item}" for item, amount in items.items())
+
+
+reference = trader
+"""The reference player, as agon.agents.scripts.reference finds it."""
