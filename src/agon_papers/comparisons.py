@@ -43,13 +43,15 @@ def found(
     test: str | Sequence[str] = (),
     say: str | None = None,
     *,
+    line: str = "",
     doubt: str = "",
     count: str = "",
     digits: int = 1,
     groups: Groups | None = None,
 ) -> Decision:
-    """The decision of `test` (all of them, if several) on a table, in the words of `say`: the vocabulary is that of statements.
+    """The decision of `test` (all of them, if several) on a table, in the words of `say` and, for each row, `line`.
 
+    The vocabulary is that of statements.
     `doubt`: where the tests fail but this one holds, nothing is decided. `count`: a condition of which {part} speaks; it decides nothing.
     Raises ValueError, in one line, for a test or words that do not fit the table.
     """
@@ -59,8 +61,8 @@ def found(
     holds = all(held for held, _ in seen.checks) if tests else None
     if holds is False and doubt and seen.check(Test.parse(doubt))[0]:
         holds = None
-    words = say if say is not None else "{values}" if seen.mask is None else "{part}: {values}"
-    return Decision(holds, _Words(seen).format(words), bool(tests))
+    words = "{lines}" if line else "{values}" if seen.mask is None else "{part}: {values}"
+    return Decision(holds, _Words(seen, line).format(words if say is None else say), bool(tests))
 
 
 @dataclass(frozen=True)
@@ -206,8 +208,8 @@ def rounds_to(value: Any, printed: Any, decimals: Any) -> Any:
 class _Words(string.Formatter):
     """Fills what is said: see `agon_papers.statements` for the names, and what may follow their colon."""
 
-    def __init__(self, seen: Finding) -> None:
-        self.seen = seen
+    def __init__(self, seen: Finding, line: str = "") -> None:
+        self.seen, self.line = seen, line
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
         return field_name, field_name
@@ -225,9 +227,11 @@ class _Words(string.Formatter):
             return _part(mask, words) if key == "part" else ", ".join(map(str, mask.index[mask]))
         if key == "n":
             return number(len(table), ",.0f" if "," in spec else ".0f")
+        if key == "lines":
+            return "; ".join(self._lines())
         if key == "intervals":
             return _intervals(table, spec if spec.startswith("+") else f"+{spec}", words or "cells")
-        if two := re.fullmatch(r"(\w+) (to|of|±) (\w+)", key):
+        if two := re.fullmatch(r"(\w+) (to|of|and|for|±) (\w+)", key):
             columns = zip(table.index, table[two[1]], table[two[3]], strict=True)
             return listed({name: f"{number(a, spec)} {two[2]} {number(b, spec)}" for name, a, b in columns}, colon="")
         name, how = ("", key) if key in HOW and key not in table else (key, "")
@@ -239,6 +243,15 @@ class _Words(string.Formatter):
         if isinstance(shown, pd.Series) or how in ("means", "highest", "lowest"):
             return HOW[how](shown, spec)
         return "; ".join(f"{column} {HOW[how](shown[column], spec)}" for column in shown)
+
+    def _lines(self) -> list[str]:
+        """Each row in the words of `line`."""
+        table = self.seen.table
+        named = [{"name": _name(key), **row} for key, row in zip(table.index, table.to_dict("records"), strict=True)]
+        try:
+            return [self.line.format_map(row) for row in named]
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"`{self.line}` does not fit columns {', '.join(map(str, table))}: {error}") from None
 
     def _shown(self, name: str) -> pd.DataFrame | pd.Series:
         """The column of this name, or the rows."""
@@ -270,8 +283,12 @@ def number(value: Any, spec: str) -> str:
 
 def listed(values: Mapping[Any, Any] | pd.Series, spec: str = ".1f", colon: str = ":") -> str:
     """'C4S 40.2, DS-R1 33.6'; texts after a colon."""
-    named = ((" ".join(map(str, key)) if isinstance(key, tuple) else str(key), value) for key, value in values.items())
+    named = ((_name(key), value) for key, value in values.items())
     return ", ".join(f"{name}{colon if isinstance(value, str) else ''} {number(value, spec)}" for name, value in named)
+
+
+def _name(key: Any) -> str:
+    return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def ranked(values: pd.Series, spec: str = ".1f", most: int | None = None) -> str:

@@ -32,7 +32,7 @@ A row of `statements.toml` is a table under the statement's name:
 `"share per model"`           of the sum of these
 `"rank per game"`             1 for the largest
 `"interval per model"`        mean with bootstrap interval and n: columns value, low, high, n; "interval" alone: over all rows, named "all"
-`"spearman"`, `"kendall"`     rank correlation of the first two columns: value, p, n
+`"kendall"`                   rank correlation of the first two columns: value, p, n; `"spearman"`, `"pearson"`: value, n
 
 **What must be true:** `test`, one or a list (all must hold).
 `"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+`, `90%` (at least), `under 10%`
@@ -54,8 +54,9 @@ No `test`: the numbers are shown and decide nothing. `missing = "top-p is not re
 `{ranked}` the largest first; `{top}`, `{bottom}` three, `{largest}`, `{smallest}` one of them; `{span}` 27.0 to 50.6; `{n}`;
 `{mean}`, `{median}`, `{sum}`, `{highest}`, `{lowest}`; `{unique}` 18 or 20; `{means}` of each column;
 `{intervals:.1f matches}` value (low to high) and n; `{COLUMN}`, `{COLUMN.span}` ...: the same of one column;
-`{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`, `±`);
+`{NAMES.span}` ...: of the rows with these names ("A, B" or a group); `{COLUMN to COLUMN}` A 1.0 to 2.0 (or `of`, `and`, `for`, `±`);
 `{which}` the names of the rows that {part} counts.
+`line = "{name}: {hits:.0f} of {n:.0f}"`  how each row is said, with its columns (in Python's formats); `{lines}`, or no `say`: all rows so.
 After the colon: the number's format (`+.1f`, `.0%`, `.1g`, `,.1f`: thousands without decimals), then words. `digits` (default 1) is
 the default.
 
@@ -88,7 +89,7 @@ VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "can
 
 STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
 STEP = re.compile(
-    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|transpose|spearman|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
+    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|transpose|spearman|pearson|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
 )
 
 
@@ -121,6 +122,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     count: str = ""
     printed: dict[str, float | str | list[float | str]] = {}
     say: str | None = None
+    line: str = ""
     digits: int = 1
     decide: str = ""
     missing: str = ""
@@ -202,7 +204,14 @@ def _part(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., 
     if part.printed:
         table = table.assign(as_printed=_as_printed(table, part.printed))
     return found(
-        table, part.test, part.say, doubt=part.doubt, count=part.count, digits=part.digits, groups=evidence.groups
+        table,
+        part.test,
+        part.say,
+        line=part.line,
+        doubt=part.doubt,
+        count=part.count,
+        digits=part.digits,
+        groups=evidence.groups,
     )
 
 
@@ -257,9 +266,10 @@ def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str])
             flat = table if set(keys) <= set(table.columns) else table[columns].reset_index()
             made = summary(flat.assign(all="all"), columns, keys or ["all"])
             return made.set_index(keys or ["all"])[["value", "low", "high", "n"]]
-        case "spearman":
-            value = table[columns].corr(method="spearman").iloc[0, 1]
-            return pd.DataFrame({"value": value, "n": len(table)}, index=["rank correlation"])
+        case "spearman" | "pearson":
+            value = table[columns].corr(method=what).iloc[0, 1]
+            name = "rank correlation" if what == "spearman" else "correlation"
+            return pd.DataFrame({"value": value, "n": len(table)}, index=[name])
         case "kendall":
             tau = kendalltau(table[columns[0]], table[columns[1]])
             return pd.DataFrame({"value": tau.statistic, "p": tau.pvalue, "n": len(table)}, index=["Kendall's tau"])

@@ -14,7 +14,8 @@ from scipy.stats import binomtest
 from agon import AgonError
 from agon.conf import games, settings_of
 from agon.games.tables import seat_table
-from agon.metrics.abilities import ABILITIES, abilities, area, flips, holm, paired
+from agon.metrics.abilities import ABILITIES, abilities, area, paired
+from agon.metrics.exact import flips, holm
 from agon.metrics.tallies import tallies
 from agon.plan import Match, Seat, plan
 from agon.play import play, play_now, table

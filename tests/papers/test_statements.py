@@ -64,6 +64,8 @@ def decided(**fields):
         ({"how": "mean per model", "say": "good {good.span}, weak {C}"}, None, "good 15.5 to 18.0, weak C 2.0"),
         ({"how": ["mean per cell", "spread opponent"], "where": {"model": "A"}, "say": "{tft to pp}; {pp of tft:.0f}"},
          None, "A 10.5 to 20.5; A 20 of 10"),
+        ({"how": "mean, count per model", "where": {"opponent": "pp"}, "line": "{name}: {mean:.1f} of {count:.0f}"},
+         None, "A: 20.5 of 2; B: 5.5 of 2; C: 2.5 of 2"),
         ({"how": ["mean per cell", "spread opponent", "idxmax"], "test": "all of pp: value == 'A'"}, True, "1 of 1: pp: A, tft: B"),
         ({"how": "mean per model", "test": "order: weak < the others", "say": ""}, True, ""),
         ({"measure": ["points", "rounds"], "say": "{rounds.sum:.0f}, {rounds.unique:.1g}"}, None, "42, 1 or 2 or 3 or 4 or 5 or 6"),
@@ -129,10 +131,10 @@ def test_a_bad_row_gets_one_line_that_names_it(tmp_path, text, line):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"test": "all: vlaue > 1"}, {"test": "all of D: value > 1"}, {"say": "{vlaue}"}, {"say": "{part}"}]
+    "fields", [{"test": "all: vlaue > 1"}, {"test": "all of D: value > 1"}, {"say": "{vlaue}"}, {"say": "{part}"}, {"line": "{vlaue}"}]
 )
 def test_a_row_that_does_not_fit_its_table_gets_one_line(fields):
-    with pytest.raises(ValueError, match=r"no row is named|cannot be read|the words name") as caught:
+    with pytest.raises(ValueError, match=r"no row is named|cannot be read|the words name|does not fit") as caught:
         decided(how="mean per model", **fields)
     assert "\n" not in str(caught.value)
 

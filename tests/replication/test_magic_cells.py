@@ -85,7 +85,8 @@ def test_averages_are_those_of_seven_pairs(literal):
 
 
 def test_one_slip_explains_the_printed_average_of_deception(facts):
-    found = magic.slips(facts).set_index("metric")
+    table = magic.last_row(facts).set_index("metric")
+    found = table[~table.agrees]
     assert [*found.index] == ["judgement", "deception", "self_awareness"]
     assert found.loc["deception", ["left_out", "turned"]].tolist() == ["Cohere", "Llama-2-70B"]
 

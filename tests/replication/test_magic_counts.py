@@ -7,13 +7,13 @@ import pytest
 from scipy.stats import binomtest
 
 from agon import ROOT
+from agon.metrics.exact import mcnemar_bounds
 from agon_papers.magic.counts import (
     as_printed,
     counted,
     definitions,
     fitting,
     granularity,
-    mcnemar_bounds,
     p_values,
     significance,
     sizes,

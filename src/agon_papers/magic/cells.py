@@ -7,9 +7,9 @@ import pandas as pd
 
 from agon.games.prisoner3.game import prisoner3
 from agon.metrics.abilities import area
-from agon_papers.counterfactual.cells import rounds_to
+from agon_papers.comparisons import printed_as
 from agon_papers.magic.bounds import roles
-from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts, decimals
+from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts
 
 READINGS = ("literal", "reconciled")
 
@@ -24,12 +24,13 @@ def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
 def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Table 4 (or a column) without and with beliefs, both by the model's name; models that have both."""
     names = [name for name in table.index if name + PGM in table.index]
-    return table.loc[names], table.loc[[name + PGM for name in names]].set_axis(names)
+    before = table.loc[names]
+    return before, table.loc[[name + PGM for name in names]].set_axis(before.index)
 
 
 def area_gains(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.DataFrame:
     """What beliefs add to the area: index model, columns vanilla, enhanced, gain (percent)."""
-    return _gained(*pairs(areas(table.drop(AVERAGE, errors="ignore"), order)))
+    return _gained(*pairs(areas(table, order)))
 
 
 def _gained(before: pd.Series, after: pd.Series) -> pd.DataFrame:
@@ -48,7 +49,7 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
     and win rate over the rows of Table 1).
     """
     table, rows = facts.wide(1).reindex(MODELS), []
-    before, after = pairs(facts.wide(4).drop(AVERAGE, errors="ignore"))
+    before, after = pairs(facts.wide(4))
     for rest in permutations(ABILITIES[1:]):
         if ABILITIES.index(rest[0]) < ABILITIES.index(rest[-1]):
             order = (ABILITIES[0], *rest)
@@ -66,36 +67,25 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def average_gains(table: pd.DataFrame) -> pd.Series:
-    """Mean difference of the pairs of Table 4, by metric: its last row, recomputed."""
-    before, after = pairs(table.drop(AVERAGE, errors="ignore"))
-    return (after - before).mean()
+def last_row(facts: Facts) -> pd.DataFrame:
+    """The averages that Table 4 prints, and the single slips that would give those that do not follow from its rows.
 
-
-def slips(facts: Facts) -> pd.DataFrame:
-    """Averages of Table 4 that do not follow from the rows, and the single slips that would give them.
-
-    Columns: metric, published, recomputed, left_out (models whose pair, counted as no change, gives the printed average), turned (models
-    whose change with the other sign gives it).
+    Columns: metric, published, recomputed (mean of the pairs), agrees; where not, left_out (models whose pair, counted as no change, gives
+    the printed average) and turned (models whose change with the other sign gives it).
     """
-    table = facts.wide(4)
-    before, after = pairs(table.drop(AVERAGE, errors="ignore"))
-    printed = facts.tables[4][facts.tables[4].model == AVERAGE].set_index("metric").value
-    changes, rows = after - before, []
-    for metric, text in printed.items():
-        mean, digits = changes[metric].mean(), decimals(printed)[metric]
-        without, turned = (mean - times * changes[metric] / len(changes) for times in (1, 2))
-        if not _same(pd.Series([mean]), text, digits).item():
-            found = {
-                name: ", ".join(changes.index[_same(column, text, digits)])
-                for name, column in (("left_out", without), ("turned", turned))
-            }
-            rows.append({"metric": metric, "published": text, "recomputed": mean, **found})
-    return pd.DataFrame(rows, columns=["metric", "published", "recomputed", "left_out", "turned"])
-
-
-def _same(values: pd.Series, printed: str, digits: int) -> pd.Series:
-    return rounds_to(values, pd.Series(float(printed), values.index), pd.Series(digits, values.index))
+    before, after = pairs(facts.wide(4))
+    rows = []
+    for cell in facts.tables[4][facts.tables[4].model == AVERAGE].itertuples():
+        changes = after[cell.metric] - before[cell.metric]
+        mean = changes.mean()
+        agrees = printed_as(mean, cell.value)
+        without, turned = (
+            [name for name, change in changes.items() if printed_as(mean - times * change / len(changes), cell.value)]
+            for times in (1, 2)
+        )
+        slips = {"left_out": "" if agrees else ", ".join(without), "turned": "" if agrees else ", ".join(turned)}
+        rows.append({"metric": cell.metric, "published": cell.value, "recomputed": mean, "agrees": agrees, **slips})
+    return pd.DataFrame(rows, columns=["metric", "published", "recomputed", "agrees", "left_out", "turned"])
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
@@ -106,25 +96,25 @@ def cells(facts: Facts, reading: str) -> pd.DataFrame:
     """
     parts = [*_averages(facts), *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
     parts += [*_win_rates(facts, reading), *_totals(facts)]
-    found = pd.DataFrame(parts, columns=["table", "row", "column", "statistic", "text", "recomputed"])
+    found = pd.DataFrame(parts, columns=["table", "row", "column", "statistic", "published", "recomputed"])
     found["recomputed"] = found.recomputed.astype(float)
-    published, half = found.text.astype(float), 0.5 * 10.0 ** -decimals(found.text) + 1e-9
-    agrees = rounds_to(found.recomputed, published, decimals(found.text)).where(
-        ~found.statistic.isin(["more than", "least", "most"]),
-        ((found.statistic == "more than") & (found.recomputed > published))
-        | ((found.statistic == "least") & (found.recomputed <= published + half))
-        | ((found.statistic == "most") & (found.recomputed >= published - half)),
-    )
-    return found.assign(paper=PAPER, published=published, agrees=agrees, reading=reading)[COLUMNS]
+    agrees = [_agrees(*each) for each in zip(found.statistic, found.published, found.recomputed, strict=True)]
+    found["published"] = found.published.astype(float)
+    return found.assign(paper=PAPER, agrees=agrees, reading=reading)[COLUMNS]
+
+
+def _agrees(statistic: str, printed: str, value: float) -> bool:
+    if statistic == "more than":
+        return value > float(printed)
+    within = {"least": value <= float(printed), "most": value >= float(printed)}
+    return within.get(statistic, False) or printed_as(value, printed)
 
 
 Rows = list[tuple[object, ...]]
 
 
 def _averages(facts: Facts) -> Rows:
-    rows, gains = facts.tables[4], average_gains(facts.wide(4))
-    printed = rows[rows.model == AVERAGE]
-    return [("4", AVERAGE, cell.metric, "mean", cell.value, gains[cell.metric]) for cell in printed.itertuples()]
+    return [("4", AVERAGE, row.metric, "mean", row.published, row.recomputed) for row in last_row(facts).itertuples()]
 
 
 def _copies(facts: Facts) -> Rows:
@@ -144,16 +134,14 @@ def _copies(facts: Facts) -> Rows:
 
 def _text(facts: Facts, reading: str) -> Rows:
     """Reconciled: a number that another row of its column prints is that row's."""
-    table, gains = facts.wide(1), average_gains(facts.wide(4))
+    table, gains = facts.wide(1), last_row(facts).set_index("metric").recomputed
     found: Rows = []
     for cell in facts.text.dropna(subset="model").itertuples():
-        if cell.model == AVERAGE:
-            found.append((f"text {cell.section}", cell.model, cell.metric, "mean", cell.value, gains[cell.metric]))
-        else:
-            column = table[cell.metric]
-            printers = column[column == float(cell.value)]
-            value = printers.iloc[0] if reading == "reconciled" and len(printers) else column.get(cell.model)
-            found.append((f"text {cell.section}", cell.model, cell.metric, "copy", cell.value, value))
+        column = table[cell.metric]
+        printers = column[column == float(cell.value)]
+        copied = printers.iloc[0] if reading == "reconciled" and len(printers) else column.get(cell.model)
+        statistic, value = ("mean", gains.get(cell.metric)) if cell.model == AVERAGE else ("copy", copied)
+        found.append((f"text {cell.section}", cell.model, cell.metric, statistic, cell.value, value))
     return found
 
 

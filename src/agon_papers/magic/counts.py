@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom, fisher_exact, ttest_ind_from_stats
 
-from agon.metrics.abilities import holm
+from agon.metrics.exact import holm, mcnemar_bounds
 from agon.metrics.interval import proportion_interval
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
 
@@ -264,15 +264,6 @@ def p_values(before: int, after: int, n: int) -> dict[str, float]:
         "paired_least": least,
         "paired_most": most,
     }
-
-
-def mcnemar_bounds(before: int, after: int, n: int) -> tuple[float, float]:
-    """Smallest and largest p of McNemar's exact test over all pairings: which decisions changed is not known, only how many net."""
-    low, high = sorted((before, after))
-    fewest = np.arange(min(low, n - high) + 1)
-    changed = 2 * fewest + (high - low)
-    p = np.minimum(1.0, 2 * binom.cdf(fewest, changed, 0.5))
-    return float(p.min()), float(p.max())
 
 
 def improved(tested: pd.DataFrame, test: str, level: float) -> pd.Series:

@@ -1,182 +1,312 @@
-"""What claims on the MAgIC paper's numbers are decided from: whole tables, and what follows from them."""
+"""The tables that the MAgIC paper's statements are decided from: whole tables of the paper, and what follows from them.
 
-from collections.abc import Callable
+A row of statements.toml names a table of `Evidence`, or a function of this module where a table depends on more than the facts.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
+from scipy.stats import chi2_contingency
 
-from agon_papers.counterfactual.cells import rounds_to
-from agon_papers.magic import bounds as magic_roles
-from agon_papers.magic import cells as magic
-from agon_papers.magic import counts as magic_counts
-from agon_papers.magic.facts import AVERAGE, PGM, Facts, decimals
-from agon_papers.statements import Missing
+from agon_papers.comparisons import Groups
+from agon_papers.magic import bounds, cells, counts
+from agon_papers.magic.facts import (
+    ABILITIES,
+    AVERAGE,
+    COMPETITIONS,
+    DETAILED,
+    MODELS,
+    PAIRED,
+    PGM,
+    SECOND,
+    STRONGEST,
+    Facts,
+)
+from agon_papers.statements import Missing, selected
 
-Result = tuple[bool | None, str]
-"""Whether the numbers support the claim (None: they do not decide it), and the numbers."""
-
-LEVEL = 0.05
-"""Below it, chance is not taken for the cause."""
+GROUPS: Groups = {
+    "abilities": ABILITIES,
+    "measures": {"win rate": "win_rate", "area": "area"},
+    "played": ("cost_sharing_wr", "prisoner_wr", "public_good_wr"),
+    "gpts": ("GPT o1", "GPT-4-turbo", "GPT-4", "GPT-3.5-turbo"),
+    "rivals": ("Claude 2", "PaLM 2", "Cohere"),
+    "behind_turbo": tuple(name for name in MODELS if name != SECOND),
+    "paired": PAIRED,
+    "detailed": DETAILED,
+    "with_beliefs": tuple(name + PGM for name in DETAILED),
+}
+"""Names of several. measures: the two ways in which the paper ranks models; played: the win rates that Table 2 prints."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The facts, and tables of them in which every row is there. Asking for an incomplete one raises Missing."""
+    """The facts, and tables of them. Rows of the paper's tables that are asked for must all be there: else Missing is raised."""
 
     facts: Facts
 
+    @property
+    def groups(self) -> Groups:
+        """GROUPS."""
+        return GROUPS
+
+    def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+        """The rows of one of the tables below ("": abilities); those of a single metric are named by model alone."""
+        rows = selected(getattr(self, table or "abilities"), where)
+        return rows.droplevel("metric") if "metric" in rows.index.names and len(where.get("metric", ())) == 1 else rows
+
     @cached_property
     def abilities(self) -> pd.DataFrame:
-        """Table 1."""
-        return self.facts.whole("abilities")
+        """Table 1 with the areas, by model."""
+        return self._with_area("abilities")
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """Table 4 without its last row."""
-        return self.facts.whole("pairs")
+        """Table 4 with the areas and without its last row, by model as printed."""
+        return self._with_area("pairs")
 
     @cached_property
     def details(self) -> pd.DataFrame:
-        """Table 2."""
+        """Table 2, by model as printed."""
         return self.facts.whole("details")
 
     @cached_property
-    def changes(self) -> pd.DataFrame:
-        """What beliefs add, by model (index) and metric."""
-        before, after = magic.pairs(self.pairs)
-        return after - before
+    def details_and_abilities(self) -> pd.DataFrame:
+        """Table 2 with the columns of Table 4."""
+        return self.details.join(self.pairs)
 
     @cached_property
-    def printed_average(self) -> pd.Series:
-        """The last row of Table 4."""
-        table = self.facts.wide(4)
-        if AVERAGE not in table.index:
+    def scores(self) -> pd.DataFrame:
+        """Table 1 by model and metric: value."""
+        return self.abilities.stack().to_frame("value")
+
+    @cached_property
+    def gains(self) -> pd.DataFrame:
+        """Table 4 by model and metric: before, after (with beliefs), gain, percent (of before), change (rise, stay or fall)."""
+        return _gains(self.pairs)
+
+    @cached_property
+    def detail_gains(self) -> pd.DataFrame:
+        """Table 2 in the same way."""
+        return _gains(self.details)
+
+    @cached_property
+    def ways_to_gain(self) -> pd.DataFrame:
+        """By model: what beliefs add to its area, in percent and in points, and to its win rate; win_rate_before."""
+        wide = self.gains.unstack("metric")
+        columns = {"percent_of_area": wide.percent.area, "area": wide.gain.area, "win_rate": wide.gain.win_rate}
+        return pd.DataFrame({**columns, "win_rate_before": wide.before.win_rate})
+
+    @cached_property
+    def copies(self) -> pd.DataFrame:
+        """Numbers that Tables 1 and 4 both print, by model and metric: table_1, table_4, others (rows of Table 4 that print table_4)."""
+        table = self.scores.join(self.pairs.stack().rename("table_4"), how="inner").rename(columns={"value": "table_1"})
+        table = table.drop("area", level="metric")
+        same = {key: self.pairs.index[self.pairs[key[1]] == value].drop(key[0]) for key, value in table.table_4.items()}
+        return table.assign(others={key: ", ".join(names) for key, names in same.items()})
+
+    @cached_property
+    def last_row(self) -> pd.DataFrame:
+        """The last row of Table 4, by metric (`cells.last_row`)."""
+        self._need("pairs")
+        table = cells.last_row(self.facts).set_index("metric")
+        if table.empty:
             raise Missing(f"Table 4 here has no row {AVERAGE}")
-        return table.loc[AVERAGE]
-
-    @cached_property
-    def measures(self) -> dict[str, pd.Series]:
-        """The two ways in which the paper ranks the models of Table 1."""
-        return {"win rate": self.abilities.win_rate, "area": magic.areas(self.abilities)}
-
-    @cached_property
-    def area_gains(self) -> pd.DataFrame:
-        """Areas without and with beliefs."""
-        return magic.area_gains(self.pairs)
+        return table
 
     @cached_property
     def orders(self) -> pd.DataFrame:
-        """Areas in all orders of the axes."""
+        """Areas in all orders of the axes, by order (`cells.axis_orders`)."""
         self._need("abilities", "pairs")
-        return magic.axis_orders(self.facts)
+        orders = cells.axis_orders(self.facts)
+        return orders.set_index(orders.order.mask(orders.index == 0, "the paper's order"))
 
     @cached_property
     def tested(self) -> pd.DataFrame:
-        """Which cells can be the counts they are said to be."""
+        """`counts.granularity` by model and metric, with few_games: what a share could be over instead, up to twice the competitions."""
         self._need("abilities", "pairs", "details")
-        return magic_counts.granularity(self.facts)
+        table = counts.granularity(self.facts)
+        few = [
+            " or ".join(str(n) for n in counts.sizes(counts.as_printed(text)) if n <= 2 * COMPETITIONS)
+            for text in table.published
+        ]
+        return table.assign(few_games=few).set_index(["model", "metric"])
+
+    @cached_property
+    def fits(self) -> pd.DataFrame:
+        """`counts.fitting` by reading."""
+        return counts.fitting(self.tested.reset_index()).set_index("reading")
 
     @cached_property
     def significance(self) -> pd.DataFrame:
-        """The pairs of Table 4 with p values, by model and metric."""
-        return magic_counts.significance(self.tested)
+        """`counts.significance` by model and metric, with the gain as counted: more (how many), counted_gain (percent)."""
+        table = counts.significance(self.tested.reset_index()).set_index(["model", "metric"])
+        more = table.k_enhanced - table.k_vanilla
+        return table.assign(more=more, counted_gain=100 * more / table.n)
 
     @cached_property
-    def roles(self) -> dict[str, pd.DataFrame]:
-        """What the printed numbers leave to the social roles: reading -> table, by model."""
+    def roles(self) -> pd.DataFrame:
+        """What the printed numbers leave to the social roles under both readings, by model (`bounds.roles`)."""
         self._need("details", "pairs")
-        return {reading: magic_roles.roles(self.facts, reading).set_index("model") for reading in magic.READINGS}
+        tables = [bounds.roles(self.facts, reading).assign(reading=reading) for reading in cells.READINGS]
+        return pd.concat(tables).set_index("model")
+
+    @cached_property
+    def pools(self) -> pd.DataFrame:
+        """`bounds.pools` by model."""
+        return bounds.pools(self.facts).set_index("model").loc[self.details.index]
+
+    @cached_property
+    def defections(self) -> pd.DataFrame:
+        """`bounds.defections` by model."""
+        return bounds.defections(self.facts).set_index("model").loc[self.details.index]
+
+    @cached_property
+    def said(self) -> pd.DataFrame:
+        """The numbers of the paper's text, by key: value."""
+        return self.facts.text.set_index("key")[["value"]].astype(float)
+
+    @cached_property
+    def credits(self) -> pd.DataFrame:
+        """The credits of A.2, by label: game, role, outcome, credits."""
+        return self.facts.credits.set_index("label")
+
+    @cached_property
+    def competitions(self) -> pd.DataFrame:
+        """How many settings Table 3 gives each scenario: value."""
+        rows = self.facts.tables[3]
+        return rows[rows.field == "competitions"].set_index("scenario")[["value"]].astype(int)
+
+    @cached_property
+    def roles_played(self) -> pd.DataFrame:
+        """How many roles a challenger plays: those of A.2, and a scenario of Table 3 that has no roles for each other one."""
+        social = self.facts.credits[["game", "role"]].drop_duplicates()
+        others = self.facts.tables[3].scenario.nunique() - social.game.nunique()
+        return pd.DataFrame({"value": {"social roles": len(social), "other games": others}})
+
+    @cached_property
+    def axes(self) -> pd.DataFrame:
+        """The settings on Figure 10's axes: value (text)."""
+        scores = self.facts.drawn(10, "prisoner_settings").replace(" ", "-").replace("-/-", ", ")
+        multipliers = self.facts.drawn(10, "multipliers").replace(" ", ", ")
+        return pd.DataFrame({"value": {"scores": scores, "multipliers": multipliers}}).rename_axis("axis")
+
+    @cached_property
+    def ticked(self) -> pd.DataFrame:
+        """The scenarios that Table 3 ticks for each ability."""
+        rows = self.facts.tables[3].sort_values("scenario")
+        return rows[rows.value == "ticked"].groupby("field").scenario.agg(", ".join).to_frame("value")
+
+    @cached_property
+    def case_beliefs(self) -> pd.DataFrame:
+        """The rows of Figure 5's matrices, by matrix and row: value, their sum."""
+        items = self.facts.figures[self.facts.figures.figure == 5].item
+        matrices = {item: self.facts.drawn_rows(5, item) for item in items if item.startswith("matrix")}
+        rows = {(item, n): sum(row) for item, matrix in matrices.items() for n, row in enumerate(matrix)}
+        return pd.Series(rows).rename_axis(["matrix", "row"]).to_frame("value")
+
+    @cached_property
+    def case(self) -> pd.DataFrame:
+        """Figure 8's games replayed: value (scores of the three seats), printed; challenger (seat, from 1), won (nobody has more)."""
+        seat, rows = int(self.facts.drawn(8, "challenger")), {}
+        for label, variant in (("with beliefs", "pgm"), ("without", "vanilla")):
+            scores = cells.dilemma_scores(self.facts, self.facts.drawn(8, f"moves_{variant}"))
+            rows[label] = {
+                "value": " ".join(map(str, scores)),
+                "printed": self.facts.drawn(8, f"final_scores_{variant}"),
+                "challenger": seat,
+                "won": scores[seat - 1] == max(scores),
+            }
+        return pd.DataFrame(rows).T.astype({"challenger": int, "won": bool})
+
+    def _with_area(self, table: str) -> pd.DataFrame:
+        whole = self.facts.whole(table)
+        return whole.assign(area=cells.areas(whole))
 
     def _need(self, *tables: str) -> None:
         for table in tables:
             self.facts.whole(table)
 
-    def detail(self, column: str) -> pd.DataFrame:
-        """A column of Table 2: index model, columns vanilla and enhanced."""
-        before, after = magic.pairs(self.details[column])
-        return pd.DataFrame({"vanilla": before, "enhanced": after})
 
-    def pair(self, model: str, metric: str) -> tuple[float, float]:
-        """A cell of Table 4 without and with beliefs."""
-        return self.pairs[metric][model], self.pairs[metric][model + PGM]
-
-
-def both(evidence: Evidence, read: Callable[[pd.Series], Result]) -> Result:
-    """`read` of the win rates and of the areas; supported only if it is by both."""
-    found = {name: read(values) for name, values in evidence.measures.items()}
-    return all(held for held, _ in found.values()), "; ".join(f"{name}: {text}" for name, (_, text) in found.items())
-
-
-def ranked(values: pd.Series, most: int = 8, digits: int = 1) -> str:
-    """'GPT o1 62.1, GPT-4-turbo 57.2', the largest first; thousands without decimals."""
-    return inorder(values.nlargest(most), digits)
-
-
-def inorder(values: pd.Series, digits: int = 1) -> str:
-    """The same in the order given."""
-    return ", ".join(f"{name} {value:,.{0 if value >= 1000 else digits}f}" for name, value in values.items())
-
-
-def against(column: pd.DataFrame, digits: int = 1) -> str:
-    """'GPT-4 47.6 to 61.9' for every row of a column of Table 2."""
-    return ", ".join(
-        f"{row.Index} {row.vanilla:.{digits}f} to {row.enhanced:.{digits}f}" for row in column.itertuples()
+def _gains(table: pd.DataFrame) -> pd.DataFrame:
+    before, after = (half.stack() for half in cells.pairs(table))
+    gain = after - before
+    change = np.sign(gain).map({1: "rise", 0: "stay", -1: "fall"})
+    return pd.DataFrame(
+        {"before": before, "after": after, "gain": gain, "percent": 100 * gain / before, "change": change}
     )
 
 
-def top(values: pd.Series, model: str) -> Result:
-    """Whether a model has the largest value."""
-    return values.idxmax() == model, ranked(values, 3)
+def average_gains(evidence: Evidence, before: str = "pairs") -> pd.DataFrame:
+    """Mean gain of the pairs of Table 4 by metric, and their n; `before`: the table of the numbers without beliefs."""
+    _, after = cells.pairs(evidence.pairs)
+    gains = after - getattr(evidence, before).loc[after.index]
+    return pd.DataFrame({"value": gains.mean(), "n": len(gains)}).rename_axis("metric")
 
 
-def quoted(evidence: Evidence, key: str) -> Result:
-    """Whether a number of the text is the one in Table 1; if not, which row has it."""
-    row = evidence.facts.text.set_index("key").loc[key]
-    column = evidence.abilities[row.metric]
-    found, others = column[row.model], column.index[column == float(row.value)]
-    text = f"{row.model} {found:.1f}"
-    if found != float(row.value) and len(others):
-        text += f"; {float(row.value):.1f} is that of {', '.join(others)}"
-    return bool(found == float(row.value)), text
+def area_gain_ways(evidence: Evidence) -> pd.Series:
+    """The gain of the areas in percent, averaged in four ways."""
+    areas, single = cells.area_gains(evidence.pairs), evidence.gains.loc[(slice(None), [*ABILITIES]), "percent"]
+    return pd.Series(
+        {
+            "mean of the models' gains": areas.gain.mean(),
+            "gain of the mean area": cells.pooled_gain(areas),
+            "median gain": areas.gain.median(),
+            "mean gain of single abilities": single.mean(),
+        }
+    )
 
 
-def averaged(evidence: Evidence, key: str) -> Result:
-    """Whether a gain named in the text is the mean of the pairs' gains."""
-    row = evidence.facts.text.set_index("key").loc[key]
-    mean = evidence.changes[row.metric].mean()
-    held = rounds_to(pd.Series([mean]), pd.Series([float(row.value)]), decimals(pd.Series([row.value]))).item()
-    return bool(held), f"mean of {len(evidence.changes)} pairs {mean:.2f}"
+def area_needed(evidence: Evidence, gain: str) -> pd.Series:
+    """The area that the strongest model would need with beliefs, for the mean area to gain so many percent."""
+    gains, factor = cells.area_gains(evidence.pairs), 1 + float(gain) / 100
+    needed = factor * (gains.vanilla.sum() + evidence.abilities.area[STRONGEST]) - gains.enhanced.sum()
+    return pd.Series({f"{STRONGEST}{PGM}, not printed, had area": needed})
 
 
-def rising(one: pd.Series, other: pd.Series) -> Result:
-    """Whether two columns rank the rows alike by more than chance (Kendall's tau); undecided if alike, but not by more than that."""
-    found = kendalltau(one, other.reindex(one.index))
-    held = found.statistic > 0 and (True if found.pvalue < LEVEL else None)
-    return held, f"Kendall's tau {found.statistic:+.2f}, p = {found.pvalue:.2g}, n = {len(one)}"
+def social_gains(evidence: Evidence, before: str = "pairs") -> pd.DataFrame:
+    """What beliefs add to the four social win rates together (points of 400), and the most that rounding hides.
+
+    `before`: the table of the win rate without beliefs.
+    """
+    roles = evidence.roles[evidence.roles.reading == "reconciled"]
+    vanilla, enhanced = cells.pairs(roles)
+    other = 7 * (evidence.pairs.win_rate - getattr(evidence, before).win_rate).reindex(vanilla.index)
+    gain = enhanced.social - vanilla.social + other
+    return pd.DataFrame({"value": gain, "error": vanilla.social_error + enhanced.social_error})
 
 
-def significant(evidence: Evidence, model: str, metric: str) -> Result:
-    """Whether a gain is significant: by the exact test of two samples and by every pairing, by none of them, or undecided."""
-    row = evidence.significance.set_index(["model", "metric"]).loc[(model, metric)]
-    text = f"{row.vanilla:.1f} to {row.enhanced:.1f} ({row.k_vanilla} to {row.k_enhanced} of {row.n})"
-    if row.gain <= 0:
-        return False, f"{text}: it does not rise"
-    p = np.array([row.fisher, row.paired_least, row.paired_most])
-    text += f"; p = {row.fisher:.2g} (two samples), {row.paired_least:.2g} to {row.paired_most:.2g} (paired, by which decisions changed)"
-    return (True if (p < LEVEL).all() else False if (p >= LEVEL).all() else None), text
+def equal_rates(evidence: Evidence, metrics: Sequence[str]) -> pd.DataFrame:
+    """Chi-squared test, by ability, that all models of Table 1 have one rate: p. Decisions are taken as independent."""
+    rows = evidence.tested[(evidence.tested.table == 1) & (evidence.tested.reading == "reconciled")]
+    p = {}
+    for metric in metrics:
+        counts_of = rows.xs(metric, level="metric")[["k", "n"]].astype(int)
+        p[metric] = chi2_contingency(np.array([counts_of.k, counts_of.n - counts_of.k])).pvalue
+    return pd.DataFrame({"p": p}).rename_axis("metric")
 
 
-def fitted(evidence: Evidence, metric: str) -> Result:
-    """Whether all printed values of an ability can be what its formula counts, and would hardly be by luck."""
-    found = magic_counts.fitting(evidence.tested).set_index(["metric", "reading"]).loc[metric]
-    texts = {
-        name: f"{row.definition}: {row.fit} of {row.cells} fit (a made-up number would with a chance of {row.chance:.0%})"
-        for name, row in found.iterrows()
+def improved(evidence: Evidence, level: str) -> pd.DataFrame:
+    """In how many abilities each model gains with p below a level, by test and, in columns holm_, after Holm's correction."""
+    tests = [prefix + test for prefix in ("", "holm_") for test in counts.TESTS]
+    table = evidence.significance.reset_index()
+    return pd.DataFrame({test: counts.improved(table, test, float(level)) for test in tests})
+
+
+def settings(evidence: Evidence, source: str) -> pd.DataFrame:
+    """A source's settings as Figure 10 writes them, the points in both orders: value, listed (whether an axis has it)."""
+    facts = evidence.facts
+    read: dict[str, Callable[[str], str]] = {
+        "Figure 8": lambda name: facts.drawn(8, name),
+        "Table 3": lambda name: facts.listed("prisoner", f"sample_{name}"),
     }
-    literal = found.loc["literal"]
-    other = "" if texts["literal"] == texts["reconciled"] else f"; {texts['reconciled']}"
-    held = bool(literal.fit == literal.cells)
-    return (None if held and literal.by_luck >= LEVEL else held), texts["literal"] + other
+    points = {
+        f"{first} first": "-".join(map(read[source], (first, "one_defect", "two_defect")))
+        for first in ("cooperate", "defect")
+    }
+    sample = {"multiplier": facts.listed("public_good", "sample_multiplier")} if source == "Table 3" else {}
+    values = pd.Series(points | sample)
+    return pd.DataFrame({"value": values, "listed": values.isin(evidence.axes.value.str.split(", ").explode())})

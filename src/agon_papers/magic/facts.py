@@ -88,8 +88,3 @@ def read_facts(folder: Path) -> Facts:
     tables = {number: pd.read_csv(folder / f"table_{number}.csv", dtype=str) for number in (1, 2, 3, 4)}
     text, figures = (pd.read_csv(folder / f"{name}.csv", dtype={"value": str}) for name in ("text", "figures"))
     return Facts(tables, text, figures, pd.read_csv(folder / "credits.csv"))
-
-
-def decimals(printed: pd.Series) -> pd.Series:
-    """Decimals of numbers as text: '9.50' has two."""
-    return printed.str.partition(".")[2].str.len()

@@ -1,0 +1,46 @@
+"""Exact tests on counts, and what corrects them for being several."""
+
+from math import gcd
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+FINEST = 2_000_000
+"""Steps in which `flips` counts at most."""
+
+
+def flips(apart: NDArray[np.float64]) -> float:
+    """Two-sided p of the sum of `apart` (whole numbers) if each of them might as well have the other sign: over all choices of signs.
+
+    Exact, up to sums of absolute values of FINEST in their greatest common divisor; larger ones are first rounded to a FINESTth.
+    """
+    steps = np.abs(np.rint(apart)).astype(np.int64)
+    steps = steps[steps > 0]
+    observed = abs(int(np.rint(apart).sum()))
+    unit = max(gcd(*steps.tolist()), int(steps.sum()) // FINEST) if len(steps) else 1
+    steps, observed = np.rint(steps / unit).astype(np.int64), round(observed / unit)
+    chances = np.zeros(int(steps.sum()) + 1)  # of the sum of those that keep a positive sign
+    chances[0] = 1.0
+    for step in steps:
+        chances[step:] = (chances[step:] + chances[: len(chances) - step]) / 2
+        chances[:step] /= 2
+    sums = 2 * np.arange(len(chances)) - len(chances) + 1
+    return float(min(1.0, chances[np.abs(sums) >= observed].sum()))
+
+
+def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Holm's correction: p values as if the smallest had been looked for among all, the next among all but one, and so on."""
+    order = np.argsort(p, kind="stable")
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return corrected
+
+
+def mcnemar_bounds(before: int, after: int, n: int) -> tuple[float, float]:
+    """Smallest and largest p that McNemar's exact test can have for `before` and `after` of `n` decisions, over all ways to pair them."""
+    low, high = sorted((before, after))
+    fewest = np.arange(min(low, n - high) + 1)
+    changed = 2 * fewest + (high - low)
+    p = np.minimum(1.0, 2 * binom.cdf(fewest, changed, 0.5))
+    return float(p.min()), float(p.max())
