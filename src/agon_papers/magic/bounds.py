@@ -69,8 +69,8 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     played = detail[["cost_sharing_wr", "prisoner_wr", "public_good_wr"]]
     slack = 0.05 * len(played)
     social, error = 7 * pair.win_rate - played.sum(), 0.05 * 7 + slack
-    spy = np.unique(_together(*spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
-    crowd = _together(*voted, round(4 * SETTINGS * pair.judgement / 100))
+    spy = np.unique(_together(spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
+    crowd = _together(voted, round(4 * SETTINGS * pair.judgement / 100))
     low, high = (UNIT * (social + end) / 100 - crowd[:, 2] for end in (-error, error))
     fitting = crowd[np.searchsorted(spy, low - 1e-9) < np.searchsorted(spy, high + 1e-9, side="right")]
     columns = fitting.T if len(fitting) else np.full((3, 1), np.nan)
@@ -90,8 +90,9 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     }
 
 
-def _together(chameleon: Sums, undercover: Sums, counted: int) -> NDArray[np.int64]:
-    """Rows of (counted in Chameleon, units in Chameleon, units in both) whose games together count `counted`."""
+def _together(games: list[Sums], counted: int) -> NDArray[np.int64]:
+    """Rows of (counted in Chameleon, units in Chameleon, units in both games) in which both games together count `counted`."""
+    chameleon, undercover = games
     rest: dict[int, list[int]] = {}
     for count, units in undercover:
         rest.setdefault(counted - count, []).append(units)
