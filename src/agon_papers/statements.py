@@ -296,8 +296,9 @@ def several(value: Any) -> list[Any]:
 
 
 def members(groups: Groups, value: Any) -> list[Any]:
-    """The values that a row's `where` names: groups become what they stand for."""
-    return [one for name in several(value) for one in (groups.get(name, [name]) if isinstance(name, str) else [name])]
+    """The values that a row's `where` names, each once: groups become what they stand for."""
+    named = (groups.get(name, [name]) if isinstance(name, str) else [name] for name in several(value))
+    return [*dict.fromkeys(one for names in named for one in names)]
 
 
 def selected(table: pd.DataFrame, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
@@ -354,7 +355,9 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
         return "no test"
     what = part.table
     if function := functions.get(part.decide or part.table):
-        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({words(part.args)})" * bool(part.args)
+        what = " ".join((inspect.getdoc(function) or "").split()).rstrip(".") + f" ({words(part.args)})" * bool(
+            part.args
+        )
     where = ", ".join(filter(None, [words(part.where), part.only]))
     asked = ": ".join(filter(None, [what, words(part.measure)])) + f", where {where}" * bool(where)
     printed = f"as printed ({words(part.printed)})"

@@ -23,21 +23,11 @@ MODELS = {
 }
 """Name in the records -> name in the tables (appendix D). Llama 3.1 405B is in the records and in no table."""
 
+_PRINTED = ("total_points", "opponent_comprehension", "cooperation_rate", "efficiency", "validity_rate")
+_AS_DONE = {"opponent_comprehension": "opponent_comprehension_as_done", "efficiency": "efficiency_as_done"}
 READINGS = {
-    "literal": {
-        "total_points": "total_points",
-        "opponent_comprehension": "opponent_comprehension",
-        "cooperation_rate": "cooperation_rate",
-        "efficiency": "efficiency",
-        "validity_rate": "validity_rate",
-    },
-    "reconciled": {
-        "total_points": "total_points",
-        "opponent_comprehension": "opponent_comprehension_as_done",
-        "cooperation_rate": "cooperation_rate",
-        "efficiency": "efficiency_as_done",
-        "validity_rate": "validity_rate",
-    },
+    "literal": {metric: metric for metric in _PRINTED},
+    "reconciled": {metric: _AS_DONE.get(metric, metric) for metric in _PRINTED},
 }
 """Reading -> the paper's metric -> the column of agon.metrics.per_match that it means."""
 
@@ -52,10 +42,8 @@ def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> 
 
     `matches` is agon.metrics.per_match of the player under test. As done, validity in rps leaves out opponent ap.
     """
-    known = matches.assign(model=matches.model.astype(object).map(MODELS), prompt=matches.agent.astype(object))
-    known = known.assign(opponent=known.opponent.astype(object), variant=known.variant.astype(object)).dropna(
-        subset="model"
-    )
+    known = matches.astype(dict.fromkeys(("model", "agent", "opponent", "variant"), object))
+    known = known.assign(model=known.model.map(MODELS), prompt=known.agent).dropna(subset="model")
     parts = []
     for metric, column in READINGS[reading].items():
         by = ["game", *GROUPS.get(metric, KEYS)]
@@ -77,26 +65,15 @@ def cells(
     recomputed is absent and the cell does not agree.
     """
     both = _beside(found, published, variants)
-    shared = pd.DataFrame(
-        {
-            "paper": PAPER,
-            "table": both.table,
-            "row": both.model.where(both.prompt == "all", both.model + " " + both.prompt),
-            "column": both.opponent.where(both.opponent != "all", both.captioned_variant),
-        }
-    )
+    shared = pd.DataFrame({"paper": PAPER, "table": both.table})
+    shared["row"] = both.model.where(both.prompt == "all", both.model + " " + both.prompt)
+    shared["column"] = both.opponent.where(both.opponent != "all", both.captioned_variant)
     decimals = both.table.map(_decimals(published))
     parts = []
     for statistic, printed, recomputed in (("mean", both["mean"], both.value), ("sd", both["std"], both.sd)):
-        parts.append(
-            shared.assign(
-                statistic=statistic,
-                published=printed.astype(float),
-                recomputed=recomputed,
-                agrees=rounds_to(recomputed, printed.astype(float), decimals),
-                reading=reading,
-            )
-        )
+        numbers = {"published": printed.astype(float), "recomputed": recomputed}
+        agrees = rounds_to(recomputed, numbers["published"], decimals)
+        parts.append(shared.assign(statistic=statistic, **numbers, agrees=agrees, reading=reading))
     return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
 
 
@@ -121,15 +98,11 @@ def agreement(found: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     `found`: `statistics` under the reconciled reading. Columns: table, captioned_variant, variant, agree, of.
     """
     one = published[published.captioned_variant != "all"]
-    decimals = one.table.map(_decimals(published))
-    pairs = one.assign(decimals=decimals).merge(
-        found, on=["game", "metric", "model", "prompt", "opponent"], how="inner"
-    )
-    means = rounds_to(pairs.value, pairs["mean"].astype(float), pairs.decimals)
-    spreads = rounds_to(pairs.sd, pairs["std"].astype(float), pairs.decimals)
-    counted = (
-        pairs.assign(agree=means & spreads).groupby(["table", "captioned_variant", "variant"], observed=True).agree
-    )
+    pairs = one.merge(found, on=["game", "metric", "model", "prompt", "opponent"], how="inner")
+    decimals = pairs.table.map(_decimals(published))
+    agree = rounds_to(pairs.value, pairs["mean"].astype(float), decimals)
+    agree &= rounds_to(pairs.sd, pairs["std"].astype(float), decimals)
+    counted = pairs.assign(agree=agree).groupby(["table", "captioned_variant", "variant"], observed=True).agree
     return counted.agg(agree="sum", of="size").astype(int).reset_index()
 
 
@@ -141,16 +114,13 @@ def true_variants(counts: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
     """
     keys = ["table", "captioned_variant"]
     ranked = counts.sort_values("agree", ascending=False, kind="stable").groupby(keys, sort=True)
-    best = ranked.nth(0).sort_values(keys)
-    second = ranked.nth(1)[[*keys, "variant", "agree"]].rename(
-        columns={"variant": "runner_up", "agree": "runner_up_agree"}
-    )
+    second = ranked.nth(1).rename(columns={"variant": "runner_up", "agree": "runner_up_agree"}).drop(columns="of")
+    best = ranked.nth(0).sort_values(keys).merge(second, on=keys, how="left")
     rest = published.loc[published.captioned_variant == "all", keys].drop_duplicates()
-    table = pd.concat([best.merge(second, on=keys, how="left"), rest.assign(variant="all")], ignore_index=True)
+    table = pd.concat([best, rest.assign(variant="all")], ignore_index=True)
     counted = dict.fromkeys(["agree", "of", "runner_up_agree"], "Int64")
-    return table.astype(counted).assign(paper=PAPER)[
-        ["paper", *keys, "variant", "agree", "of", "runner_up", "runner_up_agree"]
-    ]
+    columns = ["paper", *keys, "variant", "agree", "of", "runner_up", "runner_up_agree"]
+    return table.astype(counted).assign(paper=PAPER)[columns]
 
 
 def with_intervals(found: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
@@ -172,51 +142,33 @@ def differences(
     `cells`: those of the reconciled reading. Columns: table, row, column, published (mean and sd), recomputed, recorded (the matches'
     own values), likely_cause.
     """
-    wrong = whole_cells(cells)
     found = cells.set_index(["table", "row", "column", "statistic"]).sort_index()
     shown = variants.set_index(["table", "captioned_variant"]).variant
-    decimals = _decimals(published)
-    rows = []
-    for table, row, column in wrong.loc[~wrong.agrees, ["table", "row", "column"]].itertuples(index=False):
-        cell = found.loc[(table, row, column)]
+    rows = matches.model.astype(object).map(MODELS) + " " + matches.agent.astype(object)
+    made = []
+    for table, row, column in (
+        whole_cells(cells).query("not agrees")[["table", "row", "column"]].itertuples(index=False)
+    ):
         one = published[published.table == table].iloc[0]
-        values = _recorded(matches, one.game, shown[table, one.captioned_variant], row, column)[
-            READINGS["reconciled"][one.metric]
-        ]
-        printed, ours = (
-            [f"{value:.{decimals[table]}f}" for value in cell[which]] for which in ("published", "recomputed")
-        )
-        rows.append(
-            {
-                "table": table,
-                "row": row,
-                "column": column,
-                "published": " ± ".join(printed),
-                "recomputed": " ± ".join(ours),
-                "recorded": ", ".join(f"{value:g}" for value in values),
-                "likely_cause": _cause(printed, ours, values.tolist()) + _same_pair(published, table, row, column),
-            }
-        )
-    return pd.DataFrame(rows, columns=["table", "row", "column", "published", "recomputed", "recorded", "likely_cause"])
-
-
-def _recorded(matches: pd.DataFrame, game: str, variant: str, row: str, opponent: str) -> pd.DataFrame:
-    short, _, prompt = row.partition(" ")
-    model = matches.model.astype(object).map(MODELS)
-    chosen = (matches.game == game) & (matches.variant == variant) & (model == short)
-    return matches[chosen & (matches.agent == prompt) & (matches.opponent == opponent)]
+        here = (matches.game == one.game) & (matches.variant == shown[table, one.captioned_variant])
+        values = matches[here & (rows == row) & (matches.opponent == column)][READINGS["reconciled"][one.metric]]
+        cell, digits = found.loc[(table, row, column)], _decimals(published)[table]
+        printed, ours = ([f"{value:.{digits}f}" for value in cell[which]] for which in ("published", "recomputed"))
+        cause = _cause(printed, ours, values.tolist()) + _same_pair(published, table, row, column)
+        recorded = ", ".join(f"{value:g}" for value in values)
+        made.append((table, row, column, " ± ".join(printed), " ± ".join(ours), recorded, cause))
+    return pd.DataFrame(made, columns=["table", "row", "column", "published", "recomputed", "recorded", "likely_cause"])
 
 
 def _cause(printed: Sequence[str], ours: Sequence[str], values: Sequence[float]) -> str:
     digits = sum(a != b for a, b in zip(printed[0], ours[0], strict=False))
     if printed[1] == ours[1] and len(printed[0]) == len(ours[0]) and digits == 1:
-        return (
-            f"misprint: the standard deviation agrees, and the mean differs in one digit ({printed[0]} for {ours[0]})"
-        )
+        misprint = f"{printed[0]} for {ours[0]}"
+        return f"misprint: the standard deviation agrees, and the mean differs in one digit ({misprint})"
     if len(values) == 2:
-        half = float(printed[1]) / np.sqrt(2)
-        needed = (round(float(printed[0]) - half), round(float(printed[0]) + half))
-        return f"another match: the printed mean and deviation need values {needed[0]} and {needed[1]}, which are not those recorded"
+        mean, half = float(printed[0]), float(printed[1]) / np.sqrt(2)
+        needed = f"{round(mean - half)} and {round(mean + half)}"
+        return f"another match: the printed mean and deviation need values {needed}, which are not those recorded"
     return "unknown"
 
 
@@ -224,8 +176,6 @@ def _same_pair(published: pd.DataFrame, table: int, row: str, column: str) -> st
     """Whether the same mean and deviation are printed elsewhere for the same model, as when a line is copied."""
     here = published[(published.table == table) & (published.opponent == column)]
     here = here.assign(row=here.model + " " + here.prompt)
-    cell = here[here.row == row].iloc[0]
-    twins = here[
-        (here.model == cell.model) & (here["mean"] == cell["mean"]) & (here["std"] == cell["std"]) & (here.row != row)
-    ]
-    return f"; the same pair is printed for {', '.join(twins.row)}, perhaps copied from there" if len(twins) else ""
+    same = here.merge(here[here.row == row][["model", "mean", "std"]], on=["model", "mean", "std"])
+    twins = same.row[same.row != row]
+    return f"; the same pair is printed for {', '.join(twins)}, perhaps copied from there" if len(twins) else ""
