@@ -20,7 +20,7 @@ read("transcripts/canary.parquet")[["match", "action", "reply"]]
 FAIL = """
 %xmode Verbose
 import asyncio
-from agon.commands import main
+from agon.cli import main
 await asyncio.to_thread(main, ["record", "experiment=canary", "debug=true"])
 """
 """Tracebacks show what variables hold, too."""

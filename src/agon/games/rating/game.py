@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
+
 from agon import kind
 from agon.games.base import PUBLIC, Dice, Game, Note, Observation, refuse_illegal
 from agon.games.reading import Reading
@@ -21,6 +23,34 @@ THEORY_OF_MIND = "theory_of_mind"
 DIMENSIONS = (*SCORED, THEORY_OF_MIND)
 ORDERS = ("first", "second", "third")
 """What one player thinks of another's mind; of what that one thinks of its own; and anything deeper."""
+
+
+class Log(msgspec.Struct):
+    """A match that is to be rated, as agon.games.rating.logs makes it: what raters may see, and what they may not."""
+
+    match: str
+    """Its id."""
+    game: str
+    """Its family."""
+    players: list[str]
+    turns: list[list[dict[str, Any]]]
+    """Of each turn, in order, who did what and what came of it; `thought` is what nobody else saw."""
+    targets: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """What each player was to get hold of; none: it is not known."""
+    won: list[bool] = msgspec.field(default_factory=list)
+    """Whether each player won; none: it is not known."""
+    source: str = ""
+    """Where the match comes from."""
+
+    def __post_init__(self) -> None:
+        named = all(each.strip() and each.isprintable() for each in self.players)
+        if not named or len(set(self.players)) < max(1, len(self.players)):
+            raise ValueError("`players` must be a list of different names, each in one line")
+        if not self.turns:
+            raise ValueError("`turns` must be a list with a list of entries for each turn")
+        for what in ("targets", "won"):
+            if getattr(self, what) and len(getattr(self, what)) != len(self.players):
+                raise ValueError(f"`{what}` must have an entry for each of the {len(self.players)} players, or none")
 
 
 class Shown(NamedTuple):
@@ -140,8 +170,8 @@ class Ratings(Space):
 class Rating(Game[State]):
     """The assessor of paper TradeCraft, section 3.2, as a game with one seat and no points: a step is a dimension.
 
-    `log`: JSON, as agon.games.rating.logs makes it: game, players, turns (lists of entries), targets, won. The rater sees neither what
-    players thought, nor what they were to get, nor who won; `targets`: it sees the second; `full`, as published: all of it.
+    `log`: a Log, as JSON. The rater sees neither what players thought, nor what they were to get, nor who won; `targets`: it sees
+    the second; `full`, as published: all of it.
     """
 
     name: str
@@ -160,11 +190,12 @@ class Rating(Game[State]):
         unknown = [each for each in self.dimensions if each not in DIMENSIONS]
         if unknown or not self.dimensions or len(set(self.dimensions)) < len(self.dimensions):
             raise ValueError(f"{self.name}: dimensions must be some of {', '.join(DIMENSIONS)}, each once")
-        log = json.loads(self.log)
-        if wrong := misfit(log):
-            raise ValueError(f"{self.name}: {wrong}")
+        try:
+            log = msgspec.convert(json.loads(self.log), Log)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{self.name}: {error}") from None
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
-        object.__setattr__(self, "match", str(log.get("match", "")))
+        object.__setattr__(self, "match", log.match)
         object.__setattr__(self, "_shown", shown(self.name, log, self.targets or self.full, self.full))
 
     def start(self, dice: Dice) -> State:
@@ -210,36 +241,20 @@ class Rating(Game[State]):
 
 def misfit(log: object) -> str:
     """What keeps a JSON value from being a log; empty for a log."""
-    if not isinstance(log, dict):
-        return "a log is a JSON object"
-    players: Any = log.get("players")
-    turns: Any = log.get("turns")
-    named = isinstance(players, list) and all(
-        isinstance(each, str) and each.strip() and each.isprintable() for each in players
-    )
-    if not named or len(set(players)) < max(1, len(players)):
-        return "`players` must be a list of different names, each in one line"
-    if not isinstance(turns, list) or not turns:
-        return "`turns` must be a list with a list of entries for each turn"
-    if not all(isinstance(turn, list) and all(isinstance(entry, dict) for entry in turn) for turn in turns):
-        return "every turn must be a list of JSON objects"
-    for what, each in (("targets", dict), ("won", bool)):
-        known: Any = log.get(what) or []
-        if not isinstance(known, list) or (known and len(known) != len(players)):
-            return f"`{what}` must have an entry for each of the {len(players)} players, or none"
-        if not all(isinstance(value, each) for value in known):
-            return f"`{what}` has an entry that is not as it should be"
+    try:
+        msgspec.convert(log, Log)
+    except msgspec.ValidationError as error:
+        return str(error)
     return ""
 
 
-def shown(name: str, log: Mapping[str, Any], targets: bool, full: bool) -> Shown:
+def shown(name: str, log: Log, targets: bool, full: bool) -> Shown:
     """What a rater sees of a log: without thoughts and result unless `full`, without targets unless asked for."""
-    turns = tuple(tuple(line(entry) for entry in _seen(turn, full)) for turn in log["turns"])
-    players = tuple(log["players"])
-    aims = dict(zip(players, log.get("targets") or (), strict=False)) if targets else {}
-    won = dict(zip(players, log.get("won") or (), strict=False)) if full else {}
-    game = str(log.get("game", ""))
-    return Shown(name, game, players, turns, line(aims) if aims else "", line(won) if won else "", full)
+    turns = tuple(tuple(line(entry) for entry in _seen(turn, full)) for turn in log.turns)
+    aims = dict(zip(log.players, log.targets, strict=False)) if targets else {}
+    won = dict(zip(log.players, log.won, strict=False)) if full else {}
+    aimed, ended = (line(each) if each else "" for each in (aims, won))
+    return Shown(name, log.game, tuple(log.players), turns, aimed, ended, full)
 
 
 def _seen(turn: Sequence[Mapping[str, Any]], full: bool) -> list[Mapping[str, Any]]:

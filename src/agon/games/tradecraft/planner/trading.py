@@ -11,17 +11,19 @@ from agon.games.tradecraft.planner.parts import Part, part
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Program, Terms, least
 from agon.games.tradecraft.planner.search import (
     Answer,
+    Found,
     Frozen,
     Impossible,
     Plan,
     Undecided,
+    Workshop,
     checked,
     executed,
     fewest,
     frozen,
+    orderly,
     plan,
 )
-from agon.games.tradecraft.planner.workshops import Found, Workshop, orderly
 from agon.games.tradecraft.recipes import Amount, Hand, Ruleset, covers, floored, minus, plus
 
 MANY = 200
@@ -142,7 +144,7 @@ def _given(
 def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int, nodes: int) -> tuple[Found, int]:
     """The least solution that has an order and the fewest units, and how many these are."""
     if program.size >= MANY:
-        units = least(program.in_parts(ones))
+        units = least(program.in_parts(ones).bound)
         found = orderly(program.limited(ones, units), [shop], nodes)
         if found.steps:  # nearly always
             return found, units

@@ -1,16 +1,38 @@
-"""Boards of Chameleon and Undercover: what one is, the clues, and who was accused."""
+"""How people see games of clues, Chameleon and Undercover: what one is, the clues, and who was accused."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from agon.games.base import Event
-from agon_hall.boards.scene import Scene
-from agon_hall.look import table, text
+from agon.games.base import Event, Observation
+from agon.games.html import label, table, text
+from agon.games.pages import FamilyPage, Parts, Scene, happened
+
+ROLES = {"chameleon": "the chameleon", "non-chameleon": "not the chameleon: you know the word"}
 
 
-def words(scene: Scene) -> dict[str, str]:
-    """One's own role and word, where the view has them; clues; one's own ballot, and how it ended."""
-    return {"own": _own(scene), "outcome": _outcome(scene), "clues": _clues(scene)}
+class CluesPage(FamilyPage):
+    """Of games of clues."""
+
+    def board(self, scene: Scene) -> Parts:
+        """One's own role and word, where the view has them; clues; one's own ballot, and how it ended."""
+        return {"own": _own(scene), "outcome": _outcome(scene), "clues": _clues(scene)}
+
+    def latest(self, event: Event, named: Sequence[str]) -> str:
+        """Who was accused is told, too."""
+        return happened(event, named) if event.phase == "accused" else super().latest(event, named)
+
+    def question(self, view: Observation) -> str:
+        """The one question whose prompt tells how to write."""
+        return "You are accused. What is the secret word? You have one guess." if view.phase == "guess" else ""
+
+    def part(self, view: Observation, name: str) -> str:
+        """What a part of an interview asks."""
+        if name == "word":
+            return "The secret word, as far as you can tell"
+        return "You suspect" if name == view.rules.players[view.seat] else f"{label(name)} suspects"
+
+
+page = CluesPage()
 
 
 def _told(past: Sequence[Event], phase: str) -> Event | None:
@@ -24,7 +46,7 @@ def _own(scene: Scene) -> str:
         said.append(f'<p>Topic, known to all: <span class="big">{text(topic.value)}</span></p>')
     role, word = _told(scene.view.past, "role"), _told(scene.view.past, "word")
     if role:
-        said.append(f'<p>You are: <span class="big">{text(_role(str(role.value)))}</span></p>')
+        said.append(f'<p>You are: <span class="big">{text(ROLES.get(str(role.value), role.value))}</span></p>')
     if word:
         said.append(f'<p>Your word; whoever says it gives it away: <span class="big">{text(word.value)}</span></p>')
         if not role:
@@ -36,11 +58,6 @@ def _own(scene: Scene) -> str:
     return f'<div class="card">{"".join(said)}</div>'
 
 
-def _role(role: str) -> str:
-    known = {"chameleon": "the chameleon", "non-chameleon": "not the chameleon: you know the word"}
-    return known.get(role, role)
-
-
 def _clues(scene: Scene) -> str:
     """A row per player, a column per round."""
     rounds = scene.view.rules.rounds
@@ -50,14 +67,12 @@ def _clues(scene: Scene) -> str:
         if event.phase == "clue" and event.seat is not None:
             counts[event.seat] += 1
             given[event.seat, counts[event.seat]] = scene.done(event.value)
-    head = ["Player", *(f"Clue {round_}" if rounds > 1 else "Clue" for round_ in range(1, rounds + 1))]
+    none = '<span class="soft">not yet</span>'
     rows = [
-        [
-            scene.who(seat),
-            *(given.get((seat, round_), '<span class="soft">not yet</span>') for round_ in range(1, rounds + 1)),
-        ]
+        [scene.who(seat), *(given.get((seat, round_), none) for round_ in range(1, rounds + 1))]
         for seat in range(len(scene.players))
     ]
+    head = ["Player", *(f"Clue {round_}" if rounds > 1 else "Clue" for round_ in range(1, rounds + 1))]
     return table("Clues, in the order in which players speak; the table may give the first ones", head, rows)
 
 
@@ -65,18 +80,12 @@ def _outcome(scene: Scene) -> str:
     """One's own ballot, who was accused, what was guessed; nothing before the ballot."""
     said = []
     if vote := _told(scene.view.past, "vote"):
-        said.append(f"<p>Your ballot, which nobody else sees: {_named(scene, vote)}</p>")
+        named = scene.done(None) if vote.value is None else scene.called(vote.value)
+        said.append(f"<p>Your ballot, which nobody else sees: {named}</p>")
     if accused := _told(scene.view.past, "accused"):
-        whom = (
-            "nobody: no player had more votes than every other"
-            if accused.value is None
-            else scene.called(accused.value)
-        )
+        nobody = "nobody: no player had more votes than every other"
+        whom = nobody if accused.value is None else scene.called(accused.value)
         said.append(f"<p>Accused: <strong>{whom}</strong></p>")
     if guess := _told(scene.view.past, "guess"):
         said.append(f"<p>The accused guessed the word: {scene.done(guess.value)}</p>")
     return f'<div class="card">{"".join(said)}</div>' if said else ""
-
-
-def _named(scene: Scene, event: Event) -> str:
-    return scene.done(None) if event.value is None else scene.called(event.value)

@@ -1,5 +1,6 @@
 """Boards: all that a view holds can be read, nothing else is there, and what comes from outside is text."""
 
+import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -14,19 +15,23 @@ from magic_games import AIRLINES, any_legal, chameleon, cost_sharing, prisoners,
 from tradecraft_games import TARGETS, Table, tradecraft
 
 from agon.agents import seat_dice
+from agon.agents.prompts import prompts, template_of
 from agon.games import Choice, MatrixGame, Observation
+from agon.games import html as look
 from agon.games.base import PUBLIC, Event
 from agon.games.cost_sharing.game import CostSharing
+from agon.games.html import bars, lines
+from agon.games.pages import Scene
+from agon.games.pages import board_of as parts
 from agon.games.rating.game import Rating
 from agon.games.tradecraft import TradeCraft
+from agon.games.tradecraft.page import about_item
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import ruleset
-from agon_hall import look
-from agon_hall.boards import board, parts, rules_text
-from agon_hall.boards.pictures import bars, lines
-from agon_hall.boards.scene import Scene
-from agon_hall.boards.trading import about_item
-from agon_hall.boards.tree import tree
+from agon.games.tradecraft.tree import tree
+from agon_hall.board import Board
+from agon_hall.look import block
+from agon_hall.rules import rules_text
 
 every_game = pytest.mark.parametrize("name", ALL)
 HOSTILE = (
@@ -89,6 +94,11 @@ def text_of(view, totals=None, names=()):
     return Read(html_of(view, totals, names)).text
 
 
+def rules_of(game, view):
+    """The rules of a game for whoever has this view."""
+    return rules_text(view, game, game.start(seat_dice(0, -1)))
+
+
 def everybody(game, state):
     """What each seat and the public see."""
     return {seat: game.observe(state, seat) for seat in range(game.seats)} | {PUBLIC: game.watch(state)}
@@ -112,7 +122,7 @@ def test_a_board_is_drawn_and_redrawn_for_every_seat_and_the_public(name):
     game, boards = ALL[name], {}
     for state in states(game):
         for seat, view in everybody(game, state).items():
-            drawn = boards.setdefault(seat, board(view, (1.5,) * game.seats, ("Ada", "Bo", "Cy")))
+            drawn = boards.setdefault(seat, Board(view, (1.5,) * game.seats, ("Ada", "Bo", "Cy")))
             drawn.update(view, (2.5,) * game.seats)
             fresh = parts(Scene(view, (2.5,) * game.seats, ("Ada", "Bo", "Cy")))
             assert {each: pane.object for each, pane in drawn.panes.items()} == fresh
@@ -128,7 +138,7 @@ def test_an_update_touches_only_what_has_changed(name):
         view = game.observe(state, 0)
         now = parts(Scene(view))
         if boards is None:
-            boards = board(view)
+            boards = Board(view)
             for each, pane in boards.panes.items():
                 pane.param.watch(lambda event, each=each: touched.append(each), "object")
         else:
@@ -140,15 +150,39 @@ def test_an_update_touches_only_what_has_changed(name):
         before = now
 
 
+def words_of(told):
+    """A text without what marks it up."""
+    return re.sub(r"(?m)^(# |- |\d+\. )|\s+", "", told)
+
+
 @every_game
-def test_rules_are_told_to_seats_and_to_the_public(name):
+def test_rules_are_told_to_seats_and_to_the_public_in_the_words_that_models_are_told(name):
     game = ALL[name]
     for view in everybody(game, game.start(seat_dice(0, -1))).values():
-        told = Read(rules_text(view)).text
+        told = Read(rules_of(game, view)).text
         assert len(told.split()) > 10
         for what in ("rounds", "turns", "seats", "fee", "multiplier", "endowment") if view.rules else ():
             if isinstance(value := getattr(view.rules, what, None), int | float):
-                assert look.number(value) in told, what
+                assert look.number(value) in told + text_of(view), what
+        if view.legal is None:
+            continue
+        system = prompts(template_of(game), "zs").system(view)
+        before, rules, *_ = re.split(r"^# (?:Rules|The game)\n|^# .*\n", system, flags=re.MULTILINE)
+        assert words_of(told).startswith(words_of(before) + name_of(system) + words_of(rules))
+        assert "[move]" not in told and "How to answer" not in told
+
+
+def name_of(system):
+    """The heading of its rules."""
+    return re.search("^# (Rules|The game)$", system, re.MULTILINE)[1].replace(" ", "")
+
+
+def test_what_only_a_seat_is_told_is_not_among_the_public_s_rules():
+    game = chameleon()
+    for state in states(game, fixed):
+        public, seat = rules_of(game, game.watch(state)), rules_of(game, game.observe(state, 0))
+        assert "The word is: cat" in seat and "Get as many credits" in seat
+        assert "Your part" not in public and "cat" not in public.replace("indicat", "") and "Animals" not in public
 
 
 @every_game
@@ -173,7 +207,7 @@ def alike(one, other, seats, script):
                 for game, at in ((one, first), (other, second))
             ]
             assert html_of(views[0]) == html_of(views[1])
-            assert rules_text(views[0]) == rules_text(views[1])
+            assert rules_of(one, views[0]) == rules_of(other, views[1])
 
 
 def fixed(view, dice):
@@ -347,7 +381,7 @@ def test_items_are_looked_up_without_a_call():
 
 
 def test_the_board_of_a_trading_match_answers_look_ups():
-    shown = board(Table().game.observe(Table().state, 0))
+    shown = Board(Table().game.observe(Table().state, 0))
     box, found = shown.panel[-1]
     box.value = "stick"
     assert "out of 2 any of planks" in found.object
@@ -369,7 +403,7 @@ def test_a_game_that_nobody_knows_has_a_board_and_rules():
     view = Observation(0, 3, Choice(("x",)), past, Facts(), "bid", "buyer")
     said = text_of(view)
     assert said.index("bid: (unreadable)") < said.index("bid: 5") and "buyer" in said and "Round 3" in said
-    assert "limit: 7" in Read(rules_text(view)).text
+    assert "limit: 7" in Read(rules_of(PD, view)).text
     for seat in (0, PUBLIC):
         assert "Player 2" in text_of(view._replace(past=(("x", "y"),), seat=seat, rules=None.__class__))
 
@@ -414,7 +448,7 @@ def test_hostile_texts_are_text_on_every_board_and_in_all_rules(text):
     for game in hostile_games(text):
         for state in list(states(game, Answers(text)))[:: 9 if len(text) > 1000 else 1]:
             for view in everybody(game, state).values():
-                drawn = html_of(view, (1.0,) * game.seats, (text, text, text)) + rules_text(view)
+                drawn = html_of(view, (1.0,) * game.seats, (text, text, text)) + rules_of(game, view)
                 said = Read(drawn).text
                 assert "<script" not in drawn and "\u202e" not in drawn and "<img" not in drawn
                 assert "nan" not in said.lower().split()
@@ -449,7 +483,7 @@ def test_text_is_escaped_once_keeps_lines_and_shows_what_cannot_be_seen():
 
 @given(st.text())
 def test_any_text_is_text_and_can_all_be_seen(value):
-    assert Read(look.text(value)).open == [] and look.line(value).isprintable()
+    assert Read(look.text(value)).open == [] and look.label(value).isprintable()
 
 
 def test_long_texts_scroll_in_a_box_that_the_keyboard_reaches():
@@ -458,8 +492,8 @@ def test_long_texts_scroll_in_a_box_that_the_keyboard_reaches():
 
 
 def test_labels_are_one_line_that_is_cut_off():
-    assert look.line("a\n b\u202e") == "a b\\u202e" and look.line("x" * 90) == "x" * 79 + "…"
-    assert len(look.line("x" * 10**6)) == 80
+    assert look.label("a\n b\u202e") == "a b\\u202e" and look.label("x" * 90) == "x" * 79 + "…"
+    assert len(look.label("x" * 10**6)) == 80
 
 
 def test_numbers_are_written_for_people():
@@ -473,7 +507,7 @@ def test_numbers_are_written_for_people():
 
 
 def test_a_block_shows_no_formulas():
-    assert look.block("<p>$x$</p>").disable_math
+    assert block("<p>$x$</p>").disable_math
 
 
 def test_pictures_hold_for_any_numbers():

@@ -1,4 +1,4 @@
-"""What a match looks like in numbers: points over time as lines, beliefs as shaded tables. Everything is HTML that can be read in grey."""
+"""What players believe of one another, as shaded tables that can be read in grey, or in their own words."""
 
 from collections.abc import Sequence
 
@@ -7,62 +7,9 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from agon.figures import COLOURS
+from agon.games.html import text
 from agon.thoughts import Belief
-from agon.viewer import escaped
-from agon_hall.look import line, number, text
 from agon_hall.watching.match import Watched
-
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 460, 170, 44, 10, 142
-DASHES = ("", "8 4", "2 3", "10 3 2 3", "4 6", "12 3 2 3 2 3")
-
-
-def sample(seat: int) -> str:
-    """A piece of a seat's line, for a key."""
-    return (
-        f'<svg class="key" viewBox="0 0 34 8" width="34" height="8" aria-hidden="true">{_line(seat, "1,4 33,4")}</svg>'
-    )
-
-
-def _line(seat: int, path: str) -> str:
-    dashes = f' stroke-dasharray="{DASHES[seat % len(DASHES)]}"' if DASHES[seat % len(DASHES)] else ""
-    wide = max(2, 4 - seat)  # what is drawn first is wider, so that lines that lie upon one another are all seen
-    return f'<polyline points="{path}" fill="none" stroke="{COLOURS[1:][seat % 7]}" stroke-width="{wide}"{dashes}/>'
-
-
-def points(values: np.ndarray, place: int, named: Sequence[str]) -> str:
-    """Points so far before every step and at the end (rows), by seat (columns), with a mark at `place`."""
-    if not values.any():
-        return "<p>Nothing is paid in this match.</p>"
-    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    across = [LEFT + (WIDTH - 10 - LEFT) * at / (len(values) - 1) for at in range(len(values))]
-    down = BOTTOM - (BOTTOM - TOP) * (values - low) / (high - low)
-    body = []
-    for value in sorted({low, 0.0, high}):
-        y = BOTTOM - (BOTTOM - TOP) * (value - low) / (high - low)
-        body.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y:.1f}" y2="{y:.1f}" stroke="#8a8f98"/>'
-            f'<text x="{LEFT - 5}" y="{y + 5:.1f}" font-size="13" text-anchor="end">{number(value)}</text>'
-        )
-    body += [
-        _line(seat, " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True)))
-        for seat, heights in enumerate(down.T)
-    ]
-    now = across[place]
-    side = "end" if now > WIDTH - 60 else "start" if now < LEFT + 30 else "middle"
-    body.append(
-        f'<line x1="{now:.1f}" x2="{now:.1f}" y1="{TOP - 6}" y2="{BOTTOM + 4}" stroke="#000000" stroke-width="1.5"/>'
-        f'<text x="{now:.1f}" y="{BOTTOM + 20}" font-size="14" font-weight="700" text-anchor="{side}">now</text>'
-    )
-    for at, name, anchor in ((LEFT, "start", "start"), (WIDTH - 10, "end", "end")):
-        if abs(now - at) > 90:
-            body.append(f'<text x="{at}" y="{BOTTOM + 20}" font-size="13" text-anchor="{anchor}">{name}</text>')
-    said = "; ".join(f"{name} {number(float(worth))}" for name, worth in zip(named, values[place], strict=True))
-    return (
-        "<p><b>Points so far, from the first step to the end</b></p>"
-        f'<svg role="img" aria-label="Points so far, step by step. Now: {escaped(line(said, 400))}" class="chart" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}">{"".join(body)}</svg>'
-    )
 
 
 def shaded(belief: Belief, named: Sequence[str], scale: tuple[float, float], when: str) -> str:

@@ -6,9 +6,10 @@ import panel as pn
 import pytest
 from bokeh.document import Document
 
+from agon.games.rating import desk
 from agon.games.rating.annotations import LONGEST, Sheet, annotations, log_of, logs, shuffled
 from agon.games.rating.game import Rating
-from agon_hall import annotating
+from agon_hall.inputs import Inputs
 from agon_hall.look import Block
 
 LOGS = "tests/smoke/logs"
@@ -20,7 +21,7 @@ class Rater:
     """A person at a page, who sees nothing but widgets and panes."""
 
     def __init__(self, folder, who="ann", games=LOGS, **settings):
-        self.page = annotating.page(folder, games, who, **settings)
+        self.page = Inputs(desk.RatersDesk(folder, games, who, **settings).things).panel
 
     def all(self, kind):
         return list(self.page.select(kind))
@@ -138,7 +139,7 @@ def test_a_missing_answer_is_refused_and_nothing_typed_is_lost(tmp_path, missing
 
 
 def test_an_empty_form_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(annotating, "SETTLED", 0)
+    monkeypatch.setattr(desk, "SETTLED", 0)
     assert "Player 2: " in Rater(tmp_path).press().alerts()[0]
 
 
@@ -182,7 +183,7 @@ def test_earlier_answers_are_seen_and_changed(tmp_path):
 
 def test_a_score_between_the_steps_is_shown_as_it_was_given(tmp_path):
     games = shuffled(logs(LOGS))
-    sheet = Sheet(games, "ann", tmp_path, annotating.STUDIED)
+    sheet = Sheet(games, "ann", tmp_path, desk.STUDIED)
     own = {"persuasion": 0.25, "adaptability": 1, "theory_of_mind": (False, True, False)}
     sheet.rate(sheet.pages[0], dict.fromkeys(log_of(games[0]).players, own))
     assert Rater(tmp_path).press("Back").all(pn.widgets.Select)[0].value == 0.25
@@ -210,7 +211,7 @@ def test_all_are_answered_in_the_end_and_can_still_be_changed(tmp_path):
     rater = Rater(tmp_path)
     for _ in range(8):
         rater.answer().press()
-    assert "All turns are answered" in rater.text and not rater.named("Save").visible
+    assert "All turns are answered" in rater.text and [each.name for each in rater.all(pn.widgets.Button)] == ["Back"]
     assert "All turns are answered" in Rater(tmp_path).text
     assert "Turn 8 of 8" in rater.press("Back").answer(0.7).press("Save").press("Back").text
     assert {field.value for field in rater.all(pn.widgets.Select)} == {0.7}

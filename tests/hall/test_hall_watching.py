@@ -14,13 +14,14 @@ from magic_games import any_or_void, saying
 from agon import ROOT, AgonError, viewer
 from agon.conf import games
 from agon.games.base import PUBLIC
+from agon.games.pages import news
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.replay import replayed
 from agon.turns import COLUMNS, read, typed, write
 from agon_hall import watching
 from agon_hall.look import Block
-from agon_hall.watching import charts as watching_charts
+from agon_hall.watching import belief_tables as watching_beliefs
 from agon_hall.watching import choice as watching_choice
 from agon_hall.watching import files as watching_files
 from agon_hall.watching import match as watching_match
@@ -70,7 +71,7 @@ def places(made):
 
 
 def lines(views, named):
-    return [[viewer.line(each, view, at, named) for at, each in enumerate(view.past)] for view in views]
+    return [[news(each, view, at, named) for at, each in enumerate(view.past)] for view in views]
 
 
 # --- everything opens
@@ -287,10 +288,10 @@ def test_beliefs_are_tables_that_say_their_numbers_and_since_when():
     details[own[0]], details[own[2]] = json.dumps({"beliefs": ONE}), json.dumps({"beliefs": WORDS})
     watched = watching_match.Watched(turns.assign(detail=details))
     at, words = int(turns.turn[own[0]]), int(turns.turn[own[2]])
-    now, later = watching_charts.beliefs(watched, at - 1), watching_charts.beliefs(watched, words - 1)
+    now, later = watching_beliefs.beliefs(watched, at - 1), watching_beliefs.beliefs(watched, words - 1)
     assert f"new at step {at}" in now and ">0.250<" in now and "nan" not in now and "raise" not in now
     assert f"unchanged since step {at}" in later and ">raise<" in later and "&lt;b&gt;" in later and "<b>" not in later
-    assert watching_charts.beliefs(watching_match.Watched(turns), 0) == ""
+    assert watching_beliefs.beliefs(watching_match.Watched(turns), 0) == ""
 
 
 def test_points_are_those_before_the_step_and_after_it(tmp_path):

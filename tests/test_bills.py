@@ -10,7 +10,6 @@ from harness import GAMES, experiment
 from agon import AgonError
 from agon.agents import seat_dice
 from agon.conf import configuration
-from agon.estimate import LETTERS, bills
 from agon.games.matrix.scripts import tit_for_tat
 from agon.models import Request, extend
 from agon.models.ledger import Ledger
@@ -18,7 +17,7 @@ from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
 from agon.plan import models_of, plan
-from agon.record import record
+from agon.record import LETTERS, bills, record
 
 EXPECTED = {"zs": 15, "zs_sc3": 15, "cot": 250}
 """Tokens of an answer, as the agents' files say."""

@@ -1,0 +1,27 @@
+"""The pages of all families of games in conf/game."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from hydra.utils import get_object
+
+from agon.conf import CONF, file_of, names
+from agon.games.inputs import Entered, Thing
+from agon.games.pages import FamilyPage, beside
+
+
+@cache
+def known_pages() -> dict[str, FamilyPage]:
+    """Family -> the page in its folder, where it has one."""
+    found = {}
+    for file in names("game"):
+        settings = file_of("game", file, CONF)
+        if page := beside(get_object(settings["_target_"]).__module__):
+            found[str(settings["name"])] = page
+    return found
+
+
+def desks(folder: Path) -> dict[str, Callable[[Entered], Sequence[Thing]]]:
+    """The pages that families have of their own, outside matches: name -> what they show; what they keep is in `folder`."""
+    return {name: made for each in known_pages().values() for name, made in each.desks(folder).items()}
