@@ -70,7 +70,7 @@ class Definition:
 
 
 def counted(n: int, says: str, scale: int = 100, step: int = 1, most: int = 1) -> Definition:
-    """k / n for k from 0 to `most` n, in steps."""
+    """k / n, times `scale`, for k from 0 to `most` n in steps of `step`."""
     numerators = np.arange(0, most * n + 1, step, dtype=np.int64)
     return Definition(says, numerators, n, scale, n if (step, most) == (1, 1) else None)
 

@@ -85,7 +85,8 @@ def last_row(facts: Facts) -> pd.DataFrame:
         )
         slips = {"left_out": "" if agrees else ", ".join(without), "turned": "" if agrees else ", ".join(turned)}
         rows.append({"metric": cell.metric, "published": cell.value, "recomputed": mean, "agrees": agrees, **slips})
-    return pd.DataFrame(rows, columns=["metric", "published", "recomputed", "agrees", "left_out", "turned"])
+    columns = ["metric", "published", "recomputed", "agrees", "left_out", "turned"]
+    return pd.DataFrame(rows, columns=columns).astype({"agrees": bool})
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:

@@ -69,14 +69,15 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
         "cost_sharing_wr": both(counted(COMPETITIONS, f"agreed {games}")),
         "prisoner_wr": both(counted(COMPETITIONS, f"won {games}")),
         "public_good_wr": both(counted(COMPETITIONS, f"won {games}")),
-        "prisoner_score": both(counted(COMPETITIONS, f"points over {games}", 1, 1, 100)),
-        "public_good_payback": both(counted(30 * COMPETITIONS, "thirds of multiplied pools", 1, 1, 300)),
+        "prisoner_score": both(counted(COMPETITIONS, f"points over {games}", scale=1, most=100)),
+        "public_good_payback": both(counted(30 * COMPETITIONS, "thirds of multiplied pools", scale=1, most=300)),
     }
     if agreed is None:
         return found
     costs = {"whole percents": 1, "steps of five percent, as the released prompt asks for": 5}
     exact, stepped = (
-        counted(agreed, f"mean over agreed games, {words}", 1, step, 100) for words, step in costs.items()
+        counted(agreed, f"mean over agreed games, {words}", scale=1, step=step, most=100)
+        for words, step in costs.items()
     )
     return found | {
         "coordination": {
