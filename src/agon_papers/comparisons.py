@@ -1,7 +1,6 @@
 """Tests on tables of numbers, and how the numbers are said: one `Decision` holds both, so that they cannot drift apart."""
 
 import re
-import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,8 @@ QUANTIFIERS = r"all|any|none|most|half|\d+\+|(?:under )?\d+%"
 TEST = re.compile(
     rf"(?P<head>{QUANTIFIERS}|largest|smallest|order|span|always)(?: of (?P<of>[^:]+))?(?:: (?P<body>.+))?"
 )
+NAMED = re.compile(r"\{([^{}:]*)(?::([^{}]*))?\}")
+HOW_SAID = re.compile(r"([+,]*)(\.\d+[f%g])? ?(.*)")
 
 
 @dataclass(frozen=True)
@@ -56,31 +57,26 @@ def found(
     Raises ValueError, in one line, for a test or words that do not fit the table.
     """
     frame = table.to_frame("value") if isinstance(table, pd.Series) else table
-    tests = [Test.parse(one) for one in ([test] if isinstance(test, str) else test)]
-    seen = Finding(frame, tests, digits, groups or {}, count)
+    tests = [parsed(one) for one in ([test] if isinstance(test, str) else test)]
+    seen = Finding(frame, tests, digits, groups or {}, count, line)
     holds = all(held for held, _ in seen.checks) if tests else None
-    if holds is False and doubt and seen.check(Test.parse(doubt))[0]:
+    if holds is False and doubt and seen.check(parsed(doubt))[0]:
         holds = None
     words = "{lines}" if line else "{values}" if seen.mask is None else "{part}: {values}"
-    return Decision(holds, _Words(seen, line).format(words if say is None else say), bool(tests))
+    text = NAMED.sub(lambda match: seen.said(match[1], match[2] or ""), words if say is None else say)
+    return Decision(holds, text, bool(tests))
 
 
-@dataclass(frozen=True)
-class Test:
-    """A comparison: `head` says of how many rows `body` must be true, or how the rows are ordered; `of` names the rows meant."""
+def parsed(test: str) -> re.Match[str]:
+    """A test's `head` (of how many rows `body` must be true, or how the rows are ordered), `of` (the rows meant) and `body`.
 
-    head: str
-    of: str = ""
-    body: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> "Test":
-        """Raises ValueError where the text is no test."""
-        match = TEST.fullmatch(text)
-        if not match or (match["body"] is None) != (match["head"] == "always"):
-            examples = "`most: value > 0`, `largest: NAME`, `order: A > B` or `span: 1 to 2`"
-            raise ValueError(f"`{text}` is no test; one is {examples}")
-        return cls(match["head"], match["of"] or "", match["body"] or "")
+    Raises ValueError where the text is no test.
+    """
+    match = TEST.fullmatch(test)
+    if not match or (match["body"] is None) != (match["head"] == "always"):
+        examples = "`most: value > 0`, `largest: NAME`, `order: A > B` or `span: 1 to 2`"
+        raise ValueError(f"`{test}` is no test; one is {examples}")
+    return match
 
 
 def enough(head: str, mask: pd.Series) -> bool:
@@ -100,10 +96,11 @@ class Finding:
     """A table of numbers (rows by name; a column `value`, or several), tested."""
 
     table: pd.DataFrame
-    tests: Sequence[Test]
+    tests: Sequence[re.Match[str]]
     digits: int
     groups: Groups
-    count: str = ""
+    count: str
+    line: str
 
     @cached_property
     def checks(self) -> list[tuple[bool, pd.Series | None]]:
@@ -120,25 +117,26 @@ class Finding:
     @cached_property
     def named(self) -> pd.DataFrame:
         """The rows of which a test speaks."""
-        return next((self.rows(test.of) for test in self.tests if test.of), self.table)
+        return next((self.rows(test["of"]) for test in self.tests if test["of"]), self.table)
 
-    def check(self, test: Test) -> tuple[bool, pd.Series | None]:
+    def check(self, test: re.Match[str]) -> tuple[bool, pd.Series | None]:
         """Whether a test holds, and for which rows; None where it speaks of all at once."""
-        match test.head:
+        head, of, body = test.groups()
+        match head:
             case "always":
                 return True, None
             case "span":
-                ends = zip((self.table.value.min(), self.table.value.max()), test.body.split(" to "), strict=True)
+                ends = zip((self.table.value.min(), self.table.value.max()), body.split(" to "), strict=True)
                 return all(printed_as(value, printed) for value, printed in ends), None
             case "largest" | "smallest":
-                names = self.names(test.body)
-                values = self.table.value.astype(float).sort_values(ascending=test.head == "smallest", kind="stable")
+                names = self.names(body)
+                values = self.table.value.astype(float).sort_values(ascending=head == "smallest", kind="stable")
                 return set(values.index[: len(names)]) == set(names), None
             case "order":
-                mask = self._ordered(test.body)
+                mask = self._ordered(body)
                 return enough("all", mask), mask if len(mask) > 1 else None
-        mask = self.evaluate(test.body, self.rows(test.of) if test.of else self.table)
-        return enough(test.head, mask), mask
+        mask = self.evaluate(body, self.rows(of) if of else self.table)
+        return enough(head, mask), mask
 
     def _ordered(self, chain: str) -> pd.Series:
         """Whether, in each row of a wide table (or among the rows of a narrow one), every value of a name is beyond the next name's."""
@@ -186,6 +184,52 @@ class Finding:
             case "at":
                 return lambda name: self.table.value[name]
 
+    def said(self, key: str, how: str) -> str:
+        """A {key:how} of what is said: see `agon_papers.statements` for the names, and what may follow their colon."""
+        signs, decimals, words = HOW_SAID.fullmatch(how).groups()  # type: ignore[union-attr] - it matches any text
+        spec = f"{signs}{decimals or f'.{self.digits}f'}"
+        if key in ("part", "which"):
+            if self.mask is None:
+                raise ValueError(f"the words name {{{key}}}, and no test and no count speaks of single rows")
+            return _part(self.mask, words) if key == "part" else ", ".join(map(str, self.mask.index[self.mask]))
+        if key == "n":
+            return number(len(self.table), ",.0f" if "," in spec else ".0f")
+        if key == "lines":
+            return "; ".join(self._lines())
+        if key == "intervals":
+            return _intervals(self.table, f"+{spec.lstrip('+')}", words or "cells")
+        if two := re.fullmatch(r"(\w+) (to|of|and|for|±) (\w+)", key):
+            columns = zip(self.table.index, self._shown(two[1]), self._shown(two[3]), strict=True)
+            return listed({name: f"{number(a, spec)} {two[2]} {number(b, spec)}" for name, a, b in columns}, colon="")
+        name, _, last = ("", "", key) if key in HOW and key not in self.table else key.rpartition(".")
+        shown, last = (self._shown(name), last) if last in HOW else (self._shown(key), "")
+        if isinstance(shown, pd.DataFrame):
+            shown = shown.value if "value" in shown else shown.drop(columns="as_printed", errors="ignore")
+        if isinstance(shown, pd.Series) or last in ("means", "highest", "lowest"):
+            return HOW[last](shown, spec)
+        return "; ".join(f"{column} {HOW[last](shown[column], spec)}" for column in shown)
+
+    def _lines(self) -> list[str]:
+        """Each row in the words of `line`."""
+        rows = zip(self.table.index, self.table.to_dict("records"), strict=True)
+        try:
+            return [self.line.format_map({"name": name_of(key), **row}) for key, row in rows]
+        except (KeyError, ValueError) as error:
+            columns = ", ".join(map(str, self.table))
+            raise ValueError(f"`{self.line}` does not fit columns {columns}: {error}") from None
+
+    def _shown(self, name: str) -> pd.DataFrame | pd.Series:
+        """The column of this name, or the rows."""
+        if name in self.table:
+            return self.table[name]
+        if name in ("", "values", "named"):
+            return self.named if name == "named" else self.table
+        try:
+            return self.rows(name)
+        except ValueError:
+            columns = ", ".join(map(str, self.table))
+            raise ValueError(f"the words name {{{name}}}: no row, and no column of {columns}") from None
+
 
 def rounded(values: pd.Series, digits: int) -> pd.Series:
     """As tables print them: half away from below, beyond what a processor's sum may lack."""
@@ -205,68 +249,6 @@ def rounds_to(value: Any, printed: Any, decimals: Any) -> Any:
     return abs(value - printed) <= 0.5 * 10.0**-decimals + 1e-9
 
 
-class _Words(string.Formatter):
-    """Fills what is said: see `agon_papers.statements` for the names, and what may follow their colon."""
-
-    def __init__(self, seen: Finding, line: str = "") -> None:
-        self.seen, self.line = seen, line
-
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
-        return field_name, field_name
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        match = re.fullmatch(r"([+,]*)(\.\d+[f%g])? ?(.*)", format_spec)
-        signs, decimals, words = match.groups() if match else ("", "", "")
-        return self._said(str(value), f"{signs}{decimals or f'.{self.seen.digits}f'}", words)
-
-    def _said(self, key: str, spec: str, words: str) -> str:
-        table, mask = self.seen.table, self.seen.mask
-        if key in ("part", "which"):
-            if mask is None:
-                raise ValueError(f"the words name {{{key}}}, and no test and no count speaks of single rows")
-            return _part(mask, words) if key == "part" else ", ".join(map(str, mask.index[mask]))
-        if key == "n":
-            return number(len(table), ",.0f" if "," in spec else ".0f")
-        if key == "lines":
-            return "; ".join(self._lines())
-        if key == "intervals":
-            return _intervals(table, spec if spec.startswith("+") else f"+{spec}", words or "cells")
-        if two := re.fullmatch(r"(\w+) (to|of|and|for|±) (\w+)", key):
-            columns = zip(table.index, table[two[1]], table[two[3]], strict=True)
-            return listed({name: f"{number(a, spec)} {two[2]} {number(b, spec)}" for name, a, b in columns}, colon="")
-        name, how = ("", key) if key in HOW and key not in table else (key, "")
-        if name.rpartition(".")[2] in HOW:
-            name, _, how = key.rpartition(".")
-        shown = self._shown(name)
-        if isinstance(shown, pd.DataFrame):
-            shown = shown.value if "value" in shown else shown.drop(columns="as_printed", errors="ignore")
-        if isinstance(shown, pd.Series) or how in ("means", "highest", "lowest"):
-            return HOW[how](shown, spec)
-        return "; ".join(f"{column} {HOW[how](shown[column], spec)}" for column in shown)
-
-    def _lines(self) -> list[str]:
-        """Each row in the words of `line`."""
-        table = self.seen.table
-        named = [{"name": _name(key), **row} for key, row in zip(table.index, table.to_dict("records"), strict=True)]
-        try:
-            return [self.line.format_map(row) for row in named]
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"`{self.line}` does not fit columns {', '.join(map(str, table))}: {error}") from None
-
-    def _shown(self, name: str) -> pd.DataFrame | pd.Series:
-        """The column of this name, or the rows."""
-        table = self.seen.table
-        if name in table:
-            return table[name]
-        if name in ("", "values", "named"):
-            return self.seen.named if name == "named" else table
-        try:
-            return self.seen.rows(name)
-        except ValueError:
-            columns = ", ".join(map(str, table))
-            raise ValueError(f"the words name {{{name}}}: no row, and no column of {columns}") from None
-
-
 def _part(mask: pd.Series, words: str) -> str:
     if words.startswith("by "):
         counts = mask.groupby(level=words.removeprefix("by ")).agg(["sum", "size"])
@@ -283,11 +265,12 @@ def number(value: Any, spec: str) -> str:
 
 def listed(values: Mapping[Any, Any] | pd.Series, spec: str = ".1f", colon: str = ":") -> str:
     """'C4S 40.2, DS-R1 33.6'; texts after a colon."""
-    named = ((_name(key), value) for key, value in values.items())
+    named = ((name_of(key), value) for key, value in values.items())
     return ", ".join(f"{name}{colon if isinstance(value, str) else ''} {number(value, spec)}" for name, value in named)
 
 
-def _name(key: Any) -> str:
+def name_of(key: Any) -> str:
+    """A row's name; of several keys, with spaces between."""
     return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 

@@ -81,7 +81,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from agon.metrics import summary
-from agon_papers.comparisons import Decision, Groups, Test, found, joined, printed_as
+from agon_papers.comparisons import Decision, Groups, found, joined, parsed, printed_as
 
 COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
 
@@ -129,7 +129,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __post_init__(self) -> None:
         for test in [*several(self.test), *filter(None, [self.doubt])]:
-            Test.parse(test)
+            parsed(test)
         steps = [step for step in several(self.how) if not STEP.fullmatch(step)]
         for text in [self.only, self.count, *_measures(self.measure).values(), *steps]:
             _readable(text)
