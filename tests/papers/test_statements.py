@@ -132,7 +132,14 @@ def test_a_bad_row_gets_one_line_that_names_it(tmp_path, text, line):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"test": "all: vlaue > 1"}, {"test": "all of D: value > 1"}, {"say": "{vlaue}"}, {"say": "{part}"}, {"line": "{vlaue}"}]
+    "fields",
+    [
+        {"test": "all: vlaue > 1"},
+        {"test": "all of D: value > 1"},
+        {"say": "{vlaue}"},
+        {"say": "{part}"},
+        {"line": "{vlaue}"},
+    ],
 )
 def test_a_row_that_does_not_fit_its_table_gets_one_line(fields):
     with pytest.raises(ValueError, match=r"no row is named|cannot be read|the words name|does not fit") as caught:
