@@ -10,9 +10,10 @@ from agon.games.base import Event, Observation
 from agon.games.html import count, items, listed, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene, happened
+from agon.games.tradecraft.amounts import amount_of
 from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.inputs import decision, proposal, workshop
-from agon.games.tradecraft.recipes import Recipe, Ruleset, amount_of
+from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.games.tradecraft.tables import hands, offers
 from agon.games.tradecraft.tree import Node, tree
 from agon.games.tradecraft.words import goods, takes
