@@ -10,7 +10,7 @@ from typing import Any
 from agon.agents.telling import answered
 from agon.games import Choice, Observation
 from agon.games.html import label, text
-from agon.games.inputs import Button, Entered, FieldSet, LineField, TextField, Thing, InvalidEntry, fields_of, options
+from agon.games.inputs import Button, Entered, FieldSet, InvalidEntry, LineField, TextField, Thing, fields_of, options
 from agon.games.pages import Scene, page_of
 from agon.games.spaces import Offer, Space
 from agon_hall.inputs import Inputs

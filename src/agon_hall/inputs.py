@@ -11,13 +11,13 @@ from agon.games.inputs import (
     Entered,
     Field,
     Group,
+    InvalidEntry,
     LineField,
     ListField,
     RadioField,
     TextField,
     Thing,
     TickField,
-    InvalidEntry,
 )
 from agon_hall.look import WIDGETS, block, button, stack, styled, wrapped
 

@@ -265,10 +265,7 @@ def test_a_division_is_empty_and_says_what_is_missing():
     assert [each.value for each in sheet.widgets[:3]] == ["", "", ""]
     assert not sheet.press("Send").sent
     sheet.enter(A="40", B="30")
-    assert (
-        "<strong>70</strong> of 100" in sheet.html
-        and "30</strong> missing" in sheet.html
-    )
+    assert "<strong>70</strong> of 100" in sheet.html and "30</strong> missing" in sheet.html
     assert "enter a share" in sheet.press("Send").said and not sheet.sent
     sheet.enter(C="40").press("Send")
     assert not sheet.sent and "sum to 110" in sheet.said and "<svg" in sheet.html

@@ -191,7 +191,9 @@ def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bo
 
     def read() -> str:
         if over > 0:
-            raise InvalidEntry(f"The text has {number(len(value))} characters; at most {number(space.length)} are allowed.")
+            raise InvalidEntry(
+                f"The text has {number(len(value))} characters; at most {number(space.length)} are allowed."
+            )
         if not value.strip() and not optional:
             raise InvalidEntry("Write something first.")
         if any("\ud800" <= letter <= "\udfff" for letter in value):

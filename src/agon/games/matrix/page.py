@@ -37,7 +37,8 @@ class MatrixPage(FamilyPage):
         paid = [game.payoffs(profile) for profile in rounds]
         running = [list(accumulate(each[seat] for each in paid)) for seat in range(game.seats)]
         return {
-            "rounds": rounds_played(scene) + '<p class="soft">In this match you are told how many rounds there are.</p>',
+            "rounds": rounds_played(scene)
+            + '<p class="soft">In this match you are told how many rounds there are.</p>',
             "payoffs": payoffs(scene),
             "chart": lines("Points so far", [(scene.short(seat), running[seat]) for seat in scene.order]),
             "history": _history(scene, rounds, paid),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agon.games.html import items, label, text
-from agon.games.inputs import Button, Entered, Group, LineField, Thing, TickField, InvalidEntry, share_of
+from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, Thing, TickField, share_of
 from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.rating.desk import RatersDesk
 from agon.games.rating.game import ORDERS, Ratings

@@ -36,7 +36,11 @@ def entry(line: str, names: Names = LOGGED) -> str:
     who, phase, call = own.pop("player", ""), own.pop("phase", ""), own.get("call")
     if isinstance(call, dict) and not call.keys() & own.keys():
         own = call | {key: value for key, value in own.items() if key != "call"}
-    head = f'<strong>{_plain(who, names)}</strong> <span class="phase">{_plain(phase, names)}</span> ' if who or phase else ""
+    head = (
+        f'<strong>{_plain(who, names)}</strong> <span class="phase">{_plain(phase, names)}</span> '
+        if who or phase
+        else ""
+    )
     return head + "; ".join(f"<em>{_plain(name, names)}</em> {said(value, names)}" for name, value in own.items())
 
 

@@ -12,10 +12,10 @@ from agon.games.inputs import (
     Entered,
     FieldSet,
     Group,
+    InvalidEntry,
     LineField,
     ListField,
     Thing,
-    InvalidEntry,
     options,
     text_fields,
     unchosen,
@@ -60,7 +60,9 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
     def send() -> list[Any]:
         offer, request = gives.read(), gets.read()
         if not offer and not request:
-            raise InvalidEntry("Nothing is given and nothing is asked for. To do without a trade, press “Propose nothing”.")
+            raise InvalidEntry(
+                "Nothing is given and nothing is asked for. To do without a trade, press “Propose nothing”."
+            )
         return call(offer, request)
 
     def send_nothing() -> list[Any]:
