@@ -69,9 +69,7 @@ class LLM:
         """The aids as they were told last."""
 
     @staticmethod
-    def texts(
-        game: Any, style: str = "zs", folder: str | None = None, aids: Sequence[str] = (), **_: Any
-    ) -> Prompts:
+    def texts(game: Any, style: str = "zs", folder: str | None = None, aids: Sequence[str] = (), **_: Any) -> Prompts:
         """The prompts that an agent with these settings uses in a game. Raises AgonError for aids that it does not have."""
         known_aids(game, aids)
         return prompts(template_of(game, folder), style)

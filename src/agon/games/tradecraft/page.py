@@ -76,8 +76,14 @@ class TradeCraftPage(FamilyPage):
         held = done[-1].after if done else story.turns[0].before
         made = []
         for deal in (turn.deal for turn in done):
-            terms = f"gives {text(in_words(deal.offer))}; wants {text(in_words(deal.request))}; <b>{text(deal.outcome)}</b>"
-            said = [f"; {who} says {text(each)}" for who, each in (("it", deal.message), ("the partner", deal.reply)) if each]
+            terms = (
+                f"gives {text(in_words(deal.offer))}; wants {text(in_words(deal.request))}; <b>{text(deal.outcome)}</b>"
+            )
+            said = [
+                f"; {who} says {text(each)}"
+                for who, each in (("it", deal.message), ("the partner", deal.reply))
+                if each
+            ]
             made.append(f"turn {deal.turn}, {text(deal.proposer)} to {text(deal.partner)}: {terms}{''.join(said)}")
         rows = [[text(player), text(in_words(hand))] for player, hand in zip(story.players, held, strict=True)]
         return (
