@@ -14,7 +14,7 @@ from project import FULL, Project, serving
 NAME = "CANARY"
 """The variable that holds the key; its name does not tell that it is one."""
 READ = """
-from agon.records import read
+from agon.turns import read
 read("transcripts/canary.parquet")[["match", "action", "reply"]]
 """
 FAIL = """

@@ -173,7 +173,7 @@ def test_what_a_verb_does_not_understand_is_one_line_that_offers_the_nearest(cap
         ("make-settings", "other"): "'other' sets nothing: write setting=value",
         ("make-logs", "turns=x"): "Object missing required field `folder`",
         ("export", "experiment=scripted", "format=csv"): "Invalid enum value 'csv' - at `$.format`",
-        ("certify-problems",): "name something: agon certify-problems FILES ...",
+        ("certify-problems",): "say which: agon certify-problems FILES ...",
     }.items():
         assert said in failed(capfd, *words, code=2)
 

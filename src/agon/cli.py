@@ -99,13 +99,14 @@ class Plain(Verb):
     """A verb whose settings are the keywords of its function."""
 
     def __init__(self, run: Callable[..., int | None]) -> None:
-        hints, takes = get_type_hints(run, include_extras=True), inspect.signature(run).parameters.values()
-        keywords = [each for each in takes if each.kind is each.KEYWORD_ONLY]
-        fields = [
-            (each.name, hints[each.name], *[each.default] * (each.default is not each.empty)) for each in keywords
-        ]
+        hints, fields, self.names = get_type_hints(run, include_extras=True), [], ""
+        for each in inspect.signature(run).parameters.values():
+            if each.kind is each.VAR_POSITIONAL:
+                self.names = f"{each.name.upper()} ..."
+            else:
+                usual = msgspec.NODEFAULT if each.default is each.empty else each.default
+                fields.append((each.name, hints[each.name], usual))
         self.schema = msgspec.defstruct(run.__name__, fields, kw_only=True, forbid_unknown_fields=True)
-        self.names = "".join(f"{each.name.upper()} ..." for each in takes if each.kind is each.VAR_POSITIONAL)
         super().__init__(run, f"{self.names} {SETTINGS if fields else ''}".strip())
 
     def _composed(self, words: Sequence[str]) -> Composed:
@@ -113,7 +114,7 @@ class Plain(Verb):
         if names and not self.names:
             raise click.UsageError(f"{names[0]!r} sets nothing: write setting=value (agon {self.name} --help)")
         if self.names and not names:
-            raise click.UsageError(f"name something: agon {self.name} {self.names}")
+            raise click.UsageError(f"say which: agon {self.name} {self.names}")
         if unknown := [name for name in given if name not in self.schema.__struct_fields__]:
             from agon.conf import offered
 
@@ -227,8 +228,9 @@ class Verbs(click.Group):
 def agon() -> None:
     """Games that need social and strategic reasoning, played by language models, scripts and people.
 
-    Settings are those of conf/config.yaml, experiments files in conf/experiment. debug=true shows tracebacks.
-    The shell completes verbs and settings after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
+    Settings are those of conf/config.yaml, experiments are files in conf/experiment, and paths begin in the project's
+    folder. debug=true shows tracebacks. The shell completes verbs and settings after
+    eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
     """
 
 

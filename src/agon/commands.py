@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,8 +19,7 @@ from agon import ROOT, AgonError, shown
 from agon.games.magic_settings import make_settings
 
 if TYPE_CHECKING:
-    from agon.models import Halted, Model
-    from agon.models.ledger import Ledger
+    from agon.models import Model
     from agon.models.limits import Spent
     from agon.models.recording import Recording
     from agon.plan import Match
@@ -75,6 +74,7 @@ def record(settings: Settings) -> int:
     from agon.models.limits import Budget
     from agon.models.recording import Writer
     from agon.record import bills
+    from agon.record import record as recorded
 
     name, matches, models, recording = _experiment(settings)
     asking = [match for match in matches if any(seat.model for seat in match.seats)]
@@ -88,7 +88,14 @@ def record(settings: Settings) -> int:
     try:
         with _bar(len(asking)) as bar:
             ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
-            halted = asyncio.run(_recorded(asking, ledger, settings, lambda match: bar.update(1)))
+            matches_at_once, count = settings["concurrency"], lambda match: bar.update(1)
+            if settings["executor"]["name"] == "dask":
+                from agon.bridges import dask as scale
+
+                asked = scale.record(asking, ledger, settings["executor"], matches_at_once, count)
+            else:
+                asked = recorded(asking, ledger, matches_at_once, count)
+            halted = asyncio.run(asked)
     finally:
         writer.close()
         click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
@@ -275,18 +282,6 @@ def _code(matches: Sequence[Match], recording: Path | None) -> str:
     if recording is not None and recording.is_file():
         sources.add(recording)
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
-
-
-async def _recorded(
-    matches: Sequence[Match], ledger: Ledger, settings: Settings, tick: Callable[[Match], object]
-) -> list[Halted]:
-    if settings["executor"]["name"] == "dask":
-        from agon.bridges import dask as scale
-
-        return await scale.record(matches, ledger, settings["executor"], settings["concurrency"], tick)
-    from agon.record import record
-
-    return await record(matches, ledger, settings["concurrency"], tick)
 
 
 def _price(rows: Sequence[Bill]) -> str:

@@ -8,18 +8,14 @@ from hydra.utils import get_object
 
 from agon.conf import CONF, file_of, names
 from agon.games.inputs import Entered, Thing
-from agon.games.pages import FamilyPage, beside
+from agon.games.pages import FamilyPage, page_of
 
 
 @cache
 def known_pages() -> dict[str, FamilyPage]:
-    """Family -> the page in its folder, where it has one."""
-    found = {}
-    for file in names("game"):
-        settings = file_of("game", file, CONF)
-        if page := beside(get_object(settings["_target_"]).__module__):
-            found[str(settings["name"])] = page
-    return found
+    """Family -> its page, of all games in conf/game."""
+    files = [file_of("game", file, CONF) for file in names("game")]
+    return {str(each["name"]): page_of(get_object(each["_target_"])) for each in files if "name" in each}
 
 
 def desks(folder: Path) -> dict[str, Callable[[Entered], Sequence[Thing]]]:

@@ -101,7 +101,7 @@ class Table:
     @property
     def players(self) -> tuple[str, ...]:
         """What the seats are called."""
-        return tuple(getattr(self.game, "players", None) or [f"Player {seat + 1}" for seat in range(self.game.seats)])
+        return tuple(self.game.players)
 
     def sit(self, seat: int, name: str) -> None:
         """A person sits down, and agrees to the text `consent`. The match begins when all have. Raises Refused."""

@@ -157,7 +157,7 @@ def test_names_fill_all_texts_but_those_of_the_words():
 def test_a_row_is_described_in_words():
     fields = {"where": {"model": "good"}, "how": "mean per model", "test": "most: value > 1", "doubt": "always"}
     said = described(Statement(**SAID, measure="points", **fields), {})
-    assert said == "points, where model good → mean per model → holds if most: value > 1, undecided if always"
+    assert said == "points, where model good → mean per model → holds if most: value > 1, otherwise undecided"
     other = Statement(**SAID, table="double", args={"times": 3}, test="largest: B", each="kinds")
     said = described(other, FUNCTIONS)
     assert said == "Points, so many times over (times 3) → holds if largest: B (for each of kinds)"

@@ -123,7 +123,7 @@ class _Words(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.said, self._depth, self._drawing = "", 0, False
+        self.said, self._depth, self._cells, self._drawing = "", 0, 0, False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._drawing |= tag == "svg"
@@ -133,11 +133,13 @@ class _Words(HTMLParser):
         elif tag == "li":
             self.said += f"\n{'  ' * (self._depth - 1)}- "
         elif tag in ("td", "th"):
-            self.said += "" if self.said.endswith("\n") else " | "
+            self.said += " | " if self._cells else ""
+            self._cells += 1
         elif tag == "br":
             self.said += ", "
         elif tag in ("p", "h2", "h3", "tr", "div", "caption", "summary"):
             self.said += "\n"
+        self._cells *= tag != "tr"
 
     def handle_endtag(self, tag: str) -> None:
         self._drawing &= tag != "svg"

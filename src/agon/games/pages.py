@@ -4,18 +4,14 @@ A family of games may have a page.py in its folder, with a `FamilyPage` called `
 agon_hall draws it. A family without one has the board and the form that any game has.
 """
 
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
 from agon import AgonError
-from agon.games.base import PUBLIC, Event, Observation
+from agon.games.base import PUBLIC, Event, Observation, family_module
 from agon.games.html import as_text, items, label, number, table, text, written
 from agon.games.inputs import Entered, Thing
 
@@ -176,31 +172,16 @@ class FamilyPage:
 _ANY = FamilyPage()
 
 
-def page_of(rules: Any) -> FamilyPage:
-    """The page of the family of a game, of its rules, or of a class of either; the nearest one of those it inherits from."""
-    made = rules if isinstance(rules, type) else type(rules)
-    return next(filter(None, (beside(each.__module__) for each in made.__mro__)), _ANY)
+def page_of(made: Any) -> FamilyPage:
+    """The page of the family of a game, of its rules, or of a class or function of it, or of one that it inherits from.
 
-
-@cache
-def beside(module: str) -> FamilyPage | None:
-    """The page in the folder of a module; None where there is none. Raises AgonError for a page.py that makes none."""
-    own = sys.modules[module]
-    file = getattr(own, "__file__", None)  # modules of Python itself have none
-    path = Path(file or "").parent / "page.py"
-    if file is None or not path.is_file():
-        return None
-    if own.__package__:
-        found: Any = import_module(f"{own.__package__}.page")
-    else:  # a module that lies in no package
-        spec = spec_from_file_location(f"{path.parent.name}_page", path)
-        assert spec is not None and spec.loader is not None
-        found = module_from_spec(spec)
-        spec.loader.exec_module(found)
-    page = getattr(found, "page", None)
-    if not isinstance(page, FamilyPage):
-        raise AgonError(f"{path} makes no FamilyPage called page")
-    return page
+    Raises AgonError for a page.py that makes none.
+    """
+    module = family_module(made, "page")
+    found = _ANY if module is None else getattr(module, "page", None)
+    if not isinstance(found, FamilyPage):
+        raise AgonError(f"{module} makes no FamilyPage called page")
+    return found
 
 
 def board_of(scene: Scene) -> Parts:

@@ -3,10 +3,10 @@
 import pytest
 
 from agon import ROOT
+from agon.games.tradecraft.amounts import covers
 from agon.games.tradecraft.planner.certificates import certify, surplus
 from agon.games.tradecraft.planner.search import executed, plan
 from agon.games.tradecraft.problems import problem
-from agon.games.tradecraft.recipes import covers
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import Certificate, Problem
 

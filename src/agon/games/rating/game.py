@@ -159,9 +159,7 @@ class Ratings(Space):
         return json.dumps({"ratings": rows}, ensure_ascii=False)
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """The ratings in an answer: one JSON object (agon.games.rating.scripts.rated)."""
-        from agon.games.rating.scripts import rated
-
+        """The ratings in an answer: one JSON object."""
         return Reading(*rated(text, self))
 
 
@@ -184,7 +182,8 @@ class Rating(Game[State]):
     seats: int = field(init=False, default=1)
     match: str = field(init=False, default="")
     """Whose log it is."""
-    _shown: Shown = field(init=False, repr=False, compare=False)
+    seen: Shown = field(init=False, repr=False, compare=False)
+    """What the rater sees of the log."""
 
     def __post_init__(self) -> None:
         unknown = [each for each in self.dimensions if each not in DIMENSIONS]
@@ -196,7 +195,7 @@ class Rating(Game[State]):
             raise ValueError(f"{self.name}: {error}") from None
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         object.__setattr__(self, "match", log.match)
-        object.__setattr__(self, "_shown", shown(self.name, log, self.targets or self.full, self.full))
+        object.__setattr__(self, "seen", shown(self.name, log, self.targets or self.full, self.full))
 
     def start(self, dice: Dice) -> State:
         """No chance: nothing has been judged."""
@@ -208,13 +207,13 @@ class Rating(Game[State]):
 
     def legal_actions(self, state: State, seat: int) -> Ratings:
         """A value for every turn and player."""
-        log = self._shown
+        log = self.seen
         return Ratings(len(log.turns), log.players, self._now(state) == THEORY_OF_MIND)
 
     def observe(self, state: State, seat: int) -> Observation:
         """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
         dimension = self._now(state)
-        return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self._shown, dimension)
+        return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self.seen, dimension)
 
     def notes(self, state: State) -> tuple[Note, ...]:
         """What was judged."""
@@ -280,3 +279,74 @@ HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 def _short(value: object) -> str:
     text = line(value) if isinstance(value, str | int | float | bool | None) else type(value).__name__
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+# ---- ratings in what a rater wrote ----
+
+_TAG = "[move]"
+
+
+class Unreadable(ValueError):
+    """Why an answer is no rating; its text is one line."""
+
+
+def rated(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
+    """The ratings in an answer (without its thinking), in order; or None, and what is wrong in one line.
+
+    What counts is the one JSON object after the [move] tag, or in the whole answer where there is no tag. Nothing is guessed,
+    repaired or clipped: a key too many or too few, a number as a text, a turn that is missing make the whole answer unreadable.
+    """
+    if not text.strip():
+        return None, "the answer is empty"
+    _, tag, after = text.partition(_TAG)
+    if _TAG in after.partition("{")[0]:
+        return None, f"there are {text.count(_TAG)} [move] tags"
+    try:
+        rows = _rows(_object(after if tag else text), legal)
+    except Unreadable as fault:
+        return None, str(fault)
+    if wrong := legal.fault(rows):
+        return None, wrong
+    places = {unit: place for place, unit in enumerate(legal.units())}
+    return tuple(sorted(rows, key=lambda row: places[row[0], row[1]])), ""
+
+
+def _object(text: str) -> Any:
+    start, end = text.find("{"), text.rfind("}") + 1
+    if start < 0 or end <= start:
+        raise Unreadable("there is no JSON object")
+    try:
+        return json.loads(text[start:end], object_pairs_hook=_once, parse_constant=_constant)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError) as error:
+        said = getattr(error, "msg", "it is nested too deeply" if isinstance(error, RecursionError) else "")
+        raise Unreadable(f"the JSON cannot be read ({said or 'a number is too long'})") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise Unreadable("a key stands twice in one JSON object")
+    return made
+
+
+def _constant(name: str) -> Any:
+    raise Unreadable(f"{name} is no number")
+
+
+def _rows(found: Any, legal: Ratings) -> list[tuple[Any, ...]]:
+    """[turn, player, value, justification] of each entry."""
+    if not isinstance(found, dict) or set(found) != {"ratings"} or not isinstance(found["ratings"], list):
+        raise Unreadable('the JSON object must have "ratings", a list, and nothing else')
+    own = ORDERS if legal.orders else ("score",)
+    keys = {"turn", "player", *own, "justification"}
+    rows = []
+    for place, entry in enumerate(found["ratings"], 1):
+        if not isinstance(entry, dict) or set(entry) != keys:
+            raise Unreadable(f"entry {place} must have {', '.join(sorted(keys))}, and nothing else")
+        if not isinstance(entry["justification"], str) or not entry["justification"].strip():
+            raise Unreadable(f"entry {place} has no justification")
+        value = tuple(entry[order] for order in ORDERS) if legal.orders else entry["score"]
+        rows.append((entry["turn"], entry["player"], value, entry["justification"]))
+    return rows

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from agon import AgonError
+from agon.games.tradecraft.amounts import written
 from agon.games.tradecraft.calls import ARGUMENTS
-from agon.games.tradecraft.recipes import written
 from agon.games.tradecraft.story import Call, Hands, Story, read
 from agon.replay import replayed
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Count = Annotated[int, Meta(ge=1)]
 Number = Annotated[int, Meta(ge=0)]
+Seed = Annotated[Number, "the same seed makes the same file"]
+Folder = Annotated[str, "where files go: FOLDER/NAME.json"]
 RULESETS = "data/rulesets"
 Change = Literal["permute", "unheard", "rewire", "joint"]
 OF_MINECRAFT: dict[str, Change] = {
@@ -79,7 +81,7 @@ def certify_problems(*files: str) -> None:
 def invent_ruleset(
     *,
     name: Annotated[str, "what it is called"],
-    seed: Annotated[Number, "the same seed makes the same file"] = 1,
+    seed: Seed = 1,
     items: Annotated[Number, "how many"] = 1000,
     recipes: Annotated[Number, "how many"] = 1200,
     raw: Annotated[Number, "items that no recipe makes"] = 150,
@@ -87,7 +89,7 @@ def invent_ruleset(
     branching: Annotated[Number, "kinds of ingredients of a recipe, at most"] = 3,
     tags: Annotated[Number, "at most"] = 0,
     fuels: Annotated[Number, "items that burn; 0: no recipe is fuelled"] = 0,
-    folder: Annotated[str, "where it goes: FOLDER/NAME.json"] = RULESETS,
+    folder: Folder = RULESETS,
 ) -> None:
     """Makes an invented ruleset."""
     from agon.games.tradecraft.ruleset_files import Size, invented
@@ -101,15 +103,15 @@ def change_ruleset(
     of: Annotated[str, "a ruleset of data/rulesets, or the path of its file"],
     name: Annotated[str, "what the new one is called"],
     by: Annotated[Change, "permute names; unheard, that is invented names; rewire outputs; joint: permute and rewire"],
-    seed: Annotated[Number, "the same seed makes the same file"] = 1,
-    folder: Annotated[str, "where it goes: FOLDER/NAME.json"] = RULESETS,
+    seed: Seed = 1,
+    folder: Folder = RULESETS,
 ) -> None:
     """Makes a ruleset of another: other names, recipes, or both."""
     with _refusals():
         _write(folder, name, _changed(_read(_path(of)), by, seed))
 
 
-def take_rulesets(*facts: str, folder: Annotated[str, "where they go: FOLDER/NAME.json"] = RULESETS) -> None:
+def take_rulesets(*facts: str, folder: Folder = RULESETS) -> None:
     """Takes files of facts over as rulesets.
 
     Duplicate recipes are left out.
@@ -125,7 +127,7 @@ def take_rulesets(*facts: str, folder: Annotated[str, "where they go: FOLDER/NAM
         click.echo(f"{file.ruleset}: {len(file.recipes)} recipes; {twice} duplicates left out")
 
 
-def remake_rulesets(*, folder: Annotated[str, "where they go"] = RULESETS) -> None:
+def remake_rulesets(*, folder: Folder = RULESETS) -> None:
     """Makes the shipped rulesets again.
 
     They are an invented one, and three made of minecraft.
@@ -206,15 +208,8 @@ def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
     """Another ruleset of a file, whose source says how it was made."""
     from agon.games.tradecraft.ruleset_files import joint, permuted, renamed, rewired, unheard
 
-    match by:
-        case "permute":
-            made = renamed(file, permuted(file, seed))
-        case "unheard":
-            made = renamed(file, unheard(file, seed))
-        case "rewire":
-            made = rewired(file, seed)
-        case "joint":
-            made = joint(file, seed)
+    names, recipes = {"permute": permuted, "unheard": unheard}, {"rewire": rewired, "joint": joint}
+    made = renamed(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
     return msgspec.structs.replace(made, source=f"{file.source}; {by}, seed {seed}")
 
 

@@ -22,21 +22,10 @@ from agon.games.inputs import (
 )
 from agon.games.pages import Scene
 from agon.games.spaces import Text
+from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floored, minus, plus, whole, written
 from agon.games.tradecraft.calls import Call
 from agon.games.tradecraft.game import Answer, crafted, known
-from agon.games.tradecraft.recipes import (
-    Amount,
-    Hand,
-    Recipe,
-    Refusal,
-    Ruleset,
-    amount_of,
-    floored,
-    minus,
-    plus,
-    whole,
-    written,
-)
+from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 from agon.games.tradecraft.words import goods, takes
 
 NONE = ("", "0")

@@ -10,10 +10,12 @@ from agon.games.base import Event, Observation
 from agon.games.html import count, items, listed, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene, happened
+from agon.games.tradecraft.amounts import amount_of
 from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.inputs import decision, proposal, workshop
-from agon.games.tradecraft.recipes import Recipe, Ruleset, amount_of
-from agon.games.tradecraft.tables import hands, offers
+from agon.games.tradecraft.recipes import Recipe, Ruleset
+from agon.games.tradecraft.story import listed as in_words
+from agon.games.tradecraft.story import read
 from agon.games.tradecraft.tree import Node, tree
 from agon.games.tradecraft.words import goods, takes
 
@@ -69,14 +71,21 @@ class TradeCraftPage(FamilyPage):
 
     def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
         """All offers of finished turns of the game, and what was then held."""
-        offered, held = offers(turns), hands(turns)
-        now = len(held) - 1 if before is None else int(offered.turn.searchsorted(before))
+        story = read(turns)
+        done = [turn for turn in story.turns if before is None or turn.number < before]
+        held = done[-1].after if done else story.turns[0].before
         made = []
-        for row in offered[:now].itertuples():
-            said = [f"{who} says {text(each)}" for who, each in (("it", row.says), ("the partner", row.reply)) if each]
-            terms = f"gives {text(row.gives)}; wants {text(row.wants)}; <b>{text(row.outcome)}</b>"
-            made.append(f"turn {row.turn}, {text(row.proposer)} to {text(row.partner)}: {'; '.join([terms, *said])}")
-        rows = [[text(name), text(held[name].iloc[now])] for name in held if name != "turn"]
+        for deal in (turn.deal for turn in done):
+            terms = (
+                f"gives {text(in_words(deal.offer))}; wants {text(in_words(deal.request))}; <b>{text(deal.outcome)}</b>"
+            )
+            said = [
+                f"; {who} says {text(each)}"
+                for who, each in (("it", deal.message), ("the partner", deal.reply))
+                if each
+            ]
+            made.append(f"turn {deal.turn}, {text(deal.proposer)} to {text(deal.partner)}: {terms}{''.join(said)}")
+        rows = [[text(player), text(in_words(hand))] for player, hand in zip(story.players, held, strict=True)]
         return (
             f"<h2>What the rows tell of the trade</h2>"
             f"{table('Hands before this turn of the game', ['Player', 'Hand'], rows)}"

@@ -6,7 +6,8 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import NamedTuple
 
-from agon.games.tradecraft.recipes import Amount, Hand, Recipe, Ruleset
+from agon.games.tradecraft.amounts import Amount, Hand
+from agon.games.tradecraft.recipes import Recipe, Ruleset
 
 DEEPEST = 12
 """Levels of a tree that are drawn."""

@@ -1,3 +1,3 @@
 """How people see Undercover: as any game of clues."""
 
-from agon.games.chameleon.page import page as page
+from agon.games.deduction.page import page as page

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from agon.games.tradecraft.amounts import Hand, covers, written
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part, within
 from agon.games.tradecraft.planner.programs import NODES, Program
 from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, Workshop, orderly, plan
 from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, union
-from agon.games.tradecraft.recipes import Hand, Ruleset, covers, written
+from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.settings import Certificate, Craft, Goal, Problem, Swap, Together
 
 

@@ -7,7 +7,8 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import NamedTuple
 
-from agon.games.tradecraft.recipes import Hand, Recipe, Ruleset
+from agon.games.tradecraft.amounts import Hand
+from agon.games.tradecraft.recipes import Recipe, Ruleset
 
 LOWERED = 20
 """So often the units behind an item are lowered; in a ruleset that makes something from nothing it would never end."""

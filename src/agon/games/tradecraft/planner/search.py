@@ -10,10 +10,11 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, plus
 from agon.games.tradecraft.planner.orders import Step, Stuck, Use, in_order, searched
 from agon.games.tradecraft.planner.parts import Part, Way, part, reached
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Bound, Program, Solved, Terms, least
-from agon.games.tradecraft.recipes import Amount, Craft, Hand, Ruleset, covers, minus, plus
+from agon.games.tradecraft.recipes import Craft, Ruleset
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 CUTS = 50

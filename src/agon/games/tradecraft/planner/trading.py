@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
 
+from agon.games.tradecraft.amounts import Amount, Hand, covers, floored, plus, traded
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Program, Terms, least
@@ -24,7 +25,7 @@ from agon.games.tradecraft.planner.search import (
     orderly,
     plan,
 )
-from agon.games.tradecraft.recipes import Amount, Hand, Ruleset, covers, floored, minus, plus
+from agon.games.tradecraft.recipes import Ruleset
 
 MANY = 200
 """Programs of so many variables are first solved in parts of pieces; smaller ones take no time."""
@@ -194,7 +195,7 @@ def performed(ruleset: Ruleset, hands: Sequence[Hand], done: Exchange) -> list[d
             (a, b), offer, request = done.trades[number - 1]
             if not covers(now[a], offer) or not covers(now[b], request):
                 raise ValueError(f"trade {number}: not in the hand")
-            now[a], now[b] = plus(minus(now[a], offer), request), plus(minus(now[b], request), offer)
+            now[a], now[b] = traded(now[a], now[b], offer, request)
         now = [floored(executed(ruleset, hand, steps)) for hand, steps in zip(now, crafts, strict=True)]
     return now
 

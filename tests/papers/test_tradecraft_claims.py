@@ -1,6 +1,5 @@
 """The verdicts on the TradeCraft paper's statements: stable, computed, and turned by the records they lean on."""
 
-import ast
 import re
 from dataclasses import replace
 
@@ -9,12 +8,13 @@ import pytest
 from agon import ROOT
 from agon.ingest import ingest
 from agon.turns import read
-from agon_papers.tradecraft.claims import COLUMNS, DECISIONS, STATEMENTS, claims, decided
-from agon_papers.tradecraft.evidence import Evidence, Gap, chance, joined
+from agon_papers.statements import COLUMNS
+from agon_papers.tradecraft.claims import FUNCTIONS, STATEMENTS, claims, decided, in_words
+from agon_papers.tradecraft.evidence import PLAIN, Evidence, chance
 from agon_papers.tradecraft.facts import read_facts
+from agon_papers.tradecraft.functions import gaps
 
 FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecraft"
-SOURCES = sorted((ROOT / "src/agon_papers/tradecraft").glob("claims*.py"))
 
 FAIL = """
 first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said setup_is_fair every_turn_is_scored
@@ -37,8 +37,17 @@ def found(facts):
     return claims(facts).set_axis([*STATEMENTS])
 
 
-def test_every_statement_has_its_decision():
-    assert set(STATEMENTS) == set(DECISIONS) and len(STATEMENTS) >= 30
+def test_every_table_that_a_row_names_is_there_and_the_reverse():
+    named = {part.table for statement in STATEMENTS.values() for part in statement.tests() if not part.missing}
+    own = {name for name in vars(Evidence) if not name.startswith("_")} - {"groups", "rows", "whole"}
+    assert named == {*FUNCTIONS, *PLAIN, *own} and len(STATEMENTS) == 71
+
+
+def test_every_statement_that_is_decided_shows_its_test(facts, found):
+    tests = in_words(facts).set_axis([*STATEMENTS])
+    assert tests[found.verdict != "cannot be checked"].str.contains("holds if").all()
+    assert tests["sixty_records"] == "players: match, where group personas → nunique → holds if all: value == 60"
+    assert tests["first_order_is_strong"] == "no test"
 
 
 def test_how_many_hold_and_fail(found):
@@ -74,28 +83,23 @@ def test_a_sample_decides_nothing_that_needs_all_games():
 def test_a_verdict_turns_with_the_records(facts):
     games = facts.games.assign(won_0=facts.games.won_1, won_1=facts.games.won_0)
     row = decided(Evidence(replace(facts, games=games)), "gpt_beats_gemini")
-    assert row["verdict"] == "fails" and row["recomputed"] == "gpt-4o 3, gemini 7, both 0, neither 0 of 10"
+    assert row["verdict"] == "fails" and row["recomputed"] == "gpt-4o and gemini: 3 to 7, both 0, neither 0 of 10"
 
 
 def test_no_deciding_number_is_typed():
-    texts = [
-        node.value
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.JoinedStr)
-        for node in ast.walk(node)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
-    assert not [text for text in texts if re.search(r"\d\.\d|\d{2}", text) and "turn 13" not in text]
-
-
-def test_verdicts_join():
-    assert joined([True, None]) is None and joined([True, None, False]) is False and joined([True, True]) is True
+    texts = [part.say or "" for statement in STATEMENTS.values() for part in statement.tests()]
+    bare = [re.sub(r"\{[^}]*\}", "", text) for text in texts]
+    assert not [text for text in bare if re.search(r"\d\.\d|\d{2}", text) and "turn 13" not in text]
 
 
 def test_an_even_split_is_chance():
     assert chance(4, 4) == 1 and round(chance(7, 3), 2) == 0.34
 
 
-def test_a_gap_is_said_with_its_interval():
-    assert str(Gap(0.5, 0.25, 0.1, 0.4, 10)) == "0.500 against 0.250 (+0.100 to +0.400, 10 games)"
+def test_a_gap_is_said_with_its_interval_in_both_passes(facts):
+    found = gaps(Evidence(facts), {"group": "gpt-4o"}, {"group": "claude"}, "cooperation").loc["Cooperation"]
+    assert found.said == (
+        "0.517 against 0.632 (-0.205 to -0.011, 30 games); first pass 0.506 against 0.594 (-0.166 to +0.004, 30 games)"
+    )
+    ends = found[["least", "most", "low", "high"]].astype(float).round(3)
+    assert ends.tolist() == [-0.115, -0.087, -0.205, 0.004]

@@ -7,11 +7,13 @@ import pytest
 
 from agon import ROOT
 from agon.games.tradecraft import TradeCraft
+from agon.games.tradecraft.amounts import covers, minus
 from agon.games.tradecraft.game import crafted
 from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.story import items, stories
 from agon.ingest import ingest
 from agon_papers.tradecraft.facts import read_facts
-from agon_papers.tradecraft.replay import Table, covers, hand_of, plus, replay
+from agon_papers.tradecraft.replay import moves, replay
 
 FACTS, RULES = ROOT / "data/published/tradecraft", ROOT / "data/rulesets/minecraft.json"
 
@@ -51,11 +53,10 @@ def test_every_logged_hand_is_reproduced(found):
     }
 
 
-def test_every_winner_is_where_the_log_is_whole(facts, found):
-    ends = found.ends.merge(facts.players[["match", "seat", "cut"]], on=["match", "seat"])
-    whole = ends[~ends.cut.astype(bool)]
+def test_every_winner_is_where_the_log_is_whole(found):
+    whole, cut = found.ends[~found.ends.cut], found.ends[found.ends.cut]
     assert whole.match.nunique() == 73 and (whole.holds == whole.won).all()
-    assert ends[ends.cut.astype(bool)].won.sum() == 2 and not ends[ends.cut.astype(bool)].holds.any()
+    assert cut.won.sum() == 2 and not cut.holds.any()
 
 
 def test_three_winners_got_their_target_by_a_refused_craft(found):
@@ -73,98 +74,78 @@ def test_every_refused_proposal_has_a_cause(found):
 
 
 def test_hands_are_added_exactly():
-    assert plus(hand_of({"coal": "7/8", "stick": 1}), hand_of({"coal": "1/8", "stick": 1}), -1) == hand_of(
-        {"coal": "3/4"}
-    )
-    assert covers(hand_of({"coal": "7/8"}), hand_of({"coal": "3/4"})) and not covers({}, hand_of({"coal": 1}))
+    assert minus(items({"coal": "7/8", "stick": 1}), items({"coal": "1/8", "stick": 1})) == items({"coal": "3/4"})
+    assert covers(items({"coal": "7/8"}), items({"coal": "3/4"})) and not covers({}, items({"coal": 1}))
 
 
 def crafts(facts):
     """Every recorded craft with arguments, and the hand that it was asked for with."""
-    for _, rows in facts.calls.groupby("match", sort=False):
-        calls = rows.to_dict("records")
-        for place, call in enumerate(calls):
-            if call["tool"] in ("craft_check", "craft_apply") and "inputs" in call["call"]:
-                yield call, Table(starting(calls) + calls[:place]).hands[call["seat"]]
-
-
-def starting(calls):
-    """No calls but each seat's first, as questions: they bear the initial hands."""
-    first = {call["seat"]: call for call in reversed(calls)}
-    return [
-        first[seat] | {"tool": "item_info", "call": {"tool": "item_info"}, "ok": True, "detail": bare(first[seat])}
-        for seat in first
-    ]
-
-
-def bare(call):
-    return {name: value for name, value in call["detail"].items() if name in ("ok", "start", "target")}
+    for story in stories(facts.turns):
+        for call, before, _ in moves(story):
+            if call.tool in ("craft_check", "craft_apply") and "inputs" in call.call:
+                yield call, before[call.seat]
 
 
 def test_strict_checks_agree_with_the_log_but_for_surplus_inputs(facts, minecraft):
     agreed, surplus, causes = 0, Counter(), Counter()
-    for row, hand in crafts(facts):
-        fault = getattr(crafted(minecraft, {item: n for item, n in hand.items() if n > 0}, row["call"]), "fault", "")
-        agreed += row["ok"] == (not fault)
-        if row["ok"] and fault:
-            surplus[f"{row['call']['inputs']} -> {row['call']['outputs']}"] += 1
-        elif row["fault"] == "not in the hand" and fault != row["fault"]:
+    for call, hand in crafts(facts):
+        fault = getattr(crafted(minecraft, {item: n for item, n in hand.items() if n > 0}, call.call), "fault", "")
+        agreed += call.ok == (not fault)
+        if call.ok and fault:
+            surplus[f"{call.call['inputs']} -> {call.call['outputs']}"] += 1
+        elif call.fault == "not in the hand" and fault != call.fault:
             causes[fault] += 1
-        assert row["ok"] or fault, "the engine allows what the log refused"
+        assert call.ok or fault, "the engine allows what the log refused"
     assert surplus == SURPLUS and agreed == 2105 + 453 - sum(SURPLUS.values())
     assert causes == {"wrong amounts": 1, "no such recipe": 1}
 
 
-def strict(calls):
+def strict(story):
     """Whether no craft of a game was applied that the engine refuses."""
-    applied = [call for call in calls if call["tool"] == "craft_apply" and "hand" in call["detail"]]
-    return all(
-        call["ok"] and f"{call['call']['inputs']} -> {call['call']['outputs']}" not in SURPLUS for call in applied
-    )
+    applied = [call for call in story.calls if call.tool == "craft_apply" and "hand" in call.detail]
+    return all(call.ok and f"{call.call['inputs']} -> {call.call['outputs']}" not in SURPLUS for call in applied)
 
 
-def driven(calls, minecraft):
+def driven(story, minecraft):
     """agon's engine led through a game by its recorded calls; counts the logged hands that are equal."""
-    first = {seat: next(call["detail"] for call in calls if call["seat"] == seat) for seat in (0, 1)}
+    first = {call.seat: call.detail for call in reversed([*story.calls])}
     hands, targets = ([first[seat][name] for seat in (0, 1)] for name in ("start", "target"))
     game = TradeCraft("tradecraft", "recorded", minecraft, hands, targets, turns=30, attempts=99, calls=999)
     state, equal, seen, queues = game.start(None), 0, [], {0: [], 1: []}
-    for row in calls:
-        queues[row["seat"]].append(row)
+    for call in story.calls:
+        queues[call.seat].append(call)
         while (moving := game.to_move(state)) and all(queues[seat] for seat in moving):
             now = {seat: queues[seat].pop(0) for seat in moving}
-            state, paid = game.step(state, {seat: told(row) for seat, row in now.items()})
+            state, paid = game.step(state, {seat: told(call) for seat, call in now.items()})
             notes = {(seat, what): value for seat, what, value in state.notes}
-            logged = [(notes.get((seat, "hand")), row["detail"].get("hand")) for seat, row in now.items()]
-            seen = next((row["detail"]["hands"] for row in now.values() if "hands" in row["detail"]), seen)
-            if seen and (state.over or state.phase == "propose" or "decide" in [row["tool"] for row in now.values()]):
+            logged = [(notes.get((seat, "hand")), call.detail.get("hand")) for seat, call in now.items()]
+            seen = next((call.detail["hands"] for call in now.values() if "hands" in call.detail), seen)
+            if seen and (state.over or state.phase == "propose" or "decide" in [call.tool for call in now.values()]):
                 logged += zip(state.hands, seen, strict=True)
                 seen = []
-            assert all(hand_of(made) == hand_of(hand) for made, hand in logged if hand is not None)
+            assert all(items(made) == items(hand) for made, hand in logged if hand is not None)
             equal += sum(hand is not None for _, hand in logged)
     return equal, state, paid
 
 
-def told(row):
+def told(call):
     """What the player's call comes to: nothing where the harness acted for it, what was made of its decision."""
-    if row["default"]:
+    if call.default:
         return None
-    if row["tool"] == "decide":
-        return {**row["call"], "decision": row["effect"]}
-    return {"tool": "item_info", "name": "stick"} if row["call"] == {"tool": "craft_apply"} else row["call"]
+    if call.tool == "decide":
+        return {**call.call, "decision": call.effect}
+    return {"tool": "item_info", "name": "stick"} if call.call == {"tool": "craft_apply"} else call.call
 
 
 def test_the_engine_led_by_the_logged_calls_has_the_same_hands_and_winners(facts, minecraft):
     won = facts.players.set_index(["match", "seat"])
     games = equal = whole = 0
-    for match, rows in facts.calls.groupby("match", sort=False):
-        calls = rows.to_dict("records")
-        if strict(calls):
-            count, state, paid = driven(calls, minecraft)
-            games, equal = games + 1, equal + count
-            if not won.cut[match, 0]:
-                whole += 1
-                assert state.over and list(paid) == [float(won.won[match, seat]) for seat in (0, 1)]
+    for story in filter(strict, stories(facts.turns)):
+        count, state, paid = driven(story, minecraft)
+        games, equal = games + 1, equal + count
+        if not won.cut[story.match, 0]:
+            whole += 1
+            assert state.over and list(paid) == [float(won.won[story.match, seat]) for seat in (0, 1)]
     assert (games, whole, equal) == (79, 64, 1426)
 
 

@@ -1,5 +1,7 @@
 """The TradeCraft paper's printed numbers against its records: how they were pooled, what the bars count, who won."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -25,12 +27,7 @@ def facts():
 
 @pytest.fixture(scope="module")
 def cells(facts):
-    return pd.concat([tradecraft.cells(facts, reading) for reading in tradecraft.READINGS])
-
-
-@pytest.fixture(scope="module")
-def counted(facts):
-    return tradecraft_counts.tallies(facts)
+    return pd.concat([tradecraft.cells(facts, reading) for reading in tradecraft_scores.READINGS])
 
 
 def test_how_many_printed_numbers_agree(cells):
@@ -63,14 +60,15 @@ def test_the_odd_radar_value_lacks_one_score(facts):
     assert found[["game", "turn", "score"]].to_numpy().tolist() == [["o39FBawU", 1, 0.9]]
 
 
-def test_what_players_did(counted):
+def test_what_players_did(facts):
+    counted = facts.counted
     totals = counted.groupby("group")[["bad_checks", "bad_proposals", "decisions", "rejected", "defaults"]].sum()
     assert list(totals.loc["gpt-4o"]) == [188, 7, 43, 38, 23]
     assert counted.checks.sum() == 2105 and counted.defaults.sum() == 39 and counted.bad_proposals.sum() == 173
 
 
-def test_only_all_checks_can_be_the_invalid_bars(facts, counted):
-    found = tradecraft_counts.invalid_definitions(facts, counted).groupby("definition").possible.sum()
+def test_only_all_checks_can_be_the_invalid_bars(facts):
+    found = tradecraft_counts.invalid_definitions(facts).groupby("definition").possible.sum()
     assert (
         found["all checks and refused proposals"] == 6
         and found["refused calls"] == 4
@@ -78,22 +76,22 @@ def test_only_all_checks_can_be_the_invalid_bars(facts, counted):
     )
 
 
-def test_unlogged_turns_have_bounds(counted):
-    found = counted[["match", "seat", "cut"]].merge(tradecraft_counts.unlogged(counted), on=["match", "seat"])
-    assert found[found.cut.astype(bool)].most.eq(3).all() and not found[~found.cut.astype(bool)].most.any()
+def test_unlogged_turns_have_bounds(facts):
+    found = tradecraft_counts.unlogged(facts)
+    assert found[found.cut].most.eq(3).all() and not found[~found.cut].most.any()
     lost = found[found.match == "1JzhD2HI"]  # turns 13 to 15: seat 1 decides twice, seat 0 once
     assert lost[["least", "few", "many"]].to_numpy().tolist() == [[3, 1, 1], [3, 2, 2]]
 
 
 def test_the_first_seat_wins_three_times_as_often(facts):
-    last = tradecraft_counts.first_seat(facts).iloc[-1]
+    last = tradecraft_counts.seats(facts).iloc[-1]
     assert (last["first"], last.second, last.both, last.games) == (62, 20, 7, 90)
 
 
 def test_heads(facts):
-    assert tradecraft.head_to_head(facts, "gpt-4o", "gemini") == (7, 3, 0, 0)
-    assert tradecraft.head_to_head(facts, "cooperative", "competitive") == (4, 2, 2, 2)
-    assert pd.isna(tradecraft.head_to_head(facts, "gpt-4o", "nobody")[0])
+    assert tradecraft_counts.head_to_head(facts, "gpt-4o", "gemini") == (7, 3, 0, 0)
+    assert tradecraft_counts.head_to_head(facts, "cooperative", "competitive") == (4, 2, 2, 2)
+    assert tradecraft_counts.head_to_head(facts, "gpt-4o", "nobody") is None
     drawn = tradecraft_drawn.head_table(facts).set_index("matchup").printed
     assert drawn["ge_vs_4o"] == "printed: 3 to 7, both 0, neither 0" and drawn["un1_vs_un2"].startswith("no numbers")
 
@@ -105,30 +103,18 @@ def test_the_assessor_against_itself(facts):
     assert list(scored.scored) == [7402, 7397] and set(scored.due) == {7408} and scored.other["second pass"] == 70
 
 
-def test_agreement_is_perfect_with_oneself_and_absent_without_spread():
-    same = pd.DataFrame({"score_1": [0.0, 0.5, 1.0], "score_2": [0.0, 0.5, 1.0]})
-    assert tradecraft_scores._compared("x", same)["alpha"] == 1
-    assert pd.isna(tradecraft_scores._compared("x", same.assign(score_1=0.5, score_2=0.5))["alpha"])
+def test_agreement_is_perfect_with_oneself_and_absent_without_spread(facts):
+    second = facts.scores[facts.scores["pass"] == 2]
+    twice = pd.concat([second, second.assign(**{"pass": 1})])
+    assert tradecraft_scores.retest(replace(facts, scores=twice)).alpha.eq(1).all()
+    assert tradecraft_scores.retest(replace(facts, scores=twice.assign(score=0.5))).alpha.isna().all()
 
 
 def test_winners_score_more_where_they_plan(facts):
-    found = tradecraft_scores.outcomes(facts).set_index("dimension")
+    found = tradecraft_scores.outcomes(facts).set_index(["source", "dimension"]).loc["second pass"]
     assert (found.n_winners == 196).all() and found.games.eq(60).all()
     assert round(found.delta["strategic_planning"], 3) == 0.257 and found.low["strategic_planning"] > 0
     assert found.low["cooperation"] < 0 < found.high["cooperation"]
-
-
-def test_intervals_resample_games_together():
-    one = pd.DataFrame({"game": list("aabb"), "name": "x", "score": [0.0, 0.0, 1.0, 1.0]})
-    found = tradecraft_scores.pooled(one, ["name"])
-    assert found[["value", "low", "high", "games", "n"]].to_numpy().tolist() == [[0.5, 0.0, 1.0, 2, 4]]
-    assert tradecraft_scores.pooled(one[:2], ["name"]).low.isna().all()
-
-
-def test_pooling_turns_and_averaging_games_differ():
-    table = pd.DataFrame({"game": list("aaab"), "name": "x", "score": [0.0, 0.0, 0.0, 1.0]})
-    assert tradecraft_scores.pooled(table, ["name"], "turns").value.item() == 0.25
-    assert tradecraft_scores.pooled(table, ["name"], "games").value.item() == 0.5
 
 
 def test_groups_are_models_or_personas():
