@@ -18,13 +18,13 @@ repro: .venv/.ok
 line-tradecraft line-others:
 	-@dvc --wait-for-lock repro --pull --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' '*tradecraft*'
-line-others: STAGES = ingest 'play@[ms]*' 'replay@[ms]*' 'counterfactual*' scripted 'magic*' play_notebook
+line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' own@scripted '*@magic*' play_notebook
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
 	pytest -n 3 --dist worksteal -p no:nbval
 	pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
-	git diff --exit-code dvc.lock
+	git diff --exit-code dvc.lock results/agreement.json
 
 checks: .venv/.ok
 	ruff check

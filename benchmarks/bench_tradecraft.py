@@ -9,7 +9,8 @@ from fractions import Fraction
 import pytest
 
 from agon.games.tradecraft import Ruleset
-from agon.games.tradecraft.recipes import Craft, hand_of
+from agon.games.tradecraft.amounts import hand_of
+from agon.games.tradecraft.recipes import Craft
 from agon.games.tradecraft.rulesets import ruleset
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)

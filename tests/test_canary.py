@@ -14,13 +14,13 @@ from project import FULL, Project, serving
 NAME = "CANARY"
 """The variable that holds the key; its name does not tell that it is one."""
 READ = """
-from agon.records import read
+from agon.turns import read
 read("transcripts/canary.parquet")[["match", "action", "reply"]]
 """
 FAIL = """
 %xmode Verbose
 import asyncio
-from agon.commands import main
+from agon.cli import main
 await asyncio.to_thread(main, ["record", "experiment=canary", "debug=true"])
 """
 """Tracebacks show what variables hold, too."""

@@ -6,28 +6,32 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
+import click
 import pytest
+from omegaconf import OmegaConf
 from project import Project
 
 from agon import ROOT
-from agon.cli import main
+from agon.cli import agon, main
+from agon.conf import configuration
 from agon.turns import read, validated
 
 
-def failed(capfd, *arguments: str) -> str:
-    """Runs a command that must fail, and gives its one line."""
-    code = main(arguments)
+def failed(capfd, *arguments: str, code: int = 1) -> str:
+    """Runs a command that must fail with an exit code, and gives its one line."""
+    assert main(arguments) == code
     lines = capfd.readouterr().err.strip().splitlines()
-    assert code != 0, "it should have failed"
     assert len(lines) == 1, lines
     assert lines[0].startswith("agon: ") and "Traceback" not in lines[0]
     return lines[0]
 
 
 def test_an_unknown_command_names_those_there_are(capfd):
-    assert "plan, record, play, ingest, serve, collect, notebook, export" in failed(capfd, "fly")
+    assert "plan, record, play, ingest, serve, collect, notebook, export" in failed(capfd, "fly", code=2)
 
 
 def test_an_unknown_experiment_offers_the_nearest(capfd):
@@ -116,10 +120,176 @@ def test_debug_shows_the_traceback():
         main(["plan", "experiment=scriptd", "debug=true"])
 
 
-def test_help_lists_every_command(capfd):
-    assert main(["help"]) == 0
+VERBS = agon.list_commands(click.Context(agon))
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["-h"], ["--help"]])
+def test_help_lists_every_command(capfd, words):
+    assert main(words) == 0
     text = capfd.readouterr().out
-    assert all(f"  {verb} " in text for verb in ("plan", "play", "ingest", "notebook"))
+    assert {"plan", "play", "ingest", "notebook", "make-settings", "make-problems", "make-logs"} <= set(VERBS)
+    assert all(f"  {verb} " in text for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself_in_a_line_and_its_settings_each_with_a_note(capfd, verb):
+    assert main([verb, "--help"]) == 0
+    text = capfd.readouterr().out
+    assert text.startswith(f"Usage: agon {verb} ") and "--cfg" in text
+    short = agon.get_command(click.Context(agon), verb).get_short_help_str(58)
+    assert not short.endswith("...") and "...  ..." not in text
+
+
+def test_a_setting_of_a_verb_comes_with_its_default_and_a_note(capfd):
+    assert main(["make-settings", "--help"]) == 0
+    assert re.search(r"^  keep=20 +settings kept of a game of clues$", capfd.readouterr().out, re.MULTILINE)
+
+
+def test_the_version_is_the_package_s(capfd):
+    assert main(["--version"]) == 0 and capfd.readouterr().out == f"agon {version('agon')}\n"
+
+
+@pytest.mark.parametrize("verb", ["plan", "record", "play", "ingest", "serve", "collect"])
+def test_cfg_job_prints_the_composed_configuration_as_hydra_does_and_does_nothing(capfd, verb):
+    words = ["experiment=standin_demo", "experiment.repetitions=7", "budget.usd=1"]
+    assert main([verb, *words, "--cfg", "job"]) == 0
+    printed = capfd.readouterr().out
+    assert printed == OmegaConf.to_yaml(configuration(words)) and "repetitions: 7" in printed
+
+
+def test_cfg_job_prints_the_settings_of_verbs_that_have_their_own(capfd):
+    assert main(["make-problems", "folder=x", "ruleset=alchemy", "count=3", "--cfg", "job"]) == 0
+    assert capfd.readouterr().out.splitlines()[:4] == ["folder: x", "ruleset: alchemy", "players: 2", "count: 3"]
+    assert main(["notebook", "scripted", "simulated=5", "--cfg", "job"]) == 0
+    assert "simulated: 5\n" in capfd.readouterr().out
+
+
+def test_what_a_verb_does_not_understand_is_one_line_that_offers_the_nearest(capfd):
+    for words, said in {
+        ("paly",): "there is no command 'paly': did you mean play?",
+        ("plan", "--colour"): "No such option '--colour'.",
+        ("make-settings", "keeep=3"): "make-settings has no setting 'keeep': did you mean keep?",
+        ("make-settings", "keep=0"): "Expected `int` >= 1 - at `$.keep`",
+        ("make-settings", "other"): "'other' sets nothing: write setting=value",
+        ("make-logs", "turns=x"): "Object missing required field `folder`",
+        ("export", "experiment=scripted", "format=csv"): "Invalid enum value 'csv' - at `$.format`",
+        ("certify-problems",): "say which: agon certify-problems FILES ...",
+    }.items():
+        assert said in failed(capfd, *words, code=2)
+
+
+def test_a_family_s_verb_is_found_in_its_folder(capfd):
+    assert main(["check-rulesets", "invented"]) == 0
+    assert capfd.readouterr().out == "invented: nothing is wrong\n"
+
+
+def test_a_family_outside_src_has_verbs_of_its_own_too(tmp_path):
+    copy, family = Project(tmp_path / "copy"), tmp_path / "chess"
+    family.mkdir()
+    for name in ("__init__.py", "game.py"):
+        (family / name).write_text("")
+    note = 'Annotated[int, "of the board"] = 8'
+    code = f'"""Of chess."""\nfrom typing import Annotated\ndef set_up(*, size: {note}):\n    "Sets up."\n    print(size * size)\n'
+    (family / "commands.py").write_text(f"{code}VERBS = [set_up]\n")
+    config = copy.folder / "conf/config.yaml"
+    config.write_text(config.read_text().replace("families: []", f"families: [{family}]"))
+    assert copy.run("set-up", "size=3").stdout == "9\n" and "  set-up " in copy.run("--help").stdout
+
+
+# --- the script, and the shell
+
+
+def process(code, *words, **environment):
+    """Runs Python code with words behind it."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True
+    )
+
+
+SCRIPT = "import sys; from agon.cli import main; sys.exit(main())"
+
+
+def test_the_script_is_the_module():
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"] == {"agon": "agon.cli:main"}
+    for words in (["--version"], ["fly"], ["plan", "experiment=scriptd"]):
+        module = subprocess.run([sys.executable, "-m", "agon", *words], cwd=ROOT, capture_output=True, text=True)
+        script = process(SCRIPT, *words)
+        assert (script.returncode, script.stdout, script.stderr) == (module.returncode, module.stdout, module.stderr)
+
+
+HEAVY = {
+    "anthropic",
+    "bokeh",
+    "distributed",
+    "hydra",
+    "matplotlib",
+    "numpy",
+    "openai",
+    "pandas",
+    "panel",
+    "papermill",
+    "scipy",
+}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["plan", "--help"], ["make-problems", "--help"], ["--version"]])
+def test_help_reads_no_library_that_takes_its_time(words):
+    code = f"import sys; from agon.cli import main; main(); sys.exit(', '.join({HEAVY!r} & set(sys.modules)) or 0)"
+    run = process(code, *words)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def completed(*words, shell="zsh"):
+    """What the shell is offered for the last of some words."""
+    asked = {
+        "_AGON_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": " ".join(["agon", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    code = f"import sys; from agon.cli import main\ntry: main()\nfinally: assert not {HEAVY!r} & set(sys.modules)"
+    run = process(code, **asked)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout.splitlines()[1::3]
+
+
+def test_the_shell_completes_verbs_settings_and_their_values():
+    names = sorted(path.stem for path in (ROOT / "conf/experiment").glob("*.yaml"))
+    assert completed("make-l") == ["make-logs"]
+    assert completed("plan", "experiment=") == [f"experiment={name}" for name in names]
+    assert completed("record", "experiment=standin_demo", "budget.") == [
+        "budget.usd=",
+        "budget.tokens=",
+        "budget.calls=",
+    ]
+    assert completed("play", "experiment=standin_demo", "experiment.p") == ["experiment.pairings="]
+    assert completed("play", "fresh=t") == ["fresh=true"]
+    assert "tradecraft_own" in completed("notebook", "trade") and completed("notebook", "scripted", "sim") == [
+        "simulated="
+    ]
+    assert completed("export", "format=") == ["format=jsonl", "format=inspect"]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_bash_completes_settings_though_it_takes_them_apart(tmp_path):
+    (tmp_path / "agon").write_text(f'#!/bin/sh\nexec {sys.executable} -m agon "$@"\n')
+    (tmp_path / "agon").chmod(0o755)
+    for words, offered in {
+        "agon plan experiment = script": ["scripted"],
+        "agon plan experiment = stand": ["standin_demo"],
+        "agon plan executor =": ["dask", "local"],
+        "agon play experiment = scripted fre": ["fresh=true", "fresh=false"],
+        "agon record budget.u": ["budget.usd="],
+    }.items():
+        asked = f"compopt() {{ :; }}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))"
+        script = f'eval "$(_AGON_COMPLETE=bash_source agon)"; {asked}; _agon_completion agon; echo "${{COMPREPLY[@]}}"'
+        path = f"{tmp_path}:{os.environ['PATH']}"
+        run = subprocess.run(
+            ["bash", "-c", script], cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, text=True
+        )
+        assert (run.stdout.split(), run.stderr) == (offered, "")
+
+
+# --- what commands do
 
 
 def test_plan_counts_matches_and_decisions(capfd):
@@ -159,7 +329,7 @@ def test_an_old_python_is_refused_before_anything_newer_is_read():
 
 SEVERAL = """
 import contextlib, io, json, sys
-from agon.commands import main
+from agon.cli import main
 for line in sys.stdin:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -9,9 +9,9 @@ import pytest
 from magic_games import BUILT, family, target
 
 from agon import ROOT, AgonError
+from agon.cli import main
 from agon.games.deduction.game import holds
 from agon.games.deduction.scripts import KNOWLEDGE, lexicon
-from agon.games.magic_settings import main, run
 from agon.games.settings import variants
 
 MAGIC = ROOT / "data/settings/magic"
@@ -53,8 +53,8 @@ def test_there_are_103_settings_and_143_games():
     assert sum(len(family(game)) for game in BUILT) == 143
 
 
-def test_the_shipped_settings_are_those_that_the_script_makes(tmp_path):
-    main(tmp_path)
+def test_the_shipped_settings_are_those_that_the_command_makes(tmp_path):
+    assert main(["make-settings", f"folder={tmp_path}"]) == 0
     for game in BUILT:
         made, shipped = (
             {path.name: path.read_text() for path in (folder / game).iterdir()} for folder in (tmp_path, MAGIC)
@@ -65,7 +65,7 @@ def test_the_shipped_settings_are_those_that_the_script_makes(tmp_path):
 def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
     """Of candidates by the words of a list it keeps those in which both sides come out most even."""
     sizes = ["games=chameleon", "keep=6", "matches=4", f"topics={KNOWLEDGE}", "prefix=mine-"]
-    assert run([str(tmp_path), *sizes]) == 0
+    assert main(["make-settings", f"folder={tmp_path}", *sizes]) == 0
     said = capsys.readouterr().out
     low, high, least, most = (int(number) for number in re.findall(r"(\d+)%", said))
     assert "6 settings of 176 candidates" in said and least < 25 < low <= 50 <= high < 75 < most
@@ -83,25 +83,25 @@ def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
     [
         (["games=chess"], 1, "there is no game chess: there are chameleon, undercover"),
         (["topics=none.json"], 1, "none.json is not there"),
-        (["keep=0"], 2, "FOLDER"),
-        (["keeep=3"], 2, "FOLDER"),
-        (["other"], 2, "FOLDER"),
+        (["keep=0"], 2, "Expected `int` >= 1 - at `$.keep`"),
+        (["keeep=3"], 2, "did you mean keep?"),
+        (["other"], 2, "write setting=value"),
     ],
 )
 def test_what_balancing_does_not_understand_writes_nothing(arguments, code, said, tmp_path, capsys):
-    assert run([str(tmp_path / "made"), *arguments]) == code
+    assert main(["make-settings", f"folder={tmp_path / 'made'}", *arguments]) == code
     assert said in capsys.readouterr().err and not (tmp_path / "made").exists()
 
 
 def test_balancing_explains_itself(capsys):
-    assert run(["--help"]) == 0 and "keep=20" in capsys.readouterr().out
+    assert main(["make-settings", "--help"]) == 0 and "keep=20" in capsys.readouterr().out
 
 
 def test_too_few_clues_are_said_in_a_line(tmp_path, capsys):
     clues = [{"clue": clue, "fits": ["rain", "snow", "hail"]} for clue in ("falls", "is wet")]
     topics = [{"topic": "Weather", "words": ["rain", "snow", "hail"], "pairs": [["rain", "snow"]], "clues": clues}]
     (tmp_path / "topics.json").write_text(json.dumps(topics))
-    assert run([str(tmp_path / "made"), f"topics={tmp_path / 'topics.json'}"]) == 1
+    assert main(["make-settings", f"folder={tmp_path / 'made'}", f"topics={tmp_path / 'topics.json'}"]) == 1
     assert "topic Weather has too few clues" in capsys.readouterr().err
 
 

@@ -11,6 +11,11 @@ ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
 
 
+def shown(path: Path) -> str:
+    """A path as messages show it: from the project's root where it lies inside."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
 class AgonError(Exception):
     """Something the user can mend; its text is one line that says what is wrong and what to do."""
 

@@ -12,4 +12,4 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
 from agon.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,344 +1,283 @@
-"""The commands: each composes the configuration, does one thing, and says what it did in a line."""
+"""The one parser of commands: `agon VERB [setting=value ...]`, with help, completion, and errors in one line.
 
-import asyncio
+A verb is a function among the VERBS of a `commands.py`: in agon, and in the folder of any family of games. Its docstring is the help;
+what it returns is the exit code (None: 0). What it takes says what may be given: `settings`, those of conf/config.yaml,
+composed by Hydra; `name` and `parameters`, a notebook and its own; else each keyword is a setting, whose annotation ends in a
+note for the help, and `*names` are what stands without a `=`.
+"""
+
 import inspect
-import os
-import shlex
-import shutil
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from filelock import FileLock
-from tqdm import tqdm
+import click
+import msgspec
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from agon import ROOT, AgonError
-from agon.conf import configuration, games
-from agon.estimate import Bill, bills
-from agon.models import Halted
-from agon.models.ledger import Ledger, Replayed, Unrecorded
-from agon.models.limits import Budget, Spent
-from agon.models.recording import Recording, Writer
-from agon.plan import PERSON, Match, models_of, plan
-from agon.turns import is_turns, read, shown, write
 
-HELP = """python -m agon VERB [setting=value ...]
-
-  plan experiment=NAME         the bill, unpaid: matches, and per model expected calls, tokens, cost and time
-  record experiment=NAME       asks models and records every answer in data/recordings; goes on where it was stopped
-  play experiment=NAME         plays from scripts and recordings into transcripts/NAME.parquet, for nothing
-  ingest source=S path=P       reads recorded games of a paper into turns; out=FILE names the file
-  serve                        people play, watch and annotate in a browser; serve.port=N, serve.address=A
-  collect                      the finished matches of serve into transcripts/people.parquet
-  notebook NAME                runs notebooks/NAME.ipynb into reports/
-  export experiment=NAME       its transcript as one JSONL file per match, or format=inspect as Inspect's log
-
-Settings are those of conf/config.yaml; experiments are files in conf/experiment. debug=true shows tracebacks."""
+CONF = ROOT / "conf"
+SETTINGS = "[setting=value ...]"
+Composed = tuple[Callable[[], int | None], Mapping[str, Any]]
+"""A call that is ready to be made, and its settings."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Runs one command. Exit code 0: done; 1: an error, in one line; 2: not understood; 3: done, but for bad files, listed."""
-    verb, *rest = arguments or ["help"]
-    if verb in ("help", "-h", "--help"):
-        sys.stdout.write(HELP + "\n")
+class Verb(click.Command):
+    """A function as a verb."""
+
+    def __init__(self, run: Callable[..., int | None], metavar: str = SETTINGS) -> None:
+        words = click.Argument(["words"], nargs=-1, metavar=metavar, shell_complete=self._completed)
+        cfg = click.Option(["--cfg"], type=click.Choice(["job"]), help="Print the composed settings, and do nothing.")
+        name = run.__name__.replace("_", "-")
+        super().__init__(name, callback=self._called, params=[words, cfg], help=inspect.getdoc(run))
+        self.run = run
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        """What `words` ask for. Raises AgonError or UsageError in one line."""
+        raise NotImplementedError
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        """What may follow `words`: setting=, setting=value, or a name."""
+        raise NotImplementedError
+
+    def _called(self, words: Sequence[str], cfg: str | None) -> int:
+        run, settings = self._composed(words)
+        if not cfg:
+            return run() or 0
+        from omegaconf import OmegaConf
+
+        click.echo(OmegaConf.to_yaml(settings), nl=False)
         return 0
-    if verb not in VERBS:
-        return _failed(f"there is no command {verb!r}: there are {', '.join(VERBS)} (python -m agon help)", 2)
-    debug = "debug=true" in rest
+
+    def _completed(self, ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+        found = [each for each in self._offers(ctx.params["words"] or ()) if each.startswith(typed)]
+        return [CompletionItem(each) for each in found] or [CompletionItem(typed, type="file")]
+
+
+class Configured(Verb):
+    """A verb whose settings are those of conf/config.yaml."""
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        from agon.conf import configuration
+
+        settings = configuration(words)
+        return partial(self.run, settings), settings
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        settings = _loaded("config")
+        chosen = dict(pair for each in settings.pop("defaults") if isinstance(each, dict) for pair in each.items())
+        for group, name in (chosen | _given(words)).items():
+            if group in chosen and name in _names(group):
+                yield from (f"{group}={each}" for each in _names(group))
+                settings[group] = _loaded(f"{group}/{name}")
+        yield from (each for each in _keys(settings) if not each.startswith("hydra."))
+
+
+class OfNotebook(Verb):
+    """A verb whose settings are the parameters of the notebook that is named."""
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        from agon.notebook import parameters
+
+        names = [word for word in words if "=" not in word]
+        if len(names) != 1:
+            raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
+        name = names[0].removeprefix("notebooks/").removesuffix(".ipynb")
+        settings = parameters(name, [word for word in words if "=" in word and word != "debug=true"])
+        return partial(self.run, name, settings), settings
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        named = [word for word in words if word in _names("notebook")]
+        return _keys(_loaded(f"notebook/{named[0]}")) if named else iter(_names("notebook"))
+
+
+class Plain(Verb):
+    """A verb whose settings are the keywords of its function."""
+
+    def __init__(self, run: Callable[..., int | None]) -> None:
+        hints, fields, self.names = get_type_hints(run, include_extras=True), [], ""
+        for each in inspect.signature(run).parameters.values():
+            if each.kind is each.VAR_POSITIONAL:
+                self.names = f"{each.name.upper()} ..."
+            else:
+                usual = msgspec.NODEFAULT if each.default is each.empty else each.default
+                fields.append((each.name, hints[each.name], usual))
+        self.schema = msgspec.defstruct(run.__name__, fields, kw_only=True, forbid_unknown_fields=True)
+        super().__init__(run, f"{self.names} {SETTINGS if fields else ''}".strip())
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        names, given = [word for word in words if "=" not in word], _given(words)
+        if names and not self.names:
+            raise click.UsageError(f"{names[0]!r} sets nothing: write setting=value (agon {self.name} --help)")
+        if self.names and not names:
+            raise click.UsageError(f"say which: agon {self.name} {self.names}")
+        if unknown := [name for name in given if name not in self.schema.__struct_fields__]:
+            from agon.conf import offered
+
+            near = offered(unknown[0], self.schema.__struct_fields__)
+            raise click.UsageError(f"{self.name} has no setting {unknown[0]!r}: {near}")
+        try:
+            settings = msgspec.structs.asdict(msgspec.convert(given, self.schema, strict=False))
+        except msgspec.ValidationError as error:
+            raise click.UsageError(f"the settings do not fit: {error} (agon {self.name} --help)") from None
+        return partial(self.run, *names, **settings), settings
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        for field in msgspec.structs.fields(self.schema):
+            values = [value for value in get_args(get_args(field.type)[0]) if isinstance(value, str)]
+            yield from (f"{field.name}={value}" for value in values or [""])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the settings, then the options."""
+        rows = []
+        for field in msgspec.structs.fields(self.schema):
+            usual = "..." if field.required else "null" if field.default is None else field.default
+            rows.append((f"{field.name}={usual}", get_args(field.type)[-1]))
+        if rows:
+            with formatter.section("Settings"):
+                formatter.write_dl(rows)
+        super().format_options(ctx, formatter)
+
+
+def _given(words: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, given, value in (word.partition("=") for word in words) if given and name != "debug"}
+
+
+def _names(group: str) -> list[str]:
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def _loaded(name: str) -> dict[str, Any]:
+    """A file of conf/ as it is: to complete a word, Hydra would take too long."""
+    from omegaconf import OmegaConf
+
+    settings: Any = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
+    return settings
+
+
+def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{above}{key}.")
+        else:
+            yield from (f"{above}{key}={each}" for each in (["true", "false"] if isinstance(value, bool) else [""]))
+
+
+def _modules() -> Iterator[str]:
+    """Where verbs are: in agon, in its families of games, and in families outside src."""
+    yield "agon.commands"
+    for path in sorted(Path(__file__).parent.glob("games/*/commands.py")):
+        yield f"agon.games.{path.parent.name}.commands"
+    if _loaded("config").get("families"):
+        from agon.conf import find_families
+
+        yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
+
+
+@cache
+def _verbs(module: str) -> dict[str, Verb]:
+    """The verbs of a commands.py, by name."""
+    verbs = [_verb(run) for run in import_module(module).VERBS]
+    return {verb.name or "": verb for verb in verbs}
+
+
+def _verb(run: Callable[..., int | None]) -> Verb:
+    takes = inspect.signature(run).parameters
+    return Configured(run) if "settings" in takes else OfNotebook(run) if "parameters" in takes else Plain(run)
+
+
+class Verbs(click.Group):
+    """All verbs. Those of families are looked for only where agon itself has none of the name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return [name for module in _modules() for name in _verbs(module)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Verb | None:
+        """The verb of that name, if there is one."""
+        return next((_verbs(module)[cmd_name] for module in _modules() if cmd_name in _verbs(module)), None)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The verb that `args` begin with. Raises UsageError, which names the nearest."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            from agon.conf import offered
+
+            near = offered(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"there is no command {args[0]!r}: {near} (agon --help)")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Runs a verb."""
+        try:
+            code: int = super().invoke(ctx)
+        except KeyboardInterrupt:
+            return _failed("stopped; the same command goes on where it was", 130)
+        return code
+
+
+@click.group(
+    cls=Verbs,
+    subcommand_metavar=f"VERB {SETTINGS}",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+@click.version_option(package_name="agon", message="%(prog)s %(version)s")
+def agon() -> None:
+    """Games that need social and strategic reasoning, played by language models, scripts and people.
+
+    Settings are those of conf/config.yaml, experiments are files in conf/experiment, and paths begin in the project's
+    folder. debug=true shows tracebacks. The shell completes verbs and settings after
+    eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
+    """
+
+
+@add_completion_class
+class Bash(BashComplete):
+    """Bash ends a word at `=`, so a setting comes in three words; and it must put no space behind `budget.usd=`."""
+
+    source_template = BashComplete.source_template.replace(
+        "    return 0", "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n    return 0"
+    )
+    cut = False
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before, and the one that is being typed."""
+        args, typed = super().get_completion_args()
+        if typed == "=":
+            args, typed, self.cut = args[:-1], f"{args[-1]}=", True
+        elif args[-1:] == ["="]:
+            args, typed, self.cut = args[:-2], f"{args[-2]}={typed}", True
+        return args, typed
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        """What takes the place of the word, as Bash takes it."""
+        value = item.value.partition("=")[2] if self.cut else item.value
+        return super().format_completion(CompletionItem(value, item.type))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs one command (None: the words of this process).
+
+    Exit code 0: done; 1: an error, in one line; 2: not understood; 3: stopped, or done but for what is listed; 130: interrupted.
+    With debug=true errors come with their traceback.
+    """
+    words = list(sys.argv[1:] if words is None else words)
     try:
-        return VERBS[verb](rest)
-    except AgonError as error:
-        if debug:
-            raise
-        return _failed(str(error), 1)
-    except KeyboardInterrupt:
-        return _failed("stopped; the same command goes on where it was", 130)
+        code: int = agon.main(["--help"] if words in ([], ["help"]) else words, "agon", standalone_mode=False)
+        return code
+    except click.ClickException as error:
+        return _failed(error.format_message(), error.exit_code)
     except Exception as error:
-        if debug:
+        if "debug=true" in words:
             raise
+        if isinstance(error, AgonError):
+            return _failed(str(error), 1)
         return _failed(f"{type(error).__name__}: {' '.join(str(error).split())} (debug=true shows where)", 1)
 
 
-def _plan(rest: Sequence[str]) -> int:
-
-    settings = configuration(rest)
-    matches = plan(settings["experiment"])
-    variants = Counter((match.game.name, match.game.variant) for match in matches)
-    for game, count in Counter(match.game.name for match in matches).items():
-        own = [variant for name, variant in variants if name == game]
-        shown_variants = ", ".join(own) if len(own) <= 8 else f"{len(own)} settings"
-        _say(f"{game:14} {count:10,} matches: {shown_variants}")
-    agents = {seat.agent for match in matches for seat in match.seats}
-    if all(match.game.fixed_rounds for match in matches):
-        decisions = sum((match.game.fixed_rounds or 0) * match.game.seats for match in matches)
-        _say(f"{len(matches):,} matches, {decisions:,} decisions, {len(agents)} agents")
-    else:
-        _say(f"{len(matches):,} matches, {len(agents)} agents")
-    models = models_of(settings["experiment"])
-    if not models:
-        _say("all scripts: no calls, no cost")
-        return 0
-    recording = Recording(_recordings(settings))
-    if len(recording):
-        _say(f"recorded already: {len(recording):,} exchanges in {shown(recording.path)}; what is left:")
-    rows = bills(matches, models, recording)
-    width = max(len(name) for name in models)
-    _say(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>12} {'USD':>10} {'time':>9}")
-    for bill in rows:
-        usd = "unknown" if bill.usd is None else f"{bill.usd:,.2f}"
-        _say(
-            f"{bill.model:{width}} {bill.matches:9,} {bill.asked.calls:9,.0f} {bill.asked.tokens_in:14,.0f} "
-            f"{bill.asked.tokens_out:12,.0f} {usd:>10} {_clock(bill.seconds):>9}"
-        )
-    _say(_price(rows) + " (expected; prompt caches may make it cheaper, unreadable answers dearer)")
-    return 0
-
-
-def _price(rows: Sequence[Bill]) -> str:
-    unknown = [bill.model for bill in rows if bill.usd is None]
-    known = sum(bill.usd or 0.0 for bill in rows)
-    return f"about {sum(bill.asked.calls for bill in rows):,.0f} calls, {known:,.2f} USD" + (
-        f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else ""
-    )
-
-
-def _clock(seconds: float) -> str:
-    return (
-        f"{seconds / 3600:,.1f} h"
-        if seconds >= 3600
-        else f"{seconds / 60:.0f} min"
-        if seconds >= 60
-        else f"{seconds:.0f} s"
-    )
-
-
-def _recordings(settings: Mapping[str, Any]) -> Path:
-    return ROOT / "data" / "recordings" / str(settings["experiment"]["name"])
-
-
-def _record(rest: Sequence[str]) -> int:
-    settings = configuration(rest)
-    name = settings["experiment"]["name"]
-    matches, models = plan(settings["experiment"]), models_of(settings["experiment"])
-    asking = [match for match in matches if any(seat.model for seat in match.seats)]
-    if not asking:
-        raise AgonError(
-            f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
-        )
-    recording, budget = Recording(_recordings(settings)), Budget(**settings["budget"])
-    expected = _price(bills(asking, models, recording))
-    writer = Writer(recording, ROOT / ".agon" / "locks" / f"{name}.lock")
-    try:
-        with _bar(len(asking), "match") as bar:
-            ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
-            halted = asyncio.run(_recorded(asking, ledger, settings, lambda match: bar.update(1)))
-    finally:
-        writer.close()
-        _say(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
-    _say(f"expected before: {expected}")
-    if halted:
-        reason = Counter(str(each) for each in halted).most_common(1)[0][0]
-        _say(
-            f"stopped; {len(halted):,} of the matches begun are not at their end: {reason}; the same command goes on where it was"
-        )
-        return 3
-    _say(f"now: python -m agon play {_same(rest)}")
-    return 0
-
-
-def _same(rest: Sequence[str]) -> str:
-    """The settings of a command, for another command on the same matches."""
-    spent_or_run = ("budget", "executor", "concurrency", "fresh", "debug", "out")
-    return shlex.join(each for each in rest if not each.startswith(spent_or_run))
-
-
-async def _recorded(
-    matches: Sequence[Match], ledger: Ledger, settings: Mapping[str, Any], tick: Callable[[Match], object]
-) -> list[Halted]:
-    if settings["executor"]["name"] == "dask":
-        from agon.bridges import dask as scale
-
-        return await scale.record(matches, ledger, settings["executor"], settings["concurrency"], tick)
-    from agon.record import record
-
-    return await record(matches, ledger, settings["concurrency"], tick)
-
-
-def _bill(spent: Spent) -> str:
-    cached = (
-        f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
-    )
-    unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
-    errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
-    errors += f", the last: {spent.last}" if spent.last else ""
-    return (
-        f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
-        f"{spent.usd:,.4f} USD{unpriced}; errors: {errors}"
-    )
-
-
-def _show(bar: Any, spent: Spent) -> None:
-    """Calls, tokens, cost and errors so far, beside the matches; now and then."""
-    if bar.disable or bar.format_dict["elapsed"] - getattr(bar, "shown", -1.0) < 0.5:
-        return
-    bar.shown = bar.format_dict["elapsed"]
-    rate = spent.calls / max(bar.shown, 1e-9)
-    errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
-    bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}")
-
-
-def _play(rest: Sequence[str]) -> int:
-    from agon.play import play
-
-    settings = configuration(rest)
-    matches, models = plan(settings["experiment"]), models_of(settings["experiment"])
-    name = settings["experiment"]["name"]
-    out = _out(settings, name)
-    recording = Recording(_recordings(settings))
-    answering = {each: Replayed(each, model.identity, recording) for each, model in models.items()}
-    journal = ROOT / ".agon" / "played" / name / _code(matches, recording.path if models else None)
-    with FileLock(_lock(f"play-{name}"), timeout=-1):
-        if settings["fresh"]:
-            shutil.rmtree(journal.parent, ignore_errors=True)
-        with _bar(len(matches), "match") as bar:
-            try:
-                if settings["executor"]["name"] == "dask":
-                    from agon.bridges import dask as scale
-
-                    turns = scale.play(matches, answering, settings["executor"], bar.update)
-                else:
-                    turns = play(matches, journal, answering, concurrency=settings["concurrency"] or 8, tick=bar.update)
-            except Unrecorded as error:
-                price = _price(bills(matches, models, recording))
-                raise AgonError(
-                    f"{error}: `dvc pull` fetches what was recorded; "
-                    f"python -m agon record {_same(rest)} would record what is missing, for {price}"
-                ) from None
-        write(turns, out)
-        for old in set(journal.parent.glob("*/")) - {journal}:
-            shutil.rmtree(old, ignore_errors=True)
-    _say(f"{shown(out)}: {len(matches):,} matches, {len(turns):,} turns")
-    return 0
-
-
-def _lock(name: str) -> Path:
-    path = ROOT / ".agon" / "locks" / f"{name}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _out(settings: Mapping[str, Any], name: str) -> Path:
-    """The file to write: a turns table, or none yet. Raises AgonError for inputs and for other tables."""
-    out = ROOT / Path(settings["out"] or f"transcripts/{name}.parquet").expanduser()
-    if out.resolve().is_relative_to(ROOT / "data"):
-        raise AgonError(f"out={settings['out']} lies in data/, which holds inputs only: name a file elsewhere")
-    if out.exists() and not is_turns(out):
-        raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
-    return out
-
-
-def _code(matches: Sequence[Match], recording: Path | None) -> str:
-    """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
-    sources = {path for part in ("games", "agents", "models") for path in (ROOT / "src/agon" / part).rglob("*.py")}
-    sources |= {ROOT / "src/agon" / name for name in ("plan.py", "play.py", "turns.py")}
-    players = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
-    sources |= {Path(file) for player in players if (file := inspect.getsourcefile(player))}
-    if recording is not None and recording.is_file():
-        sources.add(recording)
-    return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
-
-
-def _bar(total: int, unit: str) -> Any:
-    return tqdm(total=total, unit=unit, disable=not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ)
-
-
-def _ingest(rest: Sequence[str]) -> int:
-    from agon.ingest import ingest
-
-    settings = configuration(rest)
-    out = _out(settings, settings["source"])
-    found = ingest(settings["source"], ROOT / Path(settings["path"]).expanduser(), games())
-    for bad in found.bad:
-        sys.stderr.write(f"bad: {bad.path}: {bad.reason}\n")
-    if not found.matches:
-        raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} bad files")
-    write(found.turns, out)
-    _say(f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files")
-    return 3 if found.bad else 0
-
-
-def _notebook(rest: Sequence[str]) -> int:
-    from agon.notebook import run
-
-    names = [item for item in rest if "=" not in item]
-    if len(names) != 1:
-        raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
-    made = run(names[0], [item for item in rest if "=" in item and item != "debug=true"])
-    _say(f"{made.relative_to(ROOT)}")
-    return 0
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-
-
-def _export(rest: Sequence[str]) -> int:
-    from agon.bridges import inspect_log, jsonl
-
-    said = dict(item.partition("=")[::2] for item in rest)
-    name, form = said.get("experiment.name", said.get("experiment")), said.get("format", "jsonl")
-    known = {"experiment", "experiment.name", "format", "out", "debug"}
-    if not name or form not in ("jsonl", "inspect") or set(said) - known:
-        raise AgonError("say what to export: python -m agon export experiment=NAME format=jsonl|inspect [out=PATH]")
-    turns = read(f"transcripts/{name}.parquet")
-    out = ROOT / Path(said.get("out") or f"exports/{name}{'.eval' if form == 'inspect' else ''}").expanduser()
-    if out.resolve().is_relative_to(ROOT / "data"):
-        raise AgonError(f"out={said['out']} lies in data/, which holds inputs only: name a place elsewhere")
-    if form == "jsonl":
-        _say(f"{shown(out)}: {jsonl(turns, out):,} matches")
-    else:
-        _say(", ".join(shown(path) for path in inspect_log(turns, out, ROOT / "data" / "recordings" / name)))
-    return 0
-
-
 def _failed(text: str, code: int) -> int:
-    sys.stderr.write(f"agon: {text}\n")
+    click.echo(f"agon: {text}", err=True)
     return code
-
-
-def _serve(rest: Sequence[str]) -> int:
-    from agon_hall.server import serve
-
-    asked = configuration(rest)["serve"]
-    serve(ROOT / asked["folder"], asked["address"], asked["port"], asked["origins"], asked["sampling"], _say)
-    return 0
-
-
-def _collect(rest: Sequence[str]) -> int:
-    from agon.play import ordered
-
-    settings = configuration(rest)
-    played = sorted((ROOT / settings["serve"]["folder"] / "played").glob("*.parquet"))
-    if not played:
-        raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
-    out, parts = _out(settings, "people"), [read(path) for path in played]
-    turns = ordered(parts, [path.stem for path in played])
-    write(turns, out)
-    people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
-    _say(f"{shown(out)}: {len(played):,} matches, {people:,} seats of people, {len(turns):,} turns")
-    return 0
-
-
-VERBS: dict[str, Callable[[Sequence[str]], int]] = {
-    "plan": _plan,
-    "record": _record,
-    "play": _play,
-    "ingest": _ingest,
-    "serve": _serve,
-    "collect": _collect,
-    "notebook": _notebook,
-    "export": _export,
-}

@@ -108,7 +108,7 @@ def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
 @functools.cache
 def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
     """conf/`group`/`name`.yaml as it is composed. Raises AgonError."""
-    _find_families(conf)
+    find_families(conf)
     if name not in names(group, conf):
         raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered(name, names(group, conf))}")
     settings: dict[str, Any]
@@ -122,15 +122,16 @@ def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
 
 
 @functools.cache
-def _find_families(conf: Path) -> None:
-    """Makes families of games outside src importable: the folders named under `families` in conf/config.yaml."""
+def find_families(conf: Path = CONF) -> list[Path]:
+    """The folders named under `families` in conf/config.yaml, outside src, whose packages it makes importable. Raises AgonError."""
     config: Any = OmegaConf.load(conf / "config.yaml") if (conf / "config.yaml").is_file() else {}
-    for each in config.get("families") or ():
-        folder = ROOT / Path(each).expanduser()
+    folders = [ROOT / Path(each).expanduser() for each in config.get("families") or ()]
+    for folder in folders:
         if not (folder / "game.py").is_file():
-            raise AgonError(f"families in conf/config.yaml: {each} has no game.py")
+            raise AgonError(f"families in conf/config.yaml: {folder} has no game.py")
         if str(folder.parent) not in sys.path:
             sys.path.append(str(folder.parent))
+    return folders
 
 
 def expand_settings(names: Sequence[str], conf: Path = CONF) -> list[str]:

@@ -3,7 +3,7 @@
 import logging
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -20,22 +20,33 @@ from agon import ROOT, AgonError
 from agon.conf import settings_of
 
 
-def run(name: str, overrides: Sequence[str] = ()) -> Path:
-    """Runs notebooks/`name`.ipynb with the parameters of conf/notebook/`name`.yaml and `overrides` (name=value).
+def parameters(name: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """What notebooks/`name`.ipynb is run with: conf/notebook/`name`.yaml and `overrides` (name=value).
 
-    Writes reports/`name`.ipynb and .html, byte for byte the same for the same inputs; returns the former.
-    Raises AgonError for an unknown notebook or parameter, and when a cell fails (the failed copy is kept beside).
+    Raises AgonError for an unknown notebook or parameter.
     """
-    name = name.removeprefix("notebooks/").removesuffix(".ipynb")
     source = ROOT / "notebooks" / f"{name}.ipynb"
     if not source.is_file():
         offered = ", ".join(sorted(path.stem for path in source.parent.glob("*.ipynb")))
         raise AgonError(f"there is no notebook {name!r}: there are {offered}")
-    parameters = _parameters(name, overrides)
+    try:
+        given: Any = OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
+        settings = settings_of("notebook", name) | given
+    except (OmegaConfBaseException, ValueError) as error:
+        raise AgonError(f"parameters {' '.join(overrides)} cannot be read: {_line(error)}") from None
     declared = papermill.inspect_notebook(str(source))
-    unknown = sorted(set(parameters) - set(declared))
-    if unknown:
+    if unknown := sorted(set(settings) - set(declared)):
         raise AgonError(f"notebook {name} has no parameter {unknown[0]!r}: it has {', '.join(declared) or 'none'}")
+    return settings
+
+
+def run(name: str, parameters: Mapping[str, Any]) -> Path:
+    """Runs notebooks/`name`.ipynb with `parameters`, all of which it declares.
+
+    Writes reports/`name`.ipynb and .html, byte for byte the same for the same inputs; returns the former.
+    Raises AgonError when a cell fails (the failed copy is kept beside).
+    """
+    source = ROOT / "notebooks" / f"{name}.ipynb"
     target = ROOT / "reports" / f"{name}.ipynb"
     target.parent.mkdir(exist_ok=True)
     failed = target.with_suffix(".failed.ipynb")
@@ -46,7 +57,7 @@ def run(name: str, overrides: Sequence[str] = ()) -> Path:
             papermill.execute_notebook(
                 str(source),
                 str(failed),
-                parameters,
+                dict(parameters),
                 cwd=str(ROOT),
                 kernel_name="python3",
                 progress_bar=False,
@@ -66,14 +77,6 @@ def run(name: str, overrides: Sequence[str] = ()) -> Path:
     target.with_suffix(".html").write_text(page(executed, name), encoding="utf-8")
     failed.unlink()
     return target
-
-
-def _parameters(name: str, overrides: Sequence[str]) -> dict[str, Any]:
-    try:
-        given: Any = OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
-        return settings_of("notebook", name) | given
-    except (OmegaConfBaseException, ValueError) as error:
-        raise AgonError(f"parameters {' '.join(overrides)} cannot be read: {_line(error)}") from None
 
 
 def _line(error: object) -> str:

@@ -68,7 +68,7 @@ def replayed(turns: pd.DataFrame) -> Replay:
         first.game, first.variant
     ):  # one family may be there several times, under other readings of its rules
         try:
-            fitting.append(_stepped(game, turns))
+            fitting.append(stepped(game, turns))
         except AgonError as found:
             error = found
     if len({_seen(replay) for replay in fitting}) > 1:
@@ -105,7 +105,8 @@ def _games(name: str, variant: str) -> list[Game[Any]]:
 _game = functools.cache(functools.partial(load, "game"))
 
 
-def _stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
+def stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
+    """The match of `turns` in this game. Raises AgonError where it asks other seats, or pays otherwise, than the records say."""
     match, rules = turns.match.iloc[0], turns.rules.iloc[0]
     if rules != game.rules:
         raise AgonError(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -19,6 +20,20 @@ PAGES = Environment(
     trim_blocks=True,
     keep_trailing_newline=True,
 )
+
+
+def gather(notebooks: Path, target: Path) -> None:
+    """Copies what every notebook has written (`notebooks`/NAME/tables ...) into one folder for each kind, under `target`.
+
+    Raises AgonError where two notebooks have written a file of the same name.
+    """
+    for kind in ("tables", "figures", "replication"):
+        shutil.rmtree(target / kind, ignore_errors=True)
+        (target / kind).mkdir(parents=True)
+        for path in sorted(notebooks.glob(f"*/{kind}/*")):
+            if (target / kind / path.name).exists():
+                raise AgonError(f"two notebooks have written {kind}/{path.name}: rename one")
+            shutil.copyfile(path, target / kind / path.name)
 
 
 def gathered(paths: Sequence[Path]) -> pd.DataFrame:
@@ -71,6 +86,16 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     return "\n".join([*lines, "open reports/index.html", ""])
 
 
+def agreement(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """The same as JSON, for `dvc metrics`: paper -> reading -> cells that agree, of how many; paper -> verdict -> statements."""
+    found: dict[str, Any] = {}
+    for row in agreed(cells).itertuples():
+        found.setdefault(str(row.paper), {})[str(row.reading)] = {"agree": int(row.agree), "of": int(row.of)}
+    for paper, counts in verdicts(claims).set_index("paper").iterrows():
+        found.setdefault(str(paper), {})["statements"] = {str(verdict): int(count) for verdict, count in counts.items()}
+    return json.dumps(found, indent=1) + "\n"
+
+
 def leaning(variants: pd.DataFrame) -> pd.DataFrame:
     """paper, agree, runner_up_agree, of: over all cells whose variant was found by agreement, see `true_variants` of a replication.
 
@@ -88,7 +113,7 @@ def makers(figures: Iterable[str], notebooks: Iterable[Path]) -> dict[str, str]:
     """Name of every figure -> name of the notebook whose code says that it saves it (a {number} stands for anything), or nothing."""
     said = {}
     for path in notebooks:
-        for name in re.findall(r"results/figures/([^\"']+)", "".join(map(_source, _cells(path)))):
+        for name in re.findall(r"\bfigures/([^\"']+)", "".join(map(_source, _cells(path)))):
             said[re.sub(r"\{.*?\}", "*", name)] = path.stem
     return {
         figure: next((maker for pattern, maker in said.items() if fnmatch(figure, pattern)), "") for figure in figures

@@ -14,6 +14,7 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon import ROOT, AgonError
+from agon import shown as shown
 
 TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
 
@@ -225,11 +226,6 @@ def is_turns(path: Path) -> bool:
         return set(KEY) <= set(pq.read_schema(path).names)
     except (pya.ArrowException, OSError):
         return False
-
-
-def shown(path: Path) -> str:
-    """A path as messages show it: from the project's root where it lies inside."""
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 def matches(turns: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,8 @@ from jinja2 import Template
 from panel.io import document as io
 from panel.io.state import set_curdoc
 
-from agon_hall.look import Block, block, text
+from agon.games.html import text
+from agon_hall.look import Block, block
 
 AROUND = Template("""
 {% extends base %}
@@ -36,7 +37,7 @@ a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 {% endblock %}
 """)
 
-LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"), ("Annotate", "/annotate"))
+LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"))
 """For researchers; players have none."""
 
 LOST = "The connection is lost. Reload this page to go on where you were; what you have sent is kept."

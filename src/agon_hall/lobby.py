@@ -2,17 +2,21 @@
 
 import functools
 import secrets
+from collections.abc import Sequence
 from typing import Any
-
-import panel as pn
 
 from agon import AgonError
 from agon.conf import expand_settings, load, names
+from agon.games.html import alert, text
+from agon.games.html import table as drawn
+from agon.games.inputs import Button, Entered, LineField, ListField, Thing, TickField
+from agon.games.pages import page_of
 from agon.plan import PERSON, agents_for, models_for
 from agon.turns import schema
+from agon_hall.families import known_pages
 from agon_hall.frame import LiveView
-from agon_hall.look import WIDGETS, block, stack, text
-from agon_hall.look import table as drawn
+from agon_hall.inputs import Inputs
+from agon_hall.look import block, stack
 from agon_hall.tables import Hall, Refused, Table
 
 PERSON_SHOWN = "a person"
@@ -34,7 +38,7 @@ def offered() -> dict[str, list[str]]:
     for name in names("game"):
         try:
             settings = [each.partition("/")[2] for each in expand_settings([name])]
-            game = load("game", f"{name}/{settings[0]}" if settings[0] else name)
+            game = _game(f"{name}/{settings[0]}" if settings[0] else name)
         except AgonError:  # its settings are not there
             continue
         if game.seats > 1:
@@ -45,8 +49,9 @@ def offered() -> dict[str, list[str]]:
 @functools.cache
 def players(name: str) -> dict[str, bool]:
     """The agents that can play the games of a file, and whether each asks a model."""
-    found = agents_for(_first(name))
-    return {agent: asks for agent, asks in found.items() if not agent.startswith("rater")}  # which judge logs
+    own = page_of(_game(_first(name)))
+    others = {agent for page in known_pages().values() if page is not own for agent in page.raters}
+    return {agent: asks for agent, asks in agents_for(_first(name)).items() if agent not in others}
 
 
 @functools.cache
@@ -58,6 +63,11 @@ def asked(name: str) -> list[str]:
 def _first(name: str) -> str:
     settings = offered()[name]
     return f"{name}/{settings[0]}" if settings else name
+
+
+@functools.cache
+def _game(name: str) -> Any:
+    return load("game", name)
 
 
 def warm() -> None:
@@ -74,13 +84,8 @@ class HallPage:
     def __init__(self, hall: Hall) -> None:
         self.hall = hall
         self._tables = block("")
-        self._form = TableForm(hall)
-        self.panel = stack(
-            block("<h1>Tables</h1>"),
-            self._tables,
-            block("<h2>A new table</h2>"),
-            self._form.panel,
-        )
+        self.form = Inputs(self._table)
+        self.panel = stack(block("<h1>Tables</h1>"), self._tables, block("<h2>A new table</h2>"), self.form.panel)
         self.live = LiveView(self.draw, hall.watching)
         self.draw()
 
@@ -99,92 +104,61 @@ class HallPage:
         head = ("Game", "How it stands", "People", "Pages")
         self._tables.object = drawn("Tables, newest first", head, rows) if rows else "<p>There are none yet.</p>"
 
-
-class TableForm:
-    """What a new table is to be: game, setting, who sits where, time, budget."""
-
-    def __init__(self, hall: Hall) -> None:
-        self.hall = hall
-        games = {name.replace("_", " "): name for name in offered()}
-        style = {"stylesheets": [WIDGETS], "sizing_mode": "stretch_width", "max_width": 480}
-        self.game = pn.widgets.Select(name="Game", options=games, **style)
-        self.setting = pn.widgets.Select(name="Setting or problem", options=[], **style)
-        self.seats = stack()
-        self.who: list[pn.widgets.Select] = []
-        self.models: list[pn.widgets.Select] = []
-        self.seconds = pn.widgets.TextInput(
-            name="Seconds that a person may take for an answer (empty: no limit)", **style
+    def _table(self, entered: Entered) -> list[Thing]:
+        """What a new table is to be: game, setting, who sits where, time, budget, aids."""
+        files = {name.replace("_", " "): name for name in offered()}
+        file = ListField(key="game", label="Game", value=next(iter(files.values())), options=files)
+        name = file.chosen(entered)
+        settings, agents, models = offered()[name], players(name), asked(name)
+        some = [ANY, *settings] if settings else [""]
+        setting = ListField(
+            key="setting", label="Setting or problem", value=some[0], options={each: each for each in some}
         )
-        self.usd = pn.widgets.TextInput(name="What its models may cost, in USD (empty: nothing that costs)", **style)
-        self.tokens = pn.widgets.TextInput(name="Tokens that its models may use (empty: no limit)", **style)
-        self.button = pn.widgets.Button(name="Make the table", button_type="primary", stylesheets=[WIDGETS])
-        self.said = block("")
-        self._style = style
-        self.game.param.watch(self._game_chosen, "value")
-        self.button.on_click(self._make)
-        self.panel = stack(
-            self.game,
-            self.setting,
-            self.seats,
-            self.seconds,
-            self.usd,
-            self.tokens,
-            self.button,
-            self.said,
+        chosen = setting.chosen(entered)
+        game = _game(f"{name}/{chosen}" if chosen in settings else _first(name))
+        kinds = {PERSON_SHOWN: PERSON} | {f"{one}, asks a model" if asks else one: one for one, asks in agents.items()}
+        seats: list[Thing] = []
+        entrants = []
+        for seat in range(game.seats):
+            who = ListField(key=f"who/{seat}", label=f"Seat {seat + 1}", value=PERSON, options=kinds)
+            model = ListField(
+                key=f"model/{seat}",
+                label=f"Model at seat {seat + 1}",
+                value=next(iter(models), None),
+                options={each: each for each in models},
+            )
+            asks = agents.get(who.chosen(entered), False)
+            seats += [who, model] if asks else [who]
+            entrants.append(f"{who.chosen(entered)}@{model.chosen(entered)}" if asks else who.chosen(entered))
+        aids = page_of(game).aids
+        helps = TickField(
+            key=f"aids/{name}",
+            label="What people are shown beyond what models are told",
+            options={f"{aid}: {what}": aid for aid, what in aids.items()},
+            value=list(aids),
         )
-        self._game_chosen()
 
-    def _game_chosen(self, event: object = None) -> None:
-        settings = offered()[self.game.value]
-        self.setting.visible = bool(settings)
-        self.setting.options, self.setting.value = ([ANY, *settings], ANY) if settings else ([], None)
-        game = self._some()
-        seats = load("game", game).seats
-        agents = players(self.game.value)
-        models = asked(self.game.value)
-        kinds = {PERSON_SHOWN: PERSON}
-        kinds |= {f"{name}, asks a model" if asks else name: name for name, asks in agents.items()}
-        for seat in range(len(self.who), seats):
-            self._seat(seat)
-        for who, model in zip(self.who, self.models, strict=True):  # what was chosen stays where it can
-            who.options, model.options = kinds, models
-        self.seats.objects = [each for pair in zip(self.who[:seats], self.models, strict=False) for each in pair]
+        def make() -> Entered:
+            at = f"{name}/{chosen if chosen in settings else secrets.choice(settings)}" if settings else name
+            try:
+                seconds = _number("The time", entered.get("seconds"))
+                made = self.hall.open(at, entrants, seconds, _budget(entered), aids=helps.chosen(entered))
+            except AgonError as error:
+                return {**entered, "said": alert(error)}
+            link = f'<a href="/host?key={self.hall.key("host", made.id)}">Its seats and links</a>'
+            return {**entered, "said": f'<p role="status"><strong>The table is made.</strong> {link}</p>'}
 
-    def _seat(self, number: int) -> None:
-        who = pn.widgets.Select(name=f"Seat {number + 1}", options={PERSON_SHOWN: PERSON}, **self._style)
-        model = pn.widgets.Select(name=f"Model at seat {number + 1}", options=[], visible=False, **self._style)
-
-        def chosen(event: Any) -> None:
-            model.visible = players(self.game.value).get(who.value, False)
-
-        who.param.watch(chosen, ["value", "options"])
-        self.who.append(who)
-        self.models.append(model)
-
-    def _some(self) -> str:
-        """The game with its setting, or with any."""
-        name, settings = self.game.value, offered()[self.game.value]
-        if not settings:
-            return str(name)
-        chosen = self.setting.value if self.setting.value in settings else secrets.choice(settings)
-        return f"{name}/{chosen}"
-
-    def _make(self, event: object) -> None:
-        try:
-            agents = players(self.game.value)
-            entrants = [
-                f"{who.value}@{model.value}" if agents.get(who.value) else who.value
-                for who, model in zip(self.who[: len(self.seats.objects) // 2], self.models, strict=False)
-            ]
-            budget = _budget(self.usd, self.tokens)
-            made = self.hall.open(self._some(), entrants, _number("The time", self.seconds.value or ""), budget)
-        except AgonError as error:
-            self.said.object = f'<p role="alert">{text(error)}</p>'
-            return
-        link = f"/host?key={self.hall.key('host', made.id)}"
-        self.said.object = (
-            f'<p role="status"><strong>The table is made.</strong> <a href="{link}">Its seats and links</a></p>'
-        )
+        return [
+            file,
+            *([setting] if settings else []),
+            *seats,
+            LineField(key="seconds", label="Seconds that a person may take for an answer (empty: no limit)"),
+            LineField(key="usd", label="What its models may cost, in USD (empty: nothing that costs)"),
+            LineField(key="tokens", label="Tokens that its models may use (empty: no limit)"),
+            *([helps] if aids else []),
+            Button("Make the table", make),
+            str(entered.get("said", "")),
+        ]
 
 
 class HostPage:
@@ -192,28 +166,9 @@ class HostPage:
 
     def __init__(self, hall: Hall, table: Table, origin: str) -> None:
         self.hall, self.table, self.origin = hall, table, origin
-        self._stands, self._said = block(""), block("")
-        self._usd, self._tokens = (
-            pn.widgets.TextInput(name=f"Budget in {each}", value=_held(table, each.lower()), stylesheets=[WIDGETS])
-            for each in ("USD", "tokens")
-        )
-        self._on = pn.widgets.Button(name="Let it go on", button_type="primary", stylesheets=[WIDGETS])
-        self._end = pn.widgets.Button(name="Give the match up", stylesheets=[WIDGETS])
-        self._sure = pn.widgets.Button(name="Yes, end it for good", visible=False, stylesheets=[WIDGETS])
-        self._on.on_click(self._goes_on)
-        self._end.on_click(self._asks)
-        self._sure.on_click(self._gives_up)
-        self._money = stack(self._usd, self._tokens, self._on)
-        self._ending = stack(self._end, self._sure)
-        self.panel = stack(
-            block(f"<h1>Your table: {text(table.row.game.partition('/')[0])}</h1>{self._links()}"),
-            self._stands,
-            self._money,
-            self._ending,
-            self._said,
-        )
-        self.live = LiveView(self.draw, table.watching)
-        self.draw()
+        self.inputs = Inputs(self._things)
+        self.panel = self.inputs.panel
+        self.live = LiveView(self.inputs.draw, table.watching)
 
     def _links(self) -> str:
         rows = []
@@ -227,48 +182,60 @@ class HostPage:
             + f'<p>To watch what is public: <a href="{text(watch)}">{text(watch)}</a></p>'
         )
 
-    def draw(self) -> None:
-        """How the table stands."""
+    def _things(self, entered: Entered) -> list[Thing]:
+        """How the table stands, and what its host can do."""
         table = self.table
+        budget = [
+            LineField(key=each.lower(), label=f"Budget in {each}", value=_held(table, each.lower()))
+            for each in ("USD", "tokens")
+        ]
+        stopped = [*(budget if table.models else []), Button("Let it go on", lambda: self._goes_on(entered, budget))]
+        warned = alert("A match that is given up cannot be played on, and is not used.")
+        ending = [Button("Give the match up", lambda: {**entered, "said": warned, "sure": True}, main=False)]
+        sure = [Button("Yes, end it for good", self._gives_up, main=False)]
+        open_ = table.status in ("waiting", "playing", "stopped")
+        return [
+            f"<h1>Your table: {text(table.row.game.partition('/')[0])}</h1>{self._links()}",
+            self._stands(),
+            *(stopped if table.status == "stopped" else []),
+            *(ending if open_ else []),
+            *(sure if open_ and "sure" in entered else []),
+            str(entered.get("said", "")),
+        ]
+
+    def _stands(self) -> str:
+        """How the table stands."""
+        table, row = self.table, self.table.row
         people = table.store.people(table.id)
         rows = [
             [text(table.players[seat]), text(each.name), "away" if each.away else "here"]
             for seat, each in people.items()
         ]
-        spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
-        budget = (
-            ", ".join(f"{name} {most:,.4g}" for name, most in table.row.budget.items() if most is not None)
-            or "none set"
-        )
         said = f"<p><strong>It is {text(STANDS[table.status])}.</strong> {text(table.why)}</p>"
         if table.status == "over":  # before, whoever made the table may be one of its players
-            said += f"<p>It was {text(table.row.game)}, match {table.match.id}.</p>"
+            said += f"<p>It was {text(row.game)}, match {table.match.id}.</p>"
         said += f"<p>Steps so far: {table.steps}</p>"
+        if row.aids is not None and (known := page_of(table.game).aids):
+            said += f"<p>Aids for people: {text(', '.join(row.aids) or 'none')} of {text(', '.join(known))}</p>"
         if table.models:
-            said += f"<p>Spent on models: {text(spent)}; budget: {text(budget)}</p>"
-        if rows:
-            said += drawn("People at the table", ("Seat", "Chosen name", "Now"), rows)
-        if self._stands.object != said:
-            self._stands.object = said
-        self._money.visible = table.status == "stopped"
-        self._usd.visible = self._tokens.visible = bool(table.models)
-        self._ending.visible = table.status in ("waiting", "playing", "stopped")
+            spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
+            most = ", ".join(f"{name} {most:,.4g}" for name, most in row.budget.items() if most is not None)
+            said += f"<p>Spent on models: {text(spent)}; budget: {text(most or 'none set')}</p>"
+        return said + (drawn("People at the table", ("Seat", "Chosen name", "Now"), rows) if rows else "")
 
-    def _goes_on(self, event: object) -> None:
+    def _goes_on(self, entered: Entered, budget: Sequence[LineField]) -> Entered:
         try:
             if self.table.models:
-                self.table.allow(self.table.row.budget | _budget(self._usd, self._tokens))
+                held = {each.key: entered.get(each.key, each.value) for each in budget}
+                self.table.allow(self.table.row.budget | _budget(held))
             self.table.go_on()
         except AgonError as error:
-            self._said.object = f'<p role="alert">{text(error)}</p>'
+            return {**entered, "said": alert(error)}
+        return {}
 
-    def _asks(self, event: object) -> None:
-        self._sure.visible = True
-        self._said.object = '<p role="alert">A match that is given up cannot be played on, and is not used.</p>'
-
-    def _gives_up(self, event: object) -> None:
-        self._said.object = ""
+    def _gives_up(self) -> Entered:
         self.table.give_up()
+        return {}
 
 
 def _held(table: Table, what: str) -> str:
@@ -277,16 +244,16 @@ def _held(table: Table, what: str) -> str:
     return "" if most is None else f"{most:.15g}"
 
 
-def _budget(usd: Any, tokens: Any) -> dict[str, float | None]:
+def _budget(entered: Entered) -> dict[str, float | None]:
     """A budget as typed. Raises Refused."""
-    return {"usd": _number("The cost", usd.value or ""), "tokens": _number("The tokens", tokens.value or "")}
+    return {"usd": _number("The cost", entered.get("usd")), "tokens": _number("The tokens", entered.get("tokens"))}
 
 
-def _number(what: str, written: str) -> float | None:
+def _number(what: str, typed: str | None) -> float | None:
     """An amount as typed; None where nothing is. Raises Refused."""
-    if not written.strip():
+    if not (typed or "").strip():
         return None
     try:
-        return float(written)
+        return float(typed or "")
     except ValueError:
-        raise Refused(f"{what} must be a number, not {written[:40]!r}.") from None
+        raise Refused(f"{what} must be a number, not {(typed or '')[:40]!r}.") from None

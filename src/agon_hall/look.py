@@ -1,8 +1,7 @@
-"""How pages look: text that is never markup, tables, and the style sheets. What players wrote is never trusted."""
+"""How pages look: the style sheets, and blocks, stacks and widgets that take little memory."""
 
 import functools
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any, ClassVar
 
@@ -13,16 +12,7 @@ from panel.layout.base import ListPanel
 from panel.models.markup import HTML
 from panel.reactive import Reactive
 
-from agon.viewer import escaped, plain
-
-LONG = 600
-"""Characters: longer texts are shown in a box that scrolls."""
-LINES = 12
-"""The same for lines."""
-WIDEST = 480
-"""Pixels of a field, at most."""
-WIDE = 5
-"""Columns: tables with more can be scrolled by the keyboard too, as they may not fit a phone."""
+from agon.games.inputs import WIDEST
 
 CSS = """
 :host { --ink: #1a1a1a; --soft: #4a4a4a; --line: #8a8f98; --tint: #eef2f7; --accent: #0b4f9e; --good: #14652d; --bad: #a3161b;
@@ -47,6 +37,8 @@ th, td { border: 1px solid var(--line); padding: .3em .55em; text-align: left; v
 svg { display: block; max-width: 100%; height: auto; } svg text { font-family: system-ui, sans-serif; fill: #1a1a1a; }
 @media (max-width: 480px) { th, td { padding: .25em .3em; } .scroll thead th { font-size: .93em; } }
 details { margin: .3em 0; } summary { cursor: pointer; padding: .2em 0; font-weight: 600; }
+.log { max-height: 36em; overflow: auto; border: 1px solid var(--line); padding: .3em .8em; } .log li { margin: .35em 0; }
+.log .now { border-left: 6px solid var(--accent); background: var(--tint); padding: .1em .7em; } .log em, .phase { color: var(--soft); }
 ul.tree { list-style: none; padding-left: 0; } ul.tree ul { list-style: none; padding-left: 1.1em; border-left: 2px solid var(--line); }
 """
 """For `block`s, which are out of reach of the page's own styles."""
@@ -64,37 +56,6 @@ button.bk-btn:hover { text-decoration: underline; } button.bk-btn[disabled] { op
 .bk-input:focus-visible, .bk-btn:focus-visible, input:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 """
 """For native widgets."""
-
-
-def text(value: Any) -> str:
-    """Any value as text and nothing else: what cannot be seen as code points, line breaks kept, long ones in a box."""
-    whole, safe = str(value), escaped(value)
-    if not whole.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in whole):
-        safe = f"<bdi>{safe}</bdi>"  # or it would turn what stands beside it
-    if len(whole) <= LONG and whole.count("\n") < LINES:
-        return safe
-    return f'<span class="long" tabindex="0" role="group" aria-label="long text">{safe}</span>'
-
-
-def line(value: Any, most: int = 80) -> str:
-    """Any value in one line that is cut off where it is long, for the label of a widget, which shows text only."""
-    words = " ".join(plain(str(value)[: 2 * most]).split())
-    return words if len(words) <= most and len(str(value)) <= 2 * most else words[: most - 1] + "…"
-
-
-def number(value: float) -> str:
-    """A number for people: 1,000,000; 0.25; at most four decimals."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
-
-
-def count(number: int, noun: str, nouns: str = "") -> str:
-    """`1 round`, `2 rounds`."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
-
-
-def listed(words: Sequence[str], last: str = "and") -> str:
-    """`a, b and c`."""
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 class Lean(Reactive):
@@ -126,7 +87,7 @@ def lean(kind: type[Reactive]) -> type[Reactive]:
 class Block(Lean):
     """Markup, whose scripts do not run. Panel's own pane of HTML does the same with twice the objects and time."""
 
-    object = param.String("", doc="All of it; everything from outside went through `text`.")
+    object = param.String("", doc="All of it; everything from outside went through agon.games.html.text.")
     disable_math = param.Boolean(True)
     run_scripts = param.Boolean(False)
     _rename: ClassVar[Mapping[str, str | None]] = {"object": "text"}
@@ -173,27 +134,6 @@ def block(html: str, style: str = "", **more: Any) -> Block:
     """A block of markup in the looks of the hall, and in a `style` of its own."""
     looks = {"sizing_mode": "stretch_width", "margin": (4, 8)}
     return Block(object=html, stylesheets=[CSS + style], **(looks | more))  # type: ignore[no-untyped-call]
-
-
-def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> str:
-    """A table in a box that scrolls; all of it is HTML. The first cell of a row is its heading."""
-    top = "".join(f'<th scope="col">{each}</th>' for each in head)
-    cell = '<td class="number">' if numbers else "<td>"
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"{cell}{each}</td>" for each in rest)}</tr>'
-        for first, *rest in rows
-    )
-    wide = ' tabindex="0"' if len(head) > WIDE else ""
-    return (
-        f'<div class="scroll"{wide}><table><caption>{caption}</caption>'
-        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def items(lines: Iterable[str], tag: str = "ul") -> str:
-    """A list; all of it is HTML. Nothing for no lines."""
-    body = "".join(f"<li>{each}</li>" for each in lines)
-    return f"<{tag}>{body}</{tag}>" if body else ""
 
 
 def styled(kind: Callable[..., Any], name: str, **more: Any) -> Any:

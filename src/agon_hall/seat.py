@@ -1,17 +1,22 @@
 """The page of one seat at a table, and that of those who watch: what is asked, what is seen, what just happened."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import panel as pn
 
-from agon.games import MatrixGame, Observation
+from agon.games import Observation
 from agon.games.base import Event
-from agon.viewer import line
-from agon_hall.boards import Board, board, rules_text
-from agon_hall.forms import TurnForm, question
+from agon.games.html import alert, text
+from agon.games.inputs import Button, Entered, LineField, Thing
+from agon.games.pages import news, page_of
+from agon_hall.board import Board
+from agon_hall.forms import TurnForm
 from agon_hall.frame import LiveView
-from agon_hall.look import block, button, stack, styled, text
+from agon_hall.inputs import Inputs
+from agon_hall.look import block, stack
+from agon_hall.rules import question_text, rules_text, title
+from agon_hall.store import Person
 from agon_hall.tables import NAME, Refused, Table
 
 ALWAYS = {
@@ -37,23 +42,23 @@ class SeatPage:
         self.table, self.seat = table, seat
         self._title, self._status, self._clock = block(""), block(""), block("")
         self._board: Board | None = None
-        self._forms: dict[str, list[TurnForm]] = {}
-        """By phase: two that take turns, so that pressing twice is never an answer to the next question, too. The last is shown."""
+        self._forms: list[TurnForm] = []
+        """Two that take turns, so that pressing twice is never an answer to the next question, too. The first is shown."""
         self._asked: tuple[int, int] | None = None
         """The question that is asked: the run of the match, and the question's number."""
         self._question, self._said = block(""), block("", visible=False)
-        self._own, self._seen, self._rules = stack(), stack(), stack()
+        self._own, self._seen, self._rules = stack(), stack(), block("")
         self._answers = stack(self._question, self._said)
-        self._door = Door(self) if seat is not None else None
+        self._door, self._exit = Inputs(self._coming), Inputs(self._leaving)
         self.panel = stack(
             self._title,
             stack(self._status, self._clock, styles=ALWAYS),
-            *([self._door.coming] if self._door else []),
+            self._door.panel,
             self._own,
             self._answers,
             self._seen,
             self._rules,
-            *([self._door.leaving] if self._door else []),
+            self._exit.panel,
         )
         self.live = LiveView(self.draw, table.watching)
         self.draw()
@@ -66,19 +71,25 @@ class SeatPage:
         _show(self._title, self._named())
         view = table.view(self.seat)
         _show(self._status, f'<div role="status" aria-live="polite">{self._stands(view)}</div>')
-        if self._door is not None:
-            self._door.draw()
+        self._door.draw()
+        self._exit.draw()
         self._ask()
         self._tick()
         if view is None:
             return
         totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
         if self._board is None:
-            self._board = board(view, totals, table.players)
+            self._board = Board(view, totals, table.players, table.row.aids)
             self._own.objects, self._seen.objects = self._board.own, self._board.rest
-            self._rules.objects = [block(f"<details><summary>Rules</summary>{rules_text(view)}</details>")]
         else:
             self._board.update(view, totals)
+        if not self._rules.object:
+            self._tell(view)
+
+    def _tell(self, view: Observation) -> None:
+        """The rules."""
+        told = rules_text(view, self.table.game, self.table.start)
+        _show(self._rules, f"<details><summary>Rules</summary>{told}</details>")
 
     def _named(self) -> str:
         table = self.table
@@ -115,13 +126,11 @@ class SeatPage:
         """What was done last, by anybody; not what the table said."""
         own = "you" if self._has_answered() else "the table, for you"
         named = [own if seat == self.seat else player for seat, player in enumerate(self.table.players)]
+        page = page_of(view.rules)
         for place, each in reversed(list(enumerate(view.past))):
-            if isinstance(each, Event) and each.seat is None and each.phase != "accused":
-                continue
-            if isinstance(each, Event) and isinstance(each.value, Mapping):  # the board has it in words
-                decision = each.value.get("decision")
-                return f"{named[each.seat or 0]}, {each.phase}{f': {decision}' if decision else ''}"
-            return _short(line(each, view, place, named, own="you"))
+            rounds = not isinstance(each, Event)
+            if said := news(each, view, place, named, own="you") if rounds else page.latest(each, named):
+                return _short(said)
         return ""
 
     def _has_answered(self) -> bool:
@@ -135,7 +144,7 @@ class SeatPage:
     def _ask(self) -> None:
         """The form of the question that is open; what is typed into it stays as long as it is open."""
         found = None if self.seat is None else self.table.questions.get(self.seat)
-        person = None if self.seat is None else self.table.store.people(self.table.id).get(self.seat)
+        person = self._person()
         asked = None if found is None or person is None or person.away else (id(found), found.number)
         if asked == self._asked:
             return
@@ -145,21 +154,16 @@ class SeatPage:
             self._show_form(found.view)
 
     def _show_form(self, view: Observation) -> None:
-        turns = self._forms.setdefault(view.phase, [])
-        if turns and not turns[-1].fits(view):
-            turns.clear()
-        if len(turns) == 2:
-            turns.append(turns.pop(0))
-            turns[-1].again(view)
+        if len(self._forms) < 2:
+            self._forms.insert(0, TurnForm(view, self._send, self._said, self.table.row.aids))
+            self._answers.objects = [self._question, *(each.panel for each in self._forms), self._said]
         else:
-            turns.append(TurnForm(view, self._send, self._said))
-            forms = [each.panel for own in self._forms.values() for each in own]
-            self._answers.objects = [self._question, *forms, self._said]
-        turns[-1].clear()
-        _show(self._question, f"<h2>{question(view)}</h2>")
-        for own in self._forms.values():
-            for each in own:
-                each.panel.visible = each is turns[-1]
+            self._forms.reverse()
+            self._forms[0].again(view)
+        _show(self._question, question_text(view))
+        self._tell(view)
+        for each in self._forms:
+            each.panel.visible = each is self._forms[0]
 
     def _send(self, actions: list[Any]) -> str | None:
         assert self.seat is not None
@@ -170,6 +174,42 @@ class SeatPage:
         except Refused as refused:
             return str(refused)
         return None
+
+    def _person(self) -> Person | None:
+        """Who sits here."""
+        return None if self.seat is None else self.table.store.people(self.table.id).get(self.seat)
+
+    def _coming(self, entered: Entered) -> list[Thing]:
+        """Sitting down with a name and an agreement."""
+        seat, table = self.seat, self.table
+        if seat is None or self._person() is not None:
+            return []
+
+        def sit() -> Entered:
+            try:
+                table.sit(seat, str(entered.get("name") or ""))
+            except Refused as refused:
+                return {**entered, "said": alert(refused)}
+            return {}
+
+        return [
+            f"<h2>Before you play</h2><p>{text(table.consent.words)}</p>",
+            LineField(key="name", label="A name for you at this table", most=NAME, wide=300, live=True),
+            Button("I agree, and sit down", sit, wide=300),
+            str(entered.get("said", "")),
+        ]
+
+    def _leaving(self, entered: Entered) -> list[Thing]:
+        """Leaving for a time, and coming back."""
+        seat, table, person = self.seat, self.table, self._person()
+        if seat is None or person is None or not (person.away or table.status == "playing"):
+            return []
+
+        def leave() -> Entered:
+            table.leave(seat, away=not person.away)
+            return {}
+
+        return [Button("I am back" if person.away else "Leave for now", leave, main=False, wide=300, key="leave")]
 
     def _tick(self) -> None:
         question = None if self.seat is None else self.table.questions.get(self.seat)
@@ -182,53 +222,9 @@ class SeatPage:
         _show(self._clock, said)
 
 
-class Door:
-    """Sitting down with a name and an agreement, leaving, and coming back."""
-
-    def __init__(self, page: SeatPage) -> None:
-        self.page = page
-        self._name = styled(pn.widgets.TextInput, "A name for you at this table", max_length=NAME, max_width=300)
-        self._sit = button("I agree, and sit down", self._sits, max_width=300)
-        self._leave = button("Leave for now", self._leaves, main=False, max_width=300)
-        self._said = block("")
-        words = f"<h2>Before you play</h2><p>{text(page.table.consent.words)}</p>"
-        self.coming = stack(block(words), self._name, self._sit, self._said)
-        self.leaving = stack(self._leave)
-        self._shown: str | None = None
-
-    def draw(self) -> None:
-        """What can be done at the door just now."""
-        table, seat = self.page.table, self.page.seat
-        assert seat is not None
-        person = table.store.people(table.id).get(seat)
-        now = "coming" if person is None else "away" if person.away else "here" if table.status == "playing" else ""
-        if now == self._shown:
-            return
-        self._shown, self._leave.label = now, "I am back" if now == "away" else "Leave for now"
-        self.coming.visible, self.leaving.visible = now == "coming", now in ("here", "away")
-
-    def _sits(self) -> None:
-        table, seat = self.page.table, self.page.seat
-        assert seat is not None
-        try:
-            table.sit(seat, self._name.value_input or self._name.value or "")
-        except Refused as refused:
-            self._said.object = f'<p role="alert">{text(refused)}</p>'
-
-    def _leaves(self) -> None:
-        table, seat = self.page.table, self.page.seat
-        assert seat is not None
-        table.leave(seat, away=self._shown != "away")
-
-
 def _hidden_totals(view: Observation) -> bool:
     """Points so far are known where all that has been played is."""
     return any(isinstance(each, Event) for each in view.past[:1])
-
-
-def title(game: Any) -> str:
-    """What a game is called at its table: not by a name that says how to play it, where models are not told one either."""
-    return "A repeated game" if isinstance(game, MatrixGame) else str(game.name).replace("_", " ").capitalize()
 
 
 def _short(words: str) -> str:

@@ -10,6 +10,7 @@ import secrets
 import signal
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,11 @@ from tornado.web import HTTPError, RequestHandler
 
 from agon import AgonError
 from agon.conf import settings_of
-from agon_hall.annotating import page as annotate
+from agon.games.html import text
+from agon_hall.families import desks
 from agon_hall.frame import LINKS, page, refusal, taken_apart
+from agon_hall.inputs import Inputs
 from agon_hall.lobby import HallPage, HostPage, warm
-from agon_hall.look import text
 from agon_hall.seat import SeatPage
 from agon_hall.tables import Hall
 from agon_hall.watching import page as transcripts
@@ -49,7 +51,6 @@ TITLES = {
     "/watch": "Watching - agon",
     "/transcripts": "Transcripts - agon",
     "/public": "As anybody saw it - agon",
-    "/annotate": "Annotate - agon",
 }
 """What browsers call the pages."""
 
@@ -160,8 +161,9 @@ def _login(password: str) -> type[RequestHandler]:
 class Pages:
     """The pages of a hall, each made anew for each browser that opens it."""
 
-    def __init__(self, hall: Hall, annotations: Path) -> None:
-        self.hall, self.annotations = hall, annotations
+    def __init__(self, hall: Hall, folder: Path) -> None:
+        self.hall, self.desks = hall, desks(folder)
+        self.links = LINKS + tuple((name.capitalize(), f"/{name}") for name in self.desks)
 
     def made(self) -> dict[str, Any]:
         """Path -> what makes the page."""
@@ -170,14 +172,18 @@ class Pages:
             "/host": self.host,
             "/seat": self.seat,
             "/watch": self.watch,
-            "/transcripts": lambda: page(transcripts(), LINKS),
-            "/public": lambda: page(transcripts(researcher=False), LINKS),
-            "/annotate": lambda: page(annotate(self.annotations)),
+            "/transcripts": lambda: page(transcripts(), self.links),
+            "/public": lambda: page(transcripts(researcher=False), self.links),
+            **{f"/{name}": partial(self.desk, name) for name in self.desks},
         }
+
+    def desk(self, name: str) -> Any:
+        """A page that a family of games has of its own."""
+        return page(Inputs(self.desks[name]).panel)
 
     def hall_page(self) -> Any:
         """All tables."""
-        return page(HallPage(self.hall).panel, LINKS)
+        return page(HallPage(self.hall).panel, self.links)
 
     def host(self) -> Any:
         """A table for who made it."""
@@ -186,7 +192,7 @@ class Pages:
             return refusal("No such table", "This link is not valid.")
         headers = {name.lower(): value for name, value in pn.state.headers.items()}
         scheme = "https" if headers.get("x-forwarded-proto") == "https" else "http"  # as a proxy says it was reached
-        return page(HostPage(self.hall, found[0], f"{scheme}://{headers.get('host', '')}").panel, LINKS)
+        return page(HostPage(self.hall, found[0], f"{scheme}://{headers.get('host', '')}").panel, self.links)
 
     def seat(self) -> Any:
         """A seat for who has its key."""
@@ -271,10 +277,10 @@ async def _until_stopped(
 ) -> None:
     try:
         server = get_server(
-            Pages(hall, folder / "annotations").made(),
+            Pages(hall, folder).made(),
             port=port,
             address=address,
-            title=TITLES,
+            title=TITLES | {f"/{name}": f"{name.capitalize()} - agon" for name in desks(folder)},
             websocket_origin=[f"{name}:{port}" for name in (*LOOPBACK[:2], address)] + list(origins),
             loop=IOLoop.current(),
             auth_provider=Gate(hall, password),

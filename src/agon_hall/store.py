@@ -16,7 +16,7 @@ SCHEMA = """
 create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
     budget text not null, spent text not null default '{}', status text not null default 'waiting',
-    why text not null default '', made real not null
+    why text not null default '', made real not null, aids text
 );
 create table if not exists people (
     place text not null references tables, seat integer not null, name text not null, consent text not null,
@@ -50,6 +50,8 @@ class TableRow(NamedTuple):
     """waiting for people to sit down, playing, over (at its end), stopped (cannot go on just now), or closed (given up)."""
     why: str
     """Why it is stopped or closed."""
+    aids: tuple[str, ...] | None = None
+    """The aids that people are shown (agon.games.pages); None: all that the game has."""
 
 
 class Person(NamedTuple):
@@ -87,6 +89,8 @@ class Store:
             self._lock.acquire(timeout=0)
             self._db = sqlite3.connect(folder / "tables.sqlite", isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
+            if not any(column[1] == "aids" for column in self._db.execute("pragma table_info(tables)")):
+                self._db.execute("alter table tables add column aids text")  # a file of an earlier version
             self._path, self._file = folder / "tables.sqlite", (folder / "tables.sqlite").stat().st_ino
         except Timeout:
             raise AgonError(
@@ -106,20 +110,33 @@ class Store:
             self._db.execute("begin")
             self._db.execute("insert or ignore into consents values (?, ?)", (consent, words))
             self._db.execute(
-                "insert into tables (id, match, game, entrants, seconds, budget, made) values (?, ?, ?, ?, ?, ?, ?)",
-                (row.id, row.match, row.game, json.dumps(row.entrants), row.seconds, json.dumps(row.budget), time()),
+                "insert into tables (id, match, game, entrants, seconds, budget, made, aids) values (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(row.id, row.match, row.game, json.dumps(row.entrants), row.seconds, json.dumps(row.budget)),
+                    *(time(), None if row.aids is None else json.dumps(row.aids)),
+                ),
             )
 
     def tables(self) -> list[TableRow]:
         """All tables, oldest first."""
-        columns = "id, match, game, entrants, seconds, budget, spent, status, why"
+        columns = "id, match, game, entrants, seconds, budget, spent, aids, status, why"
         try:
             rows = self._db.execute(f"select {columns} from tables order by made").fetchall()
             return [
                 TableRow(
-                    name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent), *stands
+                    *(
+                        name,
+                        match,
+                        game,
+                        tuple(json.loads(who)),
+                        seconds,
+                        json.loads(budget),
+                        json.loads(spent),
+                        *stands,
+                    ),
+                    aids=None if aids is None else tuple(json.loads(aids)),
                 )
-                for name, match, game, who, seconds, budget, spent, *stands in rows
+                for name, match, game, who, seconds, budget, spent, aids, *stands in rows
             ]
         except (sqlite3.Error, ValueError) as error:
             raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None

@@ -21,6 +21,7 @@ import msgspec
 from agon import AgonError
 from agon.agents import Place, Reply
 from agon.games import Dice, Observation
+from agon.games.pages import known_aids, page_of
 from agon.models import Answering, Halted, Model
 from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
@@ -74,6 +75,8 @@ class Table:
         self.match = Match(EXPERIMENT, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
         self.state: Any = None
         """Of the game; None before the match begins."""
+        self.start: Any = None
+        """The first one."""
         self.totals = (0.0,) * self.game.seats
         """Points so far."""
         self.steps = 0
@@ -98,7 +101,7 @@ class Table:
     @property
     def players(self) -> tuple[str, ...]:
         """What the seats are called."""
-        return tuple(getattr(self.game, "players", None) or [f"Player {seat + 1}" for seat in range(self.game.seats)])
+        return tuple(self.game.players)
 
     def sit(self, seat: int, name: str) -> None:
         """A person sits down, and agrees to the text `consent`. The match begins when all have. Raises Refused."""
@@ -209,6 +212,7 @@ class Table:
         if self.status not in ("playing", "over"):
             raise Halted(self.why)
         self.steps += self.state is not None
+        self.start = state if self.state is None else self.start
         self.state, self.given = state, {}
         self.totals = tuple(total + paid for total, paid in zip(self.totals, payoffs, strict=True))
         self.changed()
@@ -350,7 +354,8 @@ class _SeatPlayer:
     def _told(self, kept: Kept) -> Reply:
         assert self.person is not None
         consent = {"version": self.person.consent, "words": self.table.store.consent(self.person.consent)}
-        known = {"name": self.person.name, "consent": consent} if kept.number == 0 else None
+        aids = list(page_of(self.table.game).aids) if self.table.row.aids is None else list(self.table.row.aids)
+        known = {"name": self.person.name, "consent": consent, "aids": aids} if kept.number == 0 else None
         return Reply(
             _tupled(kept.action), kept.text, max(1, kept.attempts), kept.fallback, seconds=kept.seconds, detail=known
         )
@@ -402,7 +407,7 @@ class Consent(msgspec.Struct):
 
 @functools.cache
 def consent() -> Consent:
-    """The text in force, src/agon/hall/consent.md: its first line names the version."""
+    """The text in force, src/agon_hall/consent.md: its first line names the version."""
     first, _, words = Path(__file__).with_name("consent.md").read_text(encoding="utf-8").partition("\n")
     found = re.fullmatch(r"<!-- version: (\S+) -->", first)
     assert found, "consent.md must begin with its version"
@@ -441,8 +446,12 @@ class Hall:
         seconds: float | None = None,
         budget: Mapping[str, float | None] | None = None,
         match: str | None = None,
+        aids: Sequence[str] | None = None,
     ) -> Table:
-        """A new table; `match` is the match's id, drawn where it is None. Raises AgonError where these cannot play, and Refused."""
+        """A new table; `match` is the match's id, drawn where it is None, `aids` what people are shown, all where it is None.
+
+        Raises AgonError where these cannot play, and Refused.
+        """
         if seconds is not None and not 5 <= seconds <= 86400:
             raise Refused("The time for an answer must be 5 to 86,400 seconds.")
         allowed = budget_of(budget or {})
@@ -456,8 +465,10 @@ class Hall:
             {},
             "waiting",
             "",
+            None if aids is None else tuple(aids),
         )
         seated = seating(game, row.entrants, self.sampling)
+        known_aids(seated.game, aids or ())
         for name, model in seated.models.items():
             _limited(name, model, allowed)
         words = consent()

@@ -293,7 +293,7 @@ def selected(table: pd.DataFrame, where: Mapping[str, Sequence[Any]]) -> pd.Data
     """The rows with the wanted values of columns or index levels. Raises Missing for a value that no row has."""
     for key, values in where.items():
         have = table[key] if key in table else table.index.get_level_values(key)
-        if gone := [str(value) for value in values if value not in set(have)]:
+        if gone := [str(value) for value in values if value not in set(have.unique())]:
             raise Missing(f"no records of {key} {', '.join(gone)}")
         table = table[have.isin(values)]
     return table
@@ -350,7 +350,8 @@ def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
     asked = ": ".join(filter(None, [what, words(part.measure)])) + f", where {where}" * bool(where)
     printed = f"as printed ({words(part.printed)})"
     tests = " and ".join(test.replace("as_printed", printed) for test in several(part.test))
-    last = f"holds if {tests}" + f", undecided if {part.doubt}" * bool(part.doubt) if tests else "shown"
+    doubt = "otherwise undecided" if part.doubt == "always" else f"undecided if {part.doubt}"
+    last = f"holds if {tests}" + f", {doubt}" * bool(part.doubt) if tests else "shown"
     return " → ".join([asked, *several(part.how)] + [last] * (not part.decide))
 
 

@@ -954,9 +954,8 @@ def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):
         run(replace(PD, variant="other"), 0, player=partial(THINKS, folder=str(tmp_path)))
 
 
-def test_a_game_that_nobody_has_written_beliefs_for_is_named():
-    with pytest.raises(AgonError, match=r"there is no prompt beliefs.md in "):
-        asked_in(NamedTuple("Bridge", [("name", str)])("bridge"))
+def test_a_family_without_questions_about_beliefs_gets_general_ones():
+    assert asked_in(NamedTuple("Bridge", [("name", str)])("bridge")).file == "beliefs.md"
 
 
 # --- read by a human once

@@ -85,8 +85,13 @@ KINDS = {
     "tradecraft": "tradecraft/tradecraft-quince",
     "pd": "pd",
     "rps": "rps",
+    "auction": "auction",
 }
-"""The eight kinds of game, as tables are opened; nobody's first clue is the table's."""
+"""The eight kinds of game, and a stranger's, as tables are opened; nobody's first clue is the table's."""
+STRANGER = ROOT / "tests/games/stranger/auction"
+"""A family that agon does not know: a folder, and a file in conf."""
+AUCTION = {"_target_": "auction.game.Auction", "_convert_": "all", "name": "auction", "variant": "default"}
+AUCTION |= {"seats": 3, "rounds": 2, "most": 10**9}
 
 
 def conf(folder):
@@ -105,6 +110,9 @@ def conf(folder):
                 (own / "three.json").write_text(json.dumps(SETTINGS[game] | three))
             settings["settings"] = str(own)
         path.write_text(yaml.safe_dump(settings))
+    config = folder / "conf/config.yaml"
+    config.write_text(config.read_text().replace("families: []", f"families: [{STRANGER}]"))
+    (folder / "conf/game/auction.yaml").write_text(yaml.safe_dump(AUCTION))
     stand_in = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "standin-of-these-tests"}
     stand_in |= {"context": 200_000, "concurrency": 5, "words": 3}
     stand_in["policy"] = {"_target_": "driving.policy", "_partial_": True}
@@ -423,7 +431,7 @@ def answered(person, seat, round_, phase, kind):
         return person.press({"pd": ["defection", "cooperation"], "rps": ["rock", "paper"]}[kind][(seat + round_) % 2])
     if kind == "prisoner3":
         return person.press(["cooperate", "defect"][(seat + round_) % 2])
-    if phase == "contribute":
+    if phase in ("contribute", "bid"):
         person.fields("textbox")[0].fill(str(10 * seat + round_))
     elif phase == "propose" and kind == "cost_sharing":
         shares = (20, 30, 50) if seat == 0 else (15, 30, 55)

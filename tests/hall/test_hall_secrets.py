@@ -4,7 +4,8 @@ import re
 
 from driving import TARGET, THOUGHT, WORDS, answered, play_on
 
-from agon.plan import PERSON
+from agon.agents import seat_dice
+from agon.plan import PERSON, seating
 
 
 def nobody_heard(secret, *people):
@@ -92,3 +93,16 @@ def test_what_is_done_at_once_is_told_when_all_have_done_it(server, person):
         people[0].traffic = people[0].traffic[own:]
         assert re.search(rf"\b{mine}\b", people[0].heard())  # who has done it is told so
         of_nobody(row, *people.values(), public)
+
+
+def test_private_values_of_a_game_that_agon_does_not_know_stay_hidden(server, person):
+    row, people, public = seated(server, person, "auction", [PERSON, PERSON, PERSON])
+    game = seating(row.game, row.entrants, conf=server.project / "conf").game
+    values = game.start(seat_dice(int(row.match, 16), -1)).values
+    play_on(people, "auction")
+    for seat, own in people.items():
+        assert all(str(value[seat]) in own.heard() for value in values)
+        nobody_heard(
+            "|".join(str(value[seat]) for value in values), public, *(people[at] for at in people if at != seat)
+        )
+    of_nobody(row, *people.values(), public)

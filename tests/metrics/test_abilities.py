@@ -1,7 +1,6 @@
 """MAgIC's abilities against numbers worked out by hand, on games played by the engines."""
 
 from dataclasses import replace
-from itertools import product
 
 import magic_games
 import pandas as pd
@@ -9,13 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import any_legal, any_or_void, family, saying
-from scipy.stats import binomtest
 
 from agon import AgonError
 from agon.conf import games, settings_of
 from agon.games.tables import seat_table
 from agon.metrics.abilities import ABILITIES, abilities, area, paired
-from agon.metrics.exact import flips, holm
 from agon.metrics.tallies import tallies
 from agon.plan import Match, Seat, plan
 from agon.play import play, play_now, table
@@ -373,32 +370,6 @@ def test_decisions_of_a_setting_are_drawn_together():
 
 def test_one_setting_has_no_interval():
     assert abilities(counted([3], 4))[["low", "high"]].isna().all(axis=None)
-
-
-@given(st.lists(st.integers(-4, 4), max_size=9))
-def test_exchanging_settings_is_exact(apart):
-    sums = [
-        sum(sign * each for sign, each in zip(signs, apart, strict=True))
-        for signs in product((1, -1), repeat=len(apart))
-    ]
-    wanted = sum(abs(each) >= abs(sum(apart)) for each in sums) / len(sums)
-    assert flips(pd.Series(apart, dtype=float).to_numpy()) == pytest.approx(wanted)
-
-
-@given(st.integers(0, 30), st.integers(0, 30))
-def test_of_one_decision_a_setting_it_is_mcnemars_exact_test(better, worse):
-    wanted = binomtest(better, better + worse).pvalue if better + worse else 1
-    assert flips(pd.Series([1.0] * better + [-1.0] * worse).to_numpy()) == pytest.approx(wanted)
-
-
-def test_large_numbers_are_rounded_finely():
-    large = pd.Series([1e9 + 7, -1e9, 3e8 + 1, 5e8, -2e8])
-    assert flips(large.to_numpy()) == pytest.approx(flips((large / 1e8).round().to_numpy()))
-
-
-def test_holm_by_hand():
-    assert holm(pd.Series([0.01, 0.04, 0.03]).to_numpy()).tolist() == pytest.approx([0.03, 0.06, 0.06])
-    assert holm(pd.Series([0.5, 0.9]).to_numpy()).tolist() == [1, 1]
 
 
 def test_pairs_by_hand():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from agon.metrics.interval import LARGE, percentile_interval, proportion_interval, summary
+from agon.metrics.interval import LARGE, contrasted, percentile_interval, proportion_interval, summary
 
 ROWS = pd.DataFrame(
     {
@@ -120,3 +120,12 @@ def test_the_interval_of_a_proportion_is_exact():
     exact = binomtest(3, 10).proportion_ci()
     assert (low, high) == pytest.approx((exact.low, exact.high))
     assert proportion_interval(0, 5)[0] == 0 and proportion_interval(5, 5)[1] == 1
+
+
+def test_a_contrast_of_ratios_draws_whole_clusters_of_both():
+    one = pd.DataFrame({"match": ["a", "a", "b"], "hits": [1.0, 0.0, 1.0], "n": 1})
+    other = pd.DataFrame({"match": ["a", "b"], "hits": [1.0, 0.0], "n": 2})
+    found = contrasted([one, other], lambda ratios: ratios[0] - ratios[1])
+    assert found.ratios == [pytest.approx(2 / 3), 0.25] and (found.n, found.clusters) == ([3, 4], 2)
+    assert (found.low, found.high) == (0, 1)  # match a alone: 1/2 less 1/2; match b alone: 1 less 0
+    assert np.isnan(contrasted([one[:2], other[:1]], lambda ratios: ratios[0]).low)

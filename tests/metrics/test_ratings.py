@@ -170,6 +170,12 @@ def test_turns_are_pooled_as_published_or_matches_are_averaged():
         averages(POOLED, ["rater"], "rounds")
 
 
+def test_intervals_of_means_draw_whole_matches():
+    two = judged([0.0, 0.0, 1.0, 1.0], matches=["m", "m", "n", "n"])
+    assert averages(two, ["rater"])[["value", "low", "high", "n"]].values.tolist() == [[0.5, 0.0, 1.0, 4]]
+    assert averages(two[:2], ["rater"]).low.isna().all()
+
+
 def test_winners_are_compared_with_losers():
     [row] = outcomes(POOLED.assign(value=[1, 0.5, 0.25, 0.5])).itertuples()
     assert (row.winners, row.losers, row.n_winners, row.n_losers) == (0.75, 0.375, 2, 2)

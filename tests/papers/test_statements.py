@@ -84,6 +84,7 @@ def decided(**fields):
         ({"how": "interval", "where": {"model": "weak"}, "say": "{intervals:.2f matches}"}, None, "+2.00 (+1.25 to +2.75, 4 matches)"),
         ({"measure": ["points", "rounds"], "how": ["mean per model", "spearman"], "test": "all: value < 0"},
          True, "1 of 1: rank correlation -0.5"),
+        ({"measure": ["points", "rounds"], "how": ["mean per model", "pearson"], "say": "{value:.2f}"}, None, "correlation -0.89"),
         ({"how": "mean per model", "where": {"model": "A"}, "printed": {"A": 15.5}, "test": "all: as_printed"}, True, "1 of 1: A 15.5"),
         ({"how": "mean per model", "test": "all: value > 16", "doubt": "all: value > 1"}, None, "1 of 3: A 15.5, B 18.0, C 2.0"),
         ({"only": "opponent == 'tft'", "measure": "points * 2", "how": "sum per model", "digits": 0}, None, "A 42, B 122, C 6"),
@@ -131,7 +132,14 @@ def test_a_bad_row_gets_one_line_that_names_it(tmp_path, text, line):
 
 
 @pytest.mark.parametrize(
-    "fields", [{"test": "all: vlaue > 1"}, {"test": "all of D: value > 1"}, {"say": "{vlaue}"}, {"say": "{part}"}, {"line": "{vlaue}"}]
+    "fields",
+    [
+        {"test": "all: vlaue > 1"},
+        {"test": "all of D: value > 1"},
+        {"say": "{vlaue}"},
+        {"say": "{part}"},
+        {"line": "{vlaue}"},
+    ],
 )
 def test_a_row_that_does_not_fit_its_table_gets_one_line(fields):
     with pytest.raises(ValueError, match=r"no row is named|cannot be read|the words name|does not fit") as caught:
@@ -149,7 +157,7 @@ def test_names_fill_all_texts_but_those_of_the_words():
 def test_a_row_is_described_in_words():
     fields = {"where": {"model": "good"}, "how": "mean per model", "test": "most: value > 1", "doubt": "always"}
     said = described(Statement(**SAID, measure="points", **fields), {})
-    assert said == "points, where model good → mean per model → holds if most: value > 1, undecided if always"
+    assert said == "points, where model good → mean per model → holds if most: value > 1, otherwise undecided"
     other = Statement(**SAID, table="double", args={"times": 3}, test="largest: B", each="kinds")
     said = described(other, FUNCTIONS)
     assert said == "Points, so many times over (times 3) → holds if largest: B (for each of kinds)"

@@ -63,7 +63,7 @@ magic["reply"], magic["exchange"] = magic.reply.where(first), magic.exchange.whe
 magic["detail"] = magic.detail.where(first | (magic.game == "public_goods"))  # where points that were not left count
 write(magic, ROOT / "tests/smoke/magic_standin.parquet")
 replication = ROOT / "results/replication"
-target = ROOT / "tests/smoke/results/replication"
+target = ROOT / "tests/smoke/notebooks/counterfactual/replication"
 target.mkdir(parents=True, exist_ok=True)
 cells = pd.read_csv(replication / "counterfactual_cells.csv", dtype=str)
 cells = cells[cells.table.isin(["1", "3"]) & cells.row.isin(["C3.7S sc-cot", "Mistral zs"])]

@@ -59,6 +59,8 @@ class Noted(NamedTuple):
     suspect: str | None
     """Whom it suspects most; None where nobody stands out."""
     published: bool
+    news: Callable[[], str]
+    """What has happened since the agent was last asked, as the game's own prompt tells it."""
 
 
 @kind("agon.agents.beliefs.Beliefs")
@@ -130,7 +132,9 @@ class Beliefs:
             except StopIteration:
                 return replies
             view = then._replace(phase=PHASE, legal=space)
-            question = texts.rendered("ask", view, self.llm.told, self._noted(mind)).strip()
+            question = texts.rendered(
+                "ask", view, self.llm.told, self._noted(mind, now._replace(past=then.past))
+            ).strip()
             request = Request(
                 extend(self.llm.opened(now), "user", question),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",
@@ -146,13 +150,25 @@ class Beliefs:
     def _again(self, view: Observation, fault: str) -> str:
         return beliefs_of(view.rules, self.folder).rendered("again", fault, view).strip()
 
-    def _noted(self, mind: Mind) -> Noted:
+    def _noted(self, mind: Mind, view: Observation) -> Noted:
         players = [f"Player {seat + 1}" for seat in range(mind.seats)]
         target, suspect_ = ((None if seat is None else players[seat]) for seat in (mind.target, mind.suspect))
-        return Noted(mind.step, mind.written if self.fresh else (), mind.role, target, suspect_, mind.published)
+        return Noted(
+            mind.step,
+            mind.written if self.fresh else (),
+            mind.role,
+            target,
+            suspect_,
+            mind.published,
+            partial(self._news, view),
+        )
+
+    def _news(self, view: Observation) -> str:
+        texts = self.llm.texts(view.rules, self.llm.style, self.llm.folder)
+        return texts.turn(view, self.llm.told).removesuffix(texts.turn(view, len(view.past))).strip()
 
     def _recalled(self, mind: Mind, view: Observation) -> str:
-        said = beliefs_of(view.rules, self.folder).rendered("recall", view, self._noted(mind)).strip()
+        said = beliefs_of(view.rules, self.folder).rendered("recall", view, self._noted(mind, view)).strip()
         return f"\n\n{said}" if said else ""
 
     def _decided(self, reply: Reply, ballot: Any, mind: Mind, thoughts: Sequence[Reply]) -> Reply:

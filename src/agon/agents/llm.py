@@ -1,6 +1,6 @@
 """A language model at the table: what the seat sees becomes text, the model's text becomes a legal action."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -8,6 +8,7 @@ from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.prompts import Prompts, prompts, template_of
 from agon.games import Dice, Observation
+from agon.games.pages import aids_told, known_aids
 from agon.games.reading import read
 from agon.models import Answer, Answering, CallFailed, Message, Request, extend
 
@@ -30,6 +31,8 @@ class LLM:
 
     The whole conversation stays in the context, wrong answers included. When there is still no readable action,
     `on_invalid` decides: forfeit (no action), or a random legal one; the turn is not valid either way.
+    `aids` are things that people are shown beyond what prompts tell (agon.games.pages), such as a payoff table: the model is told
+    them after a question, whenever they have changed. None unless they are named.
     """
 
     asks_model = True
@@ -45,6 +48,7 @@ class LLM:
         on_invalid: Literal["forfeit", "random_legal"] = "forfeit",
         folder: str | None = None,
         answer_tokens: int = 30,
+        aids: Sequence[str] = (),
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -54,17 +58,20 @@ class LLM:
             raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
         self.place, self.model = place, place.model
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
-        self.answer_tokens = answer_tokens
+        self.answer_tokens, self.aids = answer_tokens, tuple(aids)
         self.messages: tuple[Message, ...] = ()
         self.told = 0
         """Events of the view's past that the conversation has."""
         self.turns = 0
         self.thoughts = ""
         """What is said after the question: what the seat has thought beforehand (agon.agents.beliefs)."""
+        self.helped = ""
+        """The aids as they were told last."""
 
     @staticmethod
-    def texts(game: Any, style: str = "zs", folder: str | None = None, **_: Any) -> Prompts:
-        """The prompts that an agent with these settings uses in a game."""
+    def texts(game: Any, style: str = "zs", folder: str | None = None, aids: Sequence[str] = (), **_: Any) -> Prompts:
+        """The prompts that an agent with these settings uses in a game. Raises AgonError for aids that it does not have."""
+        known_aids(game, aids)
         return prompts(template_of(game, folder), style)
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
@@ -74,7 +81,9 @@ class LLM:
     async def draft(self, view: Observation, number: int = 0) -> Draft:
         """What it would answer, without taking it; drafts of different `number` are different samples."""
         texts = self.texts(view.rules, self.style, self.folder)
-        messages = extend(self.opened(view), "user", texts.turn(view, self.told) + self.thoughts)
+        helps = aids_told(view, self.aids)
+        news = f"\n\n# To help you\n{helps}" if helps and helps != self.helped else ""
+        messages = extend(self.opened(view), "user", texts.turn(view, self.told) + news + self.thoughts)
         sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}"
         request = Request(messages, sample, self.answer_tokens, view)
         drafted = await ask(self.model, request, lambda fault: texts.again(fault, view), self.attempts)
@@ -92,7 +101,7 @@ class LLM:
         """Makes a draft the decision: its conversation is what the next one goes on from."""
         self.turns += 1
         if view.phase not in self.texts(view.rules, self.style, self.folder).asides:
-            self.messages, self.told = draft.messages, len(view.past)
+            self.messages, self.told, self.helped = draft.messages, len(view.past), aids_told(view, self.aids)
         if draft.reply.action is None and self.on_invalid == "random_legal":
             return replace(draft.reply, action=view.legal.example(dice))
         return draft.reply

@@ -1,4 +1,4 @@
-"""Makes the 103 settings of data/settings/magic, of which MAgIC released five, or others like them: see HELP.
+"""Makes the 103 settings of data/settings/magic, of which MAgIC released five, or others like them.
 
 Words, clues, airlines and opening proposals are our own; the score tables and multipliers are those on the axes of the
 paper's Figure 10. As in its A.1, settings of the games of clues are chosen by playing them: out of many, the twenty in which
@@ -6,16 +6,16 @@ the two sides come out most even, here between two reference players instead of 
 """
 
 import json
-import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
-from agon import ROOT, AgonError
+import click
+from msgspec import Meta
+
+from agon import ROOT, AgonError, shown
 from agon.agents.scripts import reference
 from agon.games import Game
 from agon.games.chameleon.game import Chameleon
@@ -25,20 +25,8 @@ from agon.games.deduction.scripts import KNOWLEDGE, Clue, Topic, lexicon
 from agon.games.undercover.game import Undercover
 from agon.loop import total
 
-HELP = """python -m agon.games.magic_settings FOLDER [name=value ...]
-
-Writes FOLDER/GAME/01.json, ...: settings for MAgIC's games. Of many candidates for the games of clues it simulates all and
-keeps the most even. Without anything: data/settings/magic again, byte for byte.
-
-  games=chameleon,undercover   which games; all five
-  topics=FILE                  words and clues, as data/settings/magic/topics.json
-  keep=20                      settings kept of a game of clues
-  matches=25                   simulated per candidate and role
-  seed=20231115                of the candidates
-  prefix=mine-                 of the files' names, which tell the games from shipped ones; nothing
-"""
-
-SHIPPED = ROOT / "data/settings/magic"
+Count = Annotated[int, Meta(ge=1)]
+SHIPPED = "data/settings/magic"
 SEED = 20231115
 KEPT = 20
 MATCHES = 25
@@ -154,21 +142,27 @@ def _airline(dice: Random) -> tuple[int, int, float, str]:
     )
 
 
-def main(
-    folder: Path = SHIPPED,
-    games: Sequence[str] = (),
-    topics: str = KNOWLEDGE,
-    keep: int = KEPT,
-    matches: int = MATCHES,
-    seed: int = SEED,
-    prefix: str = "",
+def make_settings(
+    *,
+    folder: Annotated[str, "where the files go: FOLDER/GAME/01.json, ..."] = SHIPPED,
+    games: Annotated[str, "which games, as chameleon,undercover; nothing: all five"] = "",
+    topics: Annotated[str, "a file of words and clues"] = KNOWLEDGE,
+    keep: Annotated[Count, "settings kept of a game of clues"] = KEPT,
+    matches: Annotated[Count, "simulated per candidate and role"] = MATCHES,
+    seed: Annotated[Count, "of the candidates"] = SEED,
+    prefix: Annotated[str, "of the files' names, which tell the games from shipped ones"] = "",
 ) -> None:
-    """Writes a file for each setting of `games` (none named: all five), and says how even they are. Raises AgonError."""
+    """Makes settings for MAgIC's games.
+
+    Of many candidates for the games of clues all are simulated and the most even are kept. Without anything it makes the
+    shipped ones again, byte for byte.
+    """
     found = candidates(lexicon(topics).by_name.values(), seed)
-    if unknown := set(games) - set(found):
-        raise AgonError(f"there is no game {', '.join(sorted(unknown))}: there are {', '.join(found)}")
-    for game in games or found:
-        settings, said = found[game], ""
+    asked = games.split(",") if games else list(found)
+    if unknown := sorted(set(asked) - set(found)):
+        raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
+    for game in asked:
+        settings, said, place = found[game], "", ROOT / folder / game
         if game in ("chameleon", "undercover"):
             shares = [spy_share(game, setting, matches, topics) for setting in settings]
             settings = most_even(settings, shares, keep)
@@ -176,38 +170,11 @@ def main(
             said = (
                 f" of {len(shares)} candidates; the spy's part of the credits is {_span(own)}, of all {_span(shares)}"
             )
-        (folder / game).mkdir(parents=True, exist_ok=True)
+        place.mkdir(parents=True, exist_ok=True)
         for number, setting in enumerate(settings, 1):
-            (folder / game / f"{prefix}{number:02}.json").write_text(json.dumps(setting, indent=1) + "\n")
-        sys.stdout.write(f"{folder / game}: {len(settings)} settings{said}\n")
+            (place / f"{prefix}{number:02}.json").write_text(json.dumps(setting, indent=1) + "\n")
+        click.echo(f"{shown(place)}: {len(settings)} settings{said}")
 
 
 def _span(shares: Sequence[float]) -> str:
     return f"{min(shares):.0%} to {max(shares):.0%}" if shares else "unknown"
-
-
-def run(arguments: Sequence[str]) -> int:
-    """The command: see HELP. Exit code 0: done; 1: an error, in one line; 2: not understood."""
-    if arguments in (["help"], ["-h"], ["--help"]):
-        sys.stdout.write(HELP)
-        return 0
-    folders = [Path(each) for each in arguments if "=" not in each]
-    given: dict[str, Any] = dict(each.split("=", 1) for each in arguments if "=" in each)
-    counts = {name: given[name] for name in ("keep", "matches", "seed") if name in given}
-    known = set(given) <= {*counts, "games", "topics", "prefix"} and len(folders) == bool(arguments)
-    if not known or not all(re.fullmatch("[1-9][0-9]*", number) for number in counts.values()):
-        sys.stderr.write(HELP)
-        return 2
-    given |= {name: int(number) for name, number in counts.items()}
-    if "games" in given:
-        given["games"] = given["games"].split(",")
-    try:
-        main(folders[0] if folders else SHIPPED, **given)
-    except AgonError as error:
-        sys.stderr.write(f"agon: {error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))

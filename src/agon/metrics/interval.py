@@ -1,6 +1,7 @@
 """Means with their n, standard deviation and bootstrap interval."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -100,10 +101,52 @@ def pooled(tallied: pd.DataFrame, by: Sequence[str], cluster: str = "match", lev
 
 def ratio_interval(hits: NDArray[np.float64], n: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
     """Bootstrap percentiles of sum(hits) / sum(n) over clusters, an entry each; absent for one cluster."""
+    return _interval(hits[:, None], n[:, None], lambda ratios: ratios[0], level)
+
+
+class Contrast(NamedTuple):
+    """Ratios beside each other."""
+
+    ratios: list[float]
+    n: list[int]
+    low: float
+    """Of the interval of what was made of the ratios, as is `high`."""
+    high: float
+    clusters: int
+
+
+def contrasted(
+    parts: Sequence[pd.DataFrame],
+    contrast: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    cluster: str = "match",
+    level: float = 0.95,
+) -> Contrast:
+    """A ratio sum(`hits`) / sum(`n`) for each table, with an interval of what `contrast` makes of them (an array ratios x resamples).
+
+    Whole clusters are drawn, each with what all tables have of it. Draws in which the contrast is no number are left out.
+    """
+    sums = [part.groupby(cluster, observed=True)[["hits", "n"]].sum() for part in parts]
+    clusters = sorted(set().union(*(each.index for each in sums)))
+    both = [each.reindex(clusters, fill_value=0).to_numpy(dtype=float).T for each in sums]
+    hits, n = np.stack(both, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = hits.sum(axis=0) / n.sum(axis=0)
+    return Contrast(ratios.tolist(), n.sum(axis=0).astype(int).tolist(), *_interval(hits, n, contrast, level), len(n))
+
+
+def _interval(
+    hits: NDArray[np.float64],
+    n: NDArray[np.float64],
+    contrast: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    level: float,
+) -> tuple[float, float]:
+    """Bootstrap percentiles of a contrast of ratios; `hits`, `n`: clusters x ratios."""
     if len(n) < 2:
         return np.nan, np.nan
-    drawn = draws(len(n)) @ np.column_stack([hits, n])
-    return percentiles(drawn[:, 0] / np.where(drawn[:, 1] > 0, drawn[:, 1], np.nan), level)
+    weights = draws(len(n))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = contrast(((weights @ hits) / (weights @ n)).T)
+    return percentiles(np.where(np.isfinite(found), found, np.nan), level)
 
 
 def draws(clusters: int) -> NDArray[np.int64]:
@@ -112,7 +155,9 @@ def draws(clusters: int) -> NDArray[np.int64]:
 
 
 def percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float]:
-    """The middle `level` of the values that are there."""
+    """The middle `level` of the values that are there; absent if there is none."""
+    if np.isnan(values).all():
+        return np.nan, np.nan
     low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2]).round(DECIMALS)
     return float(low), float(high)
 

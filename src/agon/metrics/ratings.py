@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon import AgonError
-from agon.metrics.interval import draws, percentiles, pooled, summary
+from agon.metrics.interval import contrasted, draws, percentiles, pooled, summary
 
 COLUMNS = ["match", "rater", "repetition", "view", "dimension", "aspect", "turn", "seat", "value"]
 """The match rated and by whom, the how manieth time (from 0), what the rater saw, what was judged, the turn and seat of the
@@ -69,37 +69,16 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), l
     matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
     """
     rows = []
-    known = table[table.won.notna()]
+    known = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
     for key, part in known.groupby(list(by), observed=True, sort=True, dropna=False):
-        sums = [
-            part[part.won.astype(bool) == won].groupby("match", observed=True).value.agg(["sum", "size"])
-            for won in (True, False)
-        ]
-        matches = sorted(set(sums[0].index) | set(sums[1].index))
-        hits, n = (
-            np.column_stack([each[name].reindex(matches).fillna(0).to_numpy(dtype=float) for each in sums])
-            for name in ("sum", "size")
-        )
-        if not (n.sum(axis=0) > 0).all():
+        found = contrasted([part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level)
+        if not all(found.n):
             continue
-        winners, losers = hits.sum(axis=0) / n.sum(axis=0)
-        low, high = _delta_interval(hits, n, level)
+        winners, losers = found.ratios
         delta = winners / losers - 1 if losers else np.nan
-        counts = n.sum(axis=0).astype(int)
-        rows.append((*_tuple(key), winners, losers, *counts, winners - losers, delta, low, high))
+        rows.append((*_tuple(key), *found.ratios, *found.n, winners - losers, delta, found.low, found.high))
     names = ["winners", "losers", "n_winners", "n_losers", "difference", "delta", "low", "high"]
     return pd.DataFrame(rows, columns=[*by, *names])
-
-
-def _delta_interval(hits: NDArray[np.float64], n: NDArray[np.float64], level: float) -> tuple[float, float]:
-    if len(n) < 2:
-        return np.nan, np.nan
-    weights = draws(len(n))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = (weights @ hits) / (weights @ n)
-        deltas = means[:, 0] / means[:, 1] - 1
-    deltas = np.where(np.isfinite(deltas), deltas, np.nan)
-    return (np.nan, np.nan) if np.isnan(deltas).all() else percentiles(deltas, level)
 
 
 def _tuple(key: object) -> tuple[object, ...]:
@@ -128,8 +107,7 @@ def reliability(
         drawn = _measures(draws(len(sums)) @ sums) if len(sums) > 1 else None
         for place, metric in enumerate(("alpha", "mae", "agreement")):
             if not np.isnan(values[place]):
-                wide = drawn is not None and not np.isnan(drawn[:, place]).all()
-                low, high = percentiles(drawn[:, place], level) if drawn is not None and wide else (np.nan, np.nan)
+                low, high = percentiles(drawn[:, place], level) if drawn is not None else (np.nan, np.nan)
                 rows.append((*_tuple(key), metric, values[place], len(part), low, high))
     return pd.DataFrame(rows, columns=[*by, *MEASURED])
 

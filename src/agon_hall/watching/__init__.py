@@ -9,10 +9,12 @@ import panel as pn
 from agon import ROOT, AgonError
 from agon.games import Observation
 from agon.games.base import PUBLIC
-from agon_hall.boards import Board, board
-from agon_hall.look import Block, block, line, stack, text
-from agon_hall.watching.about import about, rules, traded
-from agon_hall.watching.charts import beliefs
+from agon.games.html import label as one_line
+from agon.games.html import text
+from agon_hall.board import Board
+from agon_hall.look import Block, block, stack
+from agon_hall.watching.about import about, from_rows, rules
+from agon_hall.watching.belief_tables import beliefs
 from agon_hall.watching.choice import Choice, looking, select
 from agon_hall.watching.files import turns_of
 from agon_hall.watching.match import Public, Watched
@@ -23,8 +25,7 @@ STYLE = """
 .cards > table { flex: 0 1 auto; max-width: 100%; } .cards > .facts { flex: 1 1 19em; }
 .facts { max-width: 48em; width: 100%; } .facts th { width: 8.5em; background: var(--tint); }
 .facts ul { padding-left: 1.1em; } .new { background: #fff0b3; color: #1a1a1a; border: 1px solid #6b5300; padding: 0 .3em; }
-.shades td { text-align: right; font-variant-numeric: tabular-nums; } .chart { width: 100%; max-width: 640px; }
-.key { display: inline-block; vertical-align: middle; }
+.shades td { text-align: right; font-variant-numeric: tabular-nums; }
 """
 HALF: dict[str, Any] = {"flex": "1 1 420px", "min-width": "min(100%, 420px)", "max-width": "100%"}
 FAR = 10**9
@@ -119,7 +120,7 @@ class Watching:
 
     def _begin(self, watched: Watched) -> None:
         """At the start of a match."""
-        seats = {line(name): seat for seat, name in enumerate(watched.named)} | {"everybody, in public": PUBLIC}
+        seats = {one_line(name): seat for seat, name in enumerate(watched.named)} | {"everybody, in public": PUBLIC}
         self.seat.param.update(options=seats, value=self.seat.value if self.seat.value in seats.values() else 0)
         self.seat.visible = self.place.visible = watched.replay is not None
         self.about.object = about(watched) if self.researcher else rules(watched)
@@ -164,7 +165,7 @@ class Watching:
         self.done.object = cards(watched, self.at, self.unfold.value)
         everybody = [*range(len(watched.named)), PUBLIC]
         seen = f"<h2>What was seen</h2>{news(watched, self.at, everybody)}" if watched.replay else ""
-        self.seen.object = seen or traded(watched, self.at)
+        self.seen.object = seen or from_rows(watched, self.at)
         self.left.visible = bool(self.seen.object)
         self.worth.object = worth(watched, self.at) + beliefs(watched, self.at)
 
@@ -187,7 +188,7 @@ class Watching:
         """The board, which is changed in place while it is the same seat's of the same match."""
         assert self._watched is not None
         if self._board is None or self._board_of != view.seat:
-            self._board, self._board_of = board(view, totals, self._watched.named), view.seat
+            self._board, self._board_of = Board(view, totals, self._watched.named), view.seat
             self.place[:] = [self._board.panel, self._facts]
         else:
             self._board.update(view, totals)

@@ -1,13 +1,12 @@
-"""What is known of a match from its start: who sat where, the rules, what the game was made of; and of recorded trade, the offers."""
-
-from typing import Any
+"""What is known of a match from its start: who sat where, the rules, what the game was made of; or what its rows tell."""
 
 from agon.games.base import PUBLIC
+from agon.games.html import count, text
 from agon.viewer import seating, setting
-from agon_hall.boards import rules_text
-from agon_hall.look import count, text
+from agon_hall.families import known_pages
+from agon_hall.rules import rules_text
 from agon_hall.watching.match import Watched
-from agon_hall.watching.parts import facts_table, in_points, numbered, who_played
+from agon_hall.watching.parts import facts_table, in_points, who_played
 
 
 def _cut(value: str, most: int = 3000) -> str:
@@ -45,28 +44,17 @@ def about(watched: Watched) -> str:
 def rules(watched: Watched) -> str:
     """What everybody knows of the game, in a fold."""
     view = watched.view(0, PUBLIC)
-    return "" if view is None else f"<details><summary>The rules</summary>{rules_text(view)}</details>"
-
-
-def traded(watched: Watched, place: int) -> str:
-    """Of a match of TradeCraft that cannot be replayed: all offers of finished turns of the game, and what was then held."""
-    if watched.replay or watched.turns.game.iloc[0] != "tradecraft":
+    if view is None or watched.replay is None:
         return ""
-    offered, held = watched.trades
+    replay = watched.replay
+    told = rules_text(view, replay.game, replay.steps[0].state if replay.steps else replay.state)
+    return f"<details><summary>The rules</summary>{told}</details>"
+
+
+def from_rows(watched: Watched, place: int) -> str:
+    """What a family can tell of a match that cannot be replayed, up to a place; nothing of others."""
+    page = known_pages().get(str(watched.turns.game.iloc[0]))
+    if watched.replay or page is None:
+        return ""
     rows = watched.rows(place)
-    now = len(held) - 1 if not rows else int(offered.turn.searchsorted(rows[0].round))
-    made = [
-        f"turn {row.turn}, {text(row.proposer)} to {text(row.partner)}: gives {text(row.gives)}; wants {text(row.wants)}; "
-        f"<b>{text(row.outcome)}</b>{_said(row)}"
-        for row in offered[:now].itertuples()
-    ]
-    hands = {text(name): text(held[name].iloc[now]) for name in held if name != "turn"}
-    return (
-        f"<h2>What the rows tell of the trade</h2>{facts_table('Hands before this turn of the game', hands)}"
-        f"<h3>Offers so far</h3>{numbered(made) if made else '<p>None yet.</p>'}"
-    )
-
-
-def _said(row: Any) -> str:
-    said = [f"{who} says {text(words)}" for who, words in (("it", row.says), ("the partner", row.reply)) if words]
-    return f"; {'; '.join(said)}" if said else ""
+    return page.from_rows(watched.turns, int(rows[0].round) if rows else None)

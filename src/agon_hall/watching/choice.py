@@ -7,7 +7,8 @@ from typing import Any
 import panel as pn
 
 from agon import AgonError
-from agon_hall.look import WIDGETS, line
+from agon.games.html import label
+from agon_hall.look import WIDGETS
 from agon_hall.watching.files import Listing, files, listing
 
 ANY = "any"
@@ -43,11 +44,11 @@ class Choice:
         """Opens a file of the folder, or the one that holds `match`, or the first one. Returns what cannot be had."""
         if name is None and match is not None:
             name = next((each for each, path in self.files.items() if _holds(path, match)), None)
-        said = "" if name is None or name in self.files else f"There is no transcript {line(name)!r}."
+        said = "" if name is None or name in self.files else f"There is no transcript {label(name)!r}."
         self._set(self.file, value=name if name in self.files else next(iter(self.files), None))
         self._opened(match)
         if match is not None and self.match.value != match:
-            return said or f"There is no match {line(match)!r}."
+            return said or f"There is no match {label(match)!r}."
         return said
 
     def _set(self, widget: Any, **values: Any) -> None:
@@ -79,7 +80,7 @@ class Choice:
             self._chosen(None, "", why)
 
     def _offer(self, widget: Any, values: Collection[str]) -> None:
-        labels = {line(each): each for each in sorted({each for each in values if each})}
+        labels = {label(each): each for each in sorted({each for each in values if each})}
         self._set(widget, options={ANY: ""} | labels, value="")
 
     def _filtered(self, match: str | None = None) -> None:
@@ -101,9 +102,9 @@ class Choice:
     def _label(self, row: Any) -> str:
         """A match in a line; its id makes it one of a kind."""
         if self.public:
-            return f"{line(row.game)} {line(row.Index)}"
+            return f"{label(row.game)} {label(row.Index)}"
         again = f" #{row.repetition + 1}" if row.repetition else ""
-        return f"{line(row.game)} {line(row.variant)}: {line(row.who, 120)}{again} · {line(row.Index)}"
+        return f"{label(row.game)} {label(row.variant)}: {label(row.who, 120)}{again} · {label(row.Index)}"
 
     def _picked(self) -> None:
         if self._quiet:

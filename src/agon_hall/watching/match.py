@@ -13,11 +13,11 @@ from agon import AgonError
 from agon.conf import load
 from agon.games import Observation
 from agon.games.base import PUBLIC
-from agon.games.tradecraft.tables import hands, offers
+from agon.games.pages import news
 from agon.models import Model
 from agon.replay import Replay, replayed
 from agon.thoughts import Belief, beliefs, forecasts
-from agon.viewer import line, players
+from agon.viewer import players
 
 
 class Told(NamedTuple):
@@ -84,7 +84,7 @@ class Watched:
         known = len(before.past) if before else 0
         if view is None:
             return []
-        return [Told(line(each, view, at, self.named), at >= known) for at, each in enumerate(view.past)]
+        return [Told(news(each, view, at, self.named), at >= known) for at, each in enumerate(view.past)]
 
     @functools.cached_property
     def beliefs(self) -> list[Belief]:
@@ -95,11 +95,6 @@ class Watched:
     def forecasts(self) -> pd.DataFrame:
         """Beliefs in words, where they changed."""
         return forecasts(self.turns, self.named)
-
-    @functools.cached_property
-    def trades(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Of a match of TradeCraft: its offers, and all hands at the start and after each of its turns."""
-        return offers(self.turns), hands(self.turns)
 
 
 class Public:
@@ -122,7 +117,7 @@ class Public:
     def told(self, place: int) -> list[Told]:
         """The facts known at a place; the last one is new."""
         view = self.views[place]
-        return [Told(line(each, view, at, self.named), at + 1 == len(view.past)) for at, each in enumerate(view.past)]
+        return [Told(news(each, view, at, self.named), at + 1 == len(view.past)) for at, each in enumerate(view.past)]
 
 
 def held(detail: Any) -> dict[str, Any]:

@@ -6,9 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from agon.viewer import UNREADABLE, written
-from agon_hall.look import count, items, listed, number, text
-from agon_hall.watching.charts import points, sample
+from agon.games.html import count, items, lines, listed, number, table, text, written
+from agon.games.pages import UNREADABLE
 from agon_hall.watching.match import Spent, Told, Watched, held, spent
 
 ABSENT = "not recorded"
@@ -120,8 +119,8 @@ def asked_for(space: Mapping[str, Any]) -> str:
             return f"shares that sum to {total}, for {', '.join(map(str, names))}"
         case {"form": {}}:
             return "\n".join(f"{name}: {asked_for(each)}" for name, each in space["form"].items())
-        case {"call": tools}:
-            return f"a call of one of: {', '.join(map(str, tools))}"
+    if len(space) == 1 and isinstance(some := next(iter(space.values())), list):
+        return f"a {next(iter(space))} of one of: {', '.join(map(str, some))}"
     return written(space)
 
 
@@ -159,9 +158,8 @@ def _amount(value: Any) -> str:
 def worth(watched: Watched, place: int) -> str:
     """Points over time, and what everybody has and has cost, the step at `place` included."""
     rows, after = watched.until(place), min(place + 1, watched.places - 1)
-    head = "".join(f'<th scope="col">{sample(seat)} {text(name)}</th>' for seat, name in enumerate(watched.named))
     asked = [[row for row in rows if row.seat == seat and _acting(row)] for seat in range(len(watched.named))]
-    lines = {
+    known = {
         "points before this step": [number(float(each)) for each in watched.points[place]],
         "points after it": [number(float(each)) for each in watched.points[after]],
         **{
@@ -175,19 +173,21 @@ def worth(watched: Watched, place: int) -> str:
         "cost, USD": [_sum(spent([row.usd for row in each]), money=True) for each in asked],
     }
     if all(pd.isna(row.tokens_in) for row in rows) and not all(pd.isna(row.tokens) for row in rows):
-        lines["tokens, both"] = [_sum(spent([row.tokens for row in each])) for each in asked]
+        known["tokens, both"] = [_sum(spent([row.tokens for row in each])) for each in asked]
     if place == watched.places - 1:
-        lines["points"] = lines.pop("points after it")
-        del lines["points before this step"]
-    body = "".join(
-        f'<tr><th scope="row">{name}</th>{"".join(f"<td>{each}</td>" for each in values)}</tr>'
-        for name, values in lines.items()
+        known["points"] = known.pop("points after it")
+        del known["points before this step"]
+    series = [(name, watched.points[:, seat].tolist()) for seat, name in enumerate(watched.named)]
+    chart = (
+        lines("Points so far", series, place, "step")
+        if watched.points.any()
+        else "<p>Nothing is paid in this match.</p>"
     )
     return (
-        f"<h2>Points, tokens and cost so far</h2>{points(watched.points, place, watched.named)}"
-        f'<div class="scroll"><table><caption>So far, this step included</caption><thead><tr><th scope="col">what</th>{head}</tr>'
-        f"</thead><tbody>{body}</tbody></table></div><p class=soft>Cost is by the prices that conf/model has today, without what "
-        f"caches saved. What is absent from the records is {ABSENT}; it is not 0.</p>"
+        f"<h2>Points, tokens and cost so far</h2>{chart}"
+        + table("So far, this step included", ["what", *map(text, watched.named)], [[n, *v] for n, v in known.items()])
+        + "<p class=soft>Cost is by the prices that conf/model has today, without what caches saved. What is absent from the "
+        f"records is {ABSENT}; it is not 0.</p>"
     )
 
 

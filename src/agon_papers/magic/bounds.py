@@ -1,6 +1,6 @@
 """What the printed numbers allow of what is not printed: the four social roles, rounds of defection, and the common pool."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from agon_papers.magic.facts import COMPETITIONS, ROUNDS, SETTINGS, Facts
 
-UNLOST = {"caught": (0, 0), "guessed": (1, 1), "even": (1, 1), "wrong": (1, 1)}
-"""Outcome of a social game -> whether it counts as not lost for the spy, as the least and most that it counts."""
+UNLOST = {"caught": (0,), "guessed": (1,), "even": (1,), "wrong": (1,)}
+"""Outcome of a social game -> what it may count for Deception: whether the spy has not lost."""
 
-BALLOTS = {"caught": (2, 2), "guessed": (2, 2), "even": (1, 1), "wrong": (0, 1)}
-"""Outcome of a social game -> least and most right ballots of the two crowd seats, if nobody accuses itself."""
+BALLOTS = {"caught": (2,), "guessed": (2,), "even": (1,), "wrong": (0, 1)}
+"""Outcome of a social game -> what it may count for Judgement: right ballots of the two crowd seats, if nobody accuses itself."""
 
 LABELS = {
     "literal": {
@@ -50,18 +50,16 @@ def roles(facts: Facts, reading: str) -> pd.DataFrame:
     return pd.DataFrame([_role(details.loc[name], pairs.loc[name], spied, voted) for name in names])
 
 
-def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str, tuple[int, int]]) -> Sums:
+def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str, Sequence[int]]) -> Sums:
     """What a role's games of one family can add up to. A game's credits count over 2n as printed; reconciled, over all that it has."""
     own = facts.credits[facts.credits.game == game]
     total = facts.said("credits_divisor") if reading == "literal" else own.groupby("outcome").credits.sum().max()
     unit = round(UNIT / SETTINGS / total)
     paid = own[own.role == role].set_index("label").credits.rename(LABELS[reading][game])
-    one = {
-        (count, unit * int(paid[name])) for name in paid.index for count in range(counts[name][0], counts[name][1] + 1)
-    }
+    of_one = {(count, unit * int(credits)) for outcome, credits in paid.items() for count in counts[outcome]}
     found = {(0, 0)}
     for _ in range(SETTINGS):
-        found = {(count + more, units + paid) for count, units in found for more, paid in one}
+        found = {(count + more, units + earned) for count, units in found for more, earned in of_one}
     return found
 
 
@@ -69,8 +67,8 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     played = detail[["cost_sharing_wr", "prisoner_wr", "public_good_wr"]]
     slack = 0.05 * len(played)
     social, error = 7 * pair.win_rate - played.sum(), 0.05 * 7 + slack
-    spy = np.unique(_together(*spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
-    crowd = _together(*voted, round(4 * SETTINGS * pair.judgement / 100))
+    spy = np.unique(_together(spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
+    crowd = _together(voted, round(4 * SETTINGS * pair.judgement / 100))
     low, high = (UNIT * (social + end) / 100 - crowd[:, 2] for end in (-error, error))
     fitting = crowd[np.searchsorted(spy, low - 1e-9) < np.searchsorted(spy, high + 1e-9, side="right")]
     columns = fitting.T if len(fitting) else np.full((3, 1), np.nan)
@@ -90,8 +88,9 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     }
 
 
-def _together(chameleon: Sums, undercover: Sums, counted: int) -> NDArray[np.int64]:
-    """Rows of (counted in Chameleon, units in Chameleon, units in both) whose games together count `counted`."""
+def _together(games: list[Sums], counted: int) -> NDArray[np.int64]:
+    """Rows of (counted in Chameleon, units in Chameleon, units in both games) in which both games together count `counted`."""
+    chameleon, undercover = games
     rest: dict[int, list[int]] = {}
     for count, units in undercover:
         rest.setdefault(counted - count, []).append(units)

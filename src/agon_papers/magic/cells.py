@@ -85,7 +85,8 @@ def last_row(facts: Facts) -> pd.DataFrame:
         )
         slips = {"left_out": "" if agrees else ", ".join(without), "turned": "" if agrees else ", ".join(turned)}
         rows.append({"metric": cell.metric, "published": cell.value, "recomputed": mean, "agrees": agrees, **slips})
-    return pd.DataFrame(rows, columns=["metric", "published", "recomputed", "agrees", "left_out", "turned"])
+    columns = ["metric", "published", "recomputed", "agrees", "left_out", "turned"]
+    return pd.DataFrame(rows, columns=columns).astype({"agrees": bool})
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
@@ -188,8 +189,9 @@ def _totals(facts: Facts) -> Rows:
 
 def dilemma_scores(facts: Facts, moves: str) -> list[int]:
     """Totals of three seats under Figure 8's points: 'CCD DDD' is two rounds, a letter a seat."""
-    names = ("cooperate", "one_defect", "two_defect", "defect")
-    game = prisoner3("figure 8", "", **{name: float(facts.drawn(8, name)) for name in names})
+    points = (float(facts.drawn(8, name)) for name in ("cooperate", "one_defect", "two_defect", "defect"))
+    cooperate, one_defect, two_defect, defect = points
+    game = prisoner3("figure 8", "", cooperate, one_defect, two_defect, defect)
     words = {"C": "cooperate", "D": "defect"}
     rounds = [game.payoffs([words[move] for move in played]) for played in moves.split()]
     return [round(sum(points)) for points in zip(*rounds, strict=True)]

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from agon_papers.magic import evidence as tables
+from agon_papers.magic import functions
 from agon_papers.magic.evidence import Evidence
 from agon_papers.magic.facts import PAPER, Facts
 from agon_papers.statements import Statement, decide, described, filled, load, public_functions, row, table_of
 
 STATEMENTS = load(Path(__file__).with_name("statements.toml"), Statement)
-"""Name -> what is claimed and how it is tested. {names} stand for numbers of the paper's text."""
+"""Name -> the statement: section, claim (in our words), published, why, and its test. {names} stand for numbers of the paper's text."""
 
-FUNCTIONS = public_functions(tables)
-"""The tables that depend on more than the facts."""
+FUNCTIONS = public_functions(functions)
 
 
 def claims(facts: Facts) -> pd.DataFrame:
@@ -24,15 +23,14 @@ def claims(facts: Facts) -> pd.DataFrame:
 
 def in_words(facts: Facts) -> pd.Series:
     """Each statement's test in words, in the order of `claims`."""
-    return pd.Series([described(stated(facts, name), FUNCTIONS) for name in STATEMENTS], name="test")
+    return pd.Series([described(_filled(facts, name), FUNCTIONS) for name in STATEMENTS], name="test")
 
 
 def decided(evidence: Evidence, name: str) -> dict[str, str]:
     """One statement's row of `claims`."""
-    statement = stated(evidence.facts, name)
+    statement = _filled(evidence.facts, name)
     return row(PAPER, statement, lambda: decide(evidence, statement, FUNCTIONS))
 
 
-def stated(facts: Facts, name: str) -> Statement:
-    """A statement with the numbers of the paper's text in it."""
-    return filled(STATEMENTS[name], facts.text.set_index("key").value.to_dict())
+def _filled(facts: Facts, name: str) -> Statement:
+    return filled(STATEMENTS[name], facts.text.set_index("key").value)

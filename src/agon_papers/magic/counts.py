@@ -1,17 +1,15 @@
 """Could a printed share be a count over its sample, and are the gains of Table 4 more than chance? Exact tests on counts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import binom, fisher_exact, ttest_ind_from_stats
 
 from agon.metrics.exact import holm, mcnemar_bounds
+from agon.metrics.granularity import Definition, as_printed, counted, sizes, summed
 from agon.metrics.interval import proportion_interval
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
 
@@ -26,76 +24,6 @@ DECISIONS = 2 * COMPETITIONS * ROUNDS
 
 LONGEST = 300
 """Sample sizes tried for `other_n`: more interviews there are not."""
-
-Numbers = NDArray[np.int64]
-
-
-class Printed(NamedTuple):
-    """A printed number, exactly: `number` / 10**`digits`."""
-
-    number: int
-    digits: int
-
-
-def as_printed(text: str, filled: bool = False) -> Printed:
-    """'9.5' is 95 / 10; so is '9.50', as the tables fill up to three digits, unless the filling counts (`filled`)."""
-    whole, _, fraction = text.partition(".")
-    fraction = fraction if filled else fraction.rstrip("0") or "0"
-    return Printed(int(whole + fraction), len(fraction))
-
-
-@dataclass(frozen=True, eq=False)
-class Definition:
-    """What a number counts, and every value that it can take: numerators over one denominator, times `scale` (100: percent)."""
-
-    says: str
-    numerators: Numbers
-    denominator: int
-    scale: int = 100
-    n: int | None = None
-
-    def nearest(self, numbers: int | Numbers, digits: int) -> Any:
-        """The numerators whose values are nearest to `numbers` / 10**`digits`; of two the smaller one."""
-        wanted, values = numbers * self.denominator, self.numerators * self.scale * 10**digits
-        at = np.searchsorted(values, wanted)
-        lower, upper = np.maximum(at - 1, 0), np.minimum(at, len(values) - 1)
-        return self.numerators[np.where(wanted - values[lower] <= values[upper] - wanted, lower, upper)]
-
-    def off(self, numbers: int | Numbers, digits: int) -> Any:
-        """How far the nearest values lie above the numbers, in units of their last digit over `denominator`: exact."""
-        return self.nearest(numbers, digits) * self.scale * 10**digits - numbers * self.denominator
-
-    def fits(self, printed: Printed) -> bool:
-        """Whether some value rounds to a printed number; exactly half may round either way."""
-        return bool(2 * abs(self.off(*printed)) <= self.denominator)
-
-    def how(self, printed: Printed) -> str:
-        """How the nearest value became a printed number: rounded, cut off, rounded up, or in none of these ways (empty)."""
-        off = self.off(*printed)
-        if 2 * abs(off) <= self.denominator:
-            return "rounded"
-        return "" if abs(off) >= self.denominator else "cut off" if off > 0 else "rounded up"
-
-    @cache  # noqa: B019 - definitions are kept as long as the program runs
-    def chance(self, digits: int) -> float:
-        """Share of all printable values (0 to 100, with that many decimals) that fit: what a fit is worth."""
-        every = np.arange(100 * 10**digits + 1)
-        return float((2 * np.abs(self.off(every, digits)) <= self.denominator).mean())
-
-
-def counted(n: int, says: str, scale: int = 100, step: int = 1, most: int = 1) -> Definition:
-    """k / n for k from 0 to `most` n, in steps."""
-    numerators = np.arange(0, most * n + 1, step, dtype=np.int64)
-    return Definition(says, numerators, n, scale, n if (step, most) == (1, 1) else None)
-
-
-def summed(says: str, *parts: tuple[Sequence[int] | Numbers, int]) -> Definition:
-    """Sums of one value of each part (numerators, denominator)."""
-    whole = lcm(*(denominator for _, denominator in parts))
-    found = np.zeros(1, dtype=np.int64)
-    for numerators, denominator in parts:
-        found = np.unique(np.add.outer(found, np.asarray(numerators, dtype=np.int64) * (whole // denominator)))
-    return Definition(says, found, whole)
 
 
 @cache
@@ -141,14 +69,15 @@ def definitions(agreed: int | None = None) -> dict[str, dict[str, Definition]]:
         "cost_sharing_wr": both(counted(COMPETITIONS, f"agreed {games}")),
         "prisoner_wr": both(counted(COMPETITIONS, f"won {games}")),
         "public_good_wr": both(counted(COMPETITIONS, f"won {games}")),
-        "prisoner_score": both(counted(COMPETITIONS, f"points over {games}", 1, 1, 100)),
-        "public_good_payback": both(counted(30 * COMPETITIONS, "thirds of multiplied pools", 1, 1, 300)),
+        "prisoner_score": both(counted(COMPETITIONS, f"points over {games}", scale=1, most=100)),
+        "public_good_payback": both(counted(30 * COMPETITIONS, "thirds of multiplied pools", scale=1, most=300)),
     }
     if agreed is None:
         return found
     costs = {"whole percents": 1, "steps of five percent, as the released prompt asks for": 5}
     exact, stepped = (
-        counted(agreed, f"mean over agreed games, {words}", 1, step, 100) for words, step in costs.items()
+        counted(agreed, f"mean over agreed games, {words}", scale=1, step=step, most=100)
+        for words, step in costs.items()
     )
     return found | {
         "coordination": {
@@ -181,7 +110,7 @@ def granularity(facts: Facts) -> pd.DataFrame:
         for reading, definition in definitions(agreed.get(cell["model"])).get(cell["metric"], {}).items()
     ]
     table = pd.DataFrame(rows).astype({"n": "Int64", "k": "Int64"})
-    smallest = table.published.map(lambda text: " ".join(map(str, sizes(as_printed(text))[:6])))
+    smallest = table.published.map(lambda text: " ".join(map(str, sizes(as_printed(text), LONGEST)[:6])))
     return table.assign(other_n=smallest.mask(table.metric.isin(AVERAGED), ""))
 
 
@@ -203,12 +132,6 @@ def _tested(definition: Definition, text: str) -> dict[str, Any]:
         "how": definition.how(printed),
         "chance": definition.chance(printed.digits),
     }
-
-
-@cache
-def sizes(printed: Printed, most: int = LONGEST) -> list[int]:
-    """Every n up to `most` for which some k / n, in percent, rounds to a printed number."""
-    return [n for n in range(1, most + 1) if counted(n, "").fits(printed)]
 
 
 def fitting(tested: pd.DataFrame) -> pd.DataFrame:
@@ -264,9 +187,3 @@ def p_values(before: int, after: int, n: int) -> dict[str, float]:
         "paired_least": least,
         "paired_most": most,
     }
-
-
-def improved(tested: pd.DataFrame, test: str, level: float) -> pd.Series:
-    """Model -> abilities that beliefs raise with p below `level`."""
-    better = (tested.gain > 0) & (tested[test] < level)
-    return better.groupby(tested.model, sort=False).sum()

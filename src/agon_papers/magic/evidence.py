@@ -1,31 +1,17 @@
-"""The tables that the MAgIC paper's statements are decided from: whole tables of the paper, and what follows from them.
+"""The tables that the MAgIC paper's statements are decided from: whole tables of the paper, and what follows from them."""
 
-A row of statements.toml names a table of `Evidence`, or a function of this module where a table depends on more than the facts.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chi2_contingency
 
+from agon.metrics.granularity import as_printed, sizes
 from agon_papers.comparisons import Groups
 from agon_papers.magic import bounds, cells, counts
-from agon_papers.magic.facts import (
-    ABILITIES,
-    AVERAGE,
-    COMPETITIONS,
-    DETAILED,
-    MODELS,
-    PAIRED,
-    PGM,
-    SECOND,
-    STRONGEST,
-    Facts,
-)
+from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, DETAILED, MODELS, PAIRED, PGM, SECOND, Facts
 from agon_papers.statements import Missing, selected
 
 GROUPS: Groups = {
@@ -54,8 +40,10 @@ class Evidence:
         return GROUPS
 
     def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-        """The rows of one of the tables below ("": abilities); those of a single metric are named by model alone."""
-        rows = selected(getattr(self, table or "abilities"), where)
+        """The rows of one of the tables below ("": abilities); those of a single metric are named by model alone. Raises ValueError."""
+        if not hasattr(Evidence, table := table or "abilities"):
+            raise ValueError(f"there is no table {table}")
+        rows = selected(getattr(self, table), where)
         return rows.droplevel("metric") if "metric" in rows.index.names and len(where.get("metric", ())) == 1 else rows
 
     @cached_property
@@ -111,10 +99,10 @@ class Evidence:
     @cached_property
     def last_row(self) -> pd.DataFrame:
         """The last row of Table 4, by metric (`cells.last_row`)."""
-        self._need("pairs")
         table = cells.last_row(self.facts).set_index("metric")
         if table.empty:
             raise Missing(f"Table 4 here has no row {AVERAGE}")
+        self._need("pairs")
         return table
 
     @cached_property
@@ -129,10 +117,7 @@ class Evidence:
         """`counts.granularity` by model and metric, with few_games: what a share could be over instead, up to twice the competitions."""
         self._need("abilities", "pairs", "details")
         table = counts.granularity(self.facts)
-        few = [
-            " or ".join(str(n) for n in counts.sizes(counts.as_printed(text)) if n <= 2 * COMPETITIONS)
-            for text in table.published
-        ]
+        few = [" or ".join(map(str, sizes(as_printed(text), 2 * COMPETITIONS))) for text in table.published]
         return table.assign(few_games=few).set_index(["model", "metric"])
 
     @cached_property
@@ -238,75 +223,3 @@ def _gains(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {"before": before, "after": after, "gain": gain, "percent": 100 * gain / before, "change": change}
     )
-
-
-def average_gains(evidence: Evidence, before: str = "pairs") -> pd.DataFrame:
-    """Mean gain of the pairs of Table 4 by metric, and their n; `before`: the table of the numbers without beliefs."""
-    _, after = cells.pairs(evidence.pairs)
-    gains = after - getattr(evidence, before).loc[after.index]
-    return pd.DataFrame({"value": gains.mean(), "n": len(gains)}).rename_axis("metric")
-
-
-def area_gain_ways(evidence: Evidence) -> pd.Series:
-    """The gain of the areas in percent, averaged in four ways."""
-    areas, single = cells.area_gains(evidence.pairs), evidence.gains.loc[(slice(None), [*ABILITIES]), "percent"]
-    return pd.Series(
-        {
-            "mean of the models' gains": areas.gain.mean(),
-            "gain of the mean area": cells.pooled_gain(areas),
-            "median gain": areas.gain.median(),
-            "mean gain of single abilities": single.mean(),
-        }
-    )
-
-
-def area_needed(evidence: Evidence, gain: str) -> pd.Series:
-    """The area that the strongest model would need with beliefs, for the mean area to gain so many percent."""
-    gains, factor = cells.area_gains(evidence.pairs), 1 + float(gain) / 100
-    needed = factor * (gains.vanilla.sum() + evidence.abilities.area[STRONGEST]) - gains.enhanced.sum()
-    return pd.Series({f"{STRONGEST}{PGM}, not printed, had area": needed})
-
-
-def social_gains(evidence: Evidence, before: str = "pairs") -> pd.DataFrame:
-    """What beliefs add to the four social win rates together (points of 400), and the most that rounding hides.
-
-    `before`: the table of the win rate without beliefs.
-    """
-    roles = evidence.roles[evidence.roles.reading == "reconciled"]
-    vanilla, enhanced = cells.pairs(roles)
-    other = 7 * (evidence.pairs.win_rate - getattr(evidence, before).win_rate).reindex(vanilla.index)
-    gain = enhanced.social - vanilla.social + other
-    return pd.DataFrame({"value": gain, "error": vanilla.social_error + enhanced.social_error})
-
-
-def equal_rates(evidence: Evidence, metrics: Sequence[str]) -> pd.DataFrame:
-    """Chi-squared test, by ability, that all models of Table 1 have one rate: p. Decisions are taken as independent."""
-    rows = evidence.tested[(evidence.tested.table == 1) & (evidence.tested.reading == "reconciled")]
-    p = {}
-    for metric in metrics:
-        counts_of = rows.xs(metric, level="metric")[["k", "n"]].astype(int)
-        p[metric] = chi2_contingency(np.array([counts_of.k, counts_of.n - counts_of.k])).pvalue
-    return pd.DataFrame({"p": p}).rename_axis("metric")
-
-
-def improved(evidence: Evidence, level: str) -> pd.DataFrame:
-    """In how many abilities each model gains with p below a level, by test and, in columns holm_, after Holm's correction."""
-    tests = [prefix + test for prefix in ("", "holm_") for test in counts.TESTS]
-    table = evidence.significance.reset_index()
-    return pd.DataFrame({test: counts.improved(table, test, float(level)) for test in tests})
-
-
-def settings(evidence: Evidence, source: str) -> pd.DataFrame:
-    """A source's settings as Figure 10 writes them, the points in both orders: value, listed (whether an axis has it)."""
-    facts = evidence.facts
-    read: dict[str, Callable[[str], str]] = {
-        "Figure 8": lambda name: facts.drawn(8, name),
-        "Table 3": lambda name: facts.listed("prisoner", f"sample_{name}"),
-    }
-    points = {
-        f"{first} first": "-".join(map(read[source], (first, "one_defect", "two_defect")))
-        for first in ("cooperate", "defect")
-    }
-    sample = {"multiplier": facts.listed("public_good", "sample_multiplier")} if source == "Table 3" else {}
-    values = pd.Series(points | sample)
-    return pd.DataFrame({"value": values, "listed": values.isin(evidence.axes.value.str.split(", ").explode())})

@@ -4,9 +4,11 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+
+from agon.games.tradecraft import story
+from agon.games.tradecraft.metrics import trading
 
 PAPER = "tradecraft"
 
@@ -40,11 +42,24 @@ PANELS = {
 
 LOGGED = 12
 """Turns after which a log breaks off."""
+LIMIT = 15
+"""Turns after which a game ends, by default."""
 
 
 def group_of(name: str) -> str:
     """The model or the persona of a player: 'gemini-cooperative-1' is 'cooperative', 'gpt-4o' itself."""
     return next((persona for persona in PERSONAS if persona in name), name)
+
+
+COUNTED = {
+    "invalid_with_checks": ("refused", "turns"),
+    "failed_check": ("bad_checks", "turns"),
+    "refused_proposal": ("bad_proposals", "turns"),
+    "not_accepted": ("rejected", "decisions"),
+    "undecided": ("defaults", "decisions"),
+    "rejected": ("chosen_reject", "chosen"),
+}
+"""Metric of `trading` -> what it counts and what it divides by, as columns of `Facts.counted`."""
 
 
 @dataclass(frozen=True)
@@ -63,56 +78,56 @@ class Facts:
 
     @cached_property
     def calls(self) -> pd.DataFrame:
-        """The turns, read: match, round, turn, phase, seat, payoff, name, group, tool, call, detail, and what these say.
-
-        That is ok, fault, default (both empty when there is none), decision (in the player's words) and effect (accept or reject).
-        """
-        table = self.turns[["match", "round", "turn", "phase", "seat", "agent", "payoff"]].astype(
-            {"match": "str", "agent": "str", "phase": "str"}
-        )
-        calls, details = list(map(json.loads, self.turns.action)), list(map(json.loads, self.turns.detail))
-        found: dict[str, Any] = {
-            "tool": [call["tool"] for call in calls],
-            "call": calls,
-            "detail": details,
-            "ok": [detail["ok"] for detail in details],
-            "fault": [detail.get("fault", "") for detail in details],
-            "default": [detail.get("default", "") for detail in details],
-            "decision": [call.get("decision", "") for call in calls],
-            "effect": [
-                detail.get("effect", call.get("decision", "")) for call, detail in zip(calls, details, strict=True)
-            ],
-        }
-        return table.rename(columns={"agent": "name"}).assign(group=table.agent.map(group_of), **found)
+        """The turns with what is in them; see agon.games.tradecraft.story."""
+        return story.calls(self.turns.astype({"match": "str"}))
 
     @cached_property
     def seats(self) -> pd.DataFrame:
-        """A row per logged game and seat: match, matchup, problem, seat, name, group, target, won, turns (header lines), cut."""
-        logged = self.games[self.games.logged]
-        columns = ["game", "matchup", "problem", "turns", "cut"]
-        parts = [
-            logged[columns].assign(
-                seat=seat,
-                name=logged[f"name_{seat}"],
-                group=logged[f"name_{seat}"].map(group_of),
-                target=[next(iter(json.loads(target))) for target in logged[f"target_{seat}"]],
-                won=logged[f"won_{seat}"].astype(bool),
-            )
-            for seat in (0, 1)
-        ]
-        found = pd.concat(parts).rename(columns={"game": "match"})
-        return found.sort_values(["match", "seat"], kind="stable").reset_index(drop=True)
+        """The listed games, a row per seat: match, seat, matchup, problem, turns (header lines), cut, logged, name, group, against
+        (the other's group), target, hand, won. What only a log tells is absent where there is none.
+        """
+        sides = ["name", "model", "persona", "target", "hand", "won"]
+        table = pd.wide_to_long(self.games.rename(columns={"game": "match"}), sides, "match", "seat", "_").reset_index()
+        table = table.sort_values(["match", "seat"], kind="stable").reset_index(drop=True)
+        group = table.name.map(group_of)
+        against = group.groupby(table.match).transform(lambda pair: pair.to_numpy()[::-1])
+        target = [None if pd.isna(each) else next(iter(json.loads(each))) for each in table.target]
+        return table.assign(group=group, against=against, target=target)
 
     @cached_property
     def players(self) -> pd.DataFrame:
-        """`seats` of the games that are both listed and in the turns, with their logged turns (12 at most)."""
-        known = self.seats[self.seats.match.isin(self.calls.match.unique())]
-        return known.assign(logged=known.turns.clip(upper=LOGGED)).reset_index(drop=True)
+        """`seats` of the games that are both logged and in the turns; `logged` is the number of their logged turns (12 at most),
+        `length` of all turns (15 where the log breaks off).
+        """
+        known = self.seats[self.seats.logged & self.seats.match.isin(self.turns.match)]
+        table = known.astype({"cut": bool, "won": bool}).reset_index(drop=True)
+        return table.assign(logged=table.turns.clip(upper=LOGGED), length=table.turns.mask(table.cut, LIMIT))
+
+    @cached_property
+    def counted(self) -> pd.DataFrame:
+        """`players` with counts over their logged turns, as agon's own metrics count them.
+
+        refused: all refused calls; bad_checks, bad_proposals: some of these. decisions: on proposals that it received; rejected: those that
+        took effect as reject; defaults: those that were made for it; chosen: all others; chosen_reject: those of them that say reject.
+        checks: craft checks, refused or not; said_reject: decisions that say reject, defaults included; one: 1, the game.
+        """
+        each = trading(self.turns, ["match", "seat"])
+        wide = each.pivot(index=["match", "seat"], columns="metric", values=["value", "n"])
+        wide = wide.reindex(columns=pd.MultiIndex.from_product([["value", "n"], COUNTED])).fillna(0)
+        found = {n: wide["n", metric] for metric, (_, n) in COUNTED.items()}
+        found |= {hits: (wide["value", metric] * wide["n", metric]).round() for metric, (hits, _) in COUNTED.items()}
+        tools = {
+            "checks": self.calls.tool == "craft_check",
+            "said_reject": (self.calls.tool == "decide") & (self.calls.decision == "reject"),
+        }
+        called = self.calls.assign(**tools).groupby(["match", "seat"])[[*tools]].sum()
+        table = pd.DataFrame(found).join(called).drop(columns="turns").astype(int).assign(one=1)
+        return self.players.merge(table, on=["match", "seat"], validate="one_to_one")
 
 
 def read_facts(folder: Path, turns: pd.DataFrame) -> Facts:
     """The facts of a folder with games.csv, scores.parquet, figure_4.csv and text.csv, beside the ingested turns."""
     games = pd.read_csv(folder / "games.csv", dtype={"cut": "boolean", "won_0": "boolean", "won_1": "boolean"})
-    figure_4 = pd.read_csv(folder / "figure_4.csv", dtype={"value": str}, keep_default_na=False)
+    figure_4 = pd.read_csv(folder / "figure_4.csv")
     text = pd.read_csv(folder / "text.csv", dtype={"value": str})
     return Facts(turns, games, pd.read_parquet(folder / "scores.parquet"), figure_4, text)

@@ -12,10 +12,11 @@ from tradecraft_games import tradecraft
 
 from agon import AgonError
 from agon.agents.scripts import anything
+from agon.cli import main
 from agon.conf import expand_settings, load
 from agon.games import IllegalAction
 from agon.games.rating.game import DIMENSIONS, ORDERS, Rating, Ratings
-from agon.games.rating.logs import log_of, main, packed, run
+from agon.games.rating.logs import log_of, packed
 from agon.games.settings import variants
 from agon.plan import Match, Seat
 from agon.play import play_now, table
@@ -217,19 +218,21 @@ def test_what_players_write_into_a_call_for_themselves_is_a_thought_too(call):
     assert "SECRET" not in str(view(log_of(turns))) and "SECRET" in str(view(log_of(turns), full=True))
 
 
-def test_the_command_makes_logs_that_can_be_rated(tmp_path):
+def test_the_command_makes_logs_that_can_be_rated(tmp_path, capsys):
     write(played(), tmp_path / "turns.parquet")
-    said = []
-    assert main(str(tmp_path / "turns.parquet"), tmp_path / "logs", say=said.append) == 1
-    assert "1 logs in" in said[0] and "1 without targets" in said[0]
+    assert main(["make-logs", f"turns={tmp_path / 'turns.parquet'}", f"folder={tmp_path / 'logs'}"]) == 0
+    said = capsys.readouterr().out
+    assert "1 logs in" in said and "1 without targets" in said
     assert list(
         variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path / "logs")})
     ) == [f"{1:016x}"]
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
-    assert run([]) == run(["a", "b", "colour=red"]) == run(["a", "b", "matches=0"]) == 2
-    assert run([str(tmp_path / "none.parquet"), str(tmp_path)]) == 1 and "is not there" in capsys.readouterr().err
+    for words in ([], ["turns=a", "folder=b", "colour=red"], ["turns=a", "folder=b", "matches=0"]):
+        assert main(["make-logs", *words]) == 2 and capsys.readouterr().err.count("\n") == 1
+    assert main(["make-logs", f"turns={tmp_path / 'none.parquet'}", f"folder={tmp_path}"]) == 1
+    assert "is not there" in capsys.readouterr().err
 
 
 def test_turns_without_hands_make_no_log():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from agon import ROOT
 from agon.agents.llm import LLM
 from agon.agents.prompts import prompts, source_of
-from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings
-from agon.games.rating.scripts import Did, counted, heuristic, rated
+from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings, rated
+from agon.games.rating.scripts import Did, counted, heuristic
 from agon.games.reading import read
 from agon.models.standin import StandIn
 from agon.play import table

@@ -3,11 +3,12 @@
 import pytest
 
 from agon import ROOT
-from agon.games.tradecraft.planner.certificates import Certificate, Problem, certify, surplus
+from agon.games.tradecraft.amounts import covers
+from agon.games.tradecraft.planner.certificates import certify, surplus
 from agon.games.tradecraft.planner.search import executed, plan
 from agon.games.tradecraft.problems import problem
-from agon.games.tradecraft.recipes import covers
 from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.settings import Certificate, Problem
 
 PUBLIC = ROOT / "data/problems/minecraft_public"
 SHORTEST = {

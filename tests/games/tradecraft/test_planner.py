@@ -7,11 +7,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agon.games.tradecraft.amounts import covers, plus
+from agon.games.tradecraft.planner.certificates import holds, prices
 from agon.games.tradecraft.planner.parts import part, within
-from agon.games.tradecraft.planner.proofs import holds, prices
 from agon.games.tradecraft.planner.search import Impossible, Plan, executed, plan
 from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, performed, union
-from agon.games.tradecraft.recipes import Recipe, Ruleset, covers, plus
+from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 
 ITEMS = "abcdef"

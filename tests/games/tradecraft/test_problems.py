@@ -6,7 +6,8 @@ import os
 import pytest
 
 from agon import ROOT, AgonError
-from agon.games.tradecraft.problems import BANDS, SHIPPED, Wish, certified, generated, main, problem, text
+from agon.cli import main
+from agon.games.tradecraft.problems import BANDS, SHIPPED, Wish, certified, generated, problem, text
 from agon.games.tradecraft.rulesets import ruleset
 
 FILES = sorted((ROOT / "data/problems").glob("*/*.json"))
@@ -94,21 +95,21 @@ def test_a_bad_file_is_refused_in_a_line(tmp_path, change, complaint):
 
 def test_the_command_certifies_and_generates(tmp_path, capsys):
     (tmp_path / "mine.json").write_text(json.dumps(GOOD))
-    assert main(["certify", str(tmp_path / "mine.json")]) == 0
-    assert main(["generate", str(tmp_path / "new"), "invented", "count=2", "operations=2-3"]) == 0
+    made = [f"folder={tmp_path / 'new'}", "ruleset=invented"]
+    assert main(["certify-problems", str(tmp_path / "mine.json")]) == 0
+    assert main(["make-problems", *made, "count=2", "operations=2-3"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == ["01.json: good", "02.json: good"]
     assert problem(tmp_path / "mine.json").certificate.wrong == [
         "not all targets can be reached in one game: not craftable"
     ]
-    for wrong in (
-        ["generate"],
-        ["generate", "x", "invented", "size=3"],
-        ["generate", "x", "invented", "count=many"],
-        ["generate", "x", "invented", "count=0"],
-        ["generate", "x", "invented", "operations=6-4"],
-        ["generate", "x", "invented", "operations=0"],
-        ["shipped", "x"],
-        ["certify", str(tmp_path)],
+    for code, *wrong in (
+        (2, "make-problems"),
+        (2, "make-problems", *made, "size=3"),
+        (2, "make-problems", *made, "count=many"),
+        (2, "make-problems", *made, "count=0"),
+        (1, "make-problems", *made, "operations=6-4"),
+        (1, "make-problems", *made, "operations=0"),
+        (1, "remake-problems", "sets=x"),
+        (1, "certify-problems", str(tmp_path)),
     ):
-        with pytest.raises(AgonError):
-            main(wrong)
+        assert main(wrong) == code and capsys.readouterr().err.count("\n") == 1

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.recipes import Craft, Refusal, amount_of, floored, hand_of, minus, plus, written
+from agon.games.tradecraft.amounts import amount_of, floored, hand_of, minus, plus, written
+from agon.games.tradecraft.recipes import Craft, Refusal
 
 ITEMS = "abcdef"
 TORCHES = Ruleset(

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
+from agon.cli import main
 from agon.games.tradecraft import Recipe, Ruleset
 from agon.games.tradecraft.ruleset_files import (
     Size,
@@ -23,7 +23,6 @@ from agon.games.tradecraft.ruleset_files import (
     text_of,
     unheard,
 )
-from agon.games.tradecraft.ruleset_files.__main__ import main
 from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset
 
 FOLDER = ROOT / "data/rulesets"
@@ -108,7 +107,7 @@ def test_the_check_finds_in_the_shipped_what_the_readme_says():
 
 
 def test_the_shipped_are_those_that_the_command_makes(tmp_path):
-    assert main(["make", f"folder={tmp_path}"]) == 0
+    assert main(["remake-rulesets", f"folder={tmp_path}"]) == 0
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert len(made) == 4 and made == {name: (FOLDER / name).read_text() for name in made}
 
@@ -342,13 +341,15 @@ def test_a_ruleset_that_cannot_be_rewired_is_refused():
         rewired(msgspec.convert(GOOD, RulesetFile), 1)
 
 
-# --- the command
+# --- the commands
+
+SMALL = "items=40", "recipes=50", "raw=6", "depth=4"
 
 
 def test_the_check_names_stations_that_are_not_there_and_another_name(tmp_path, capsys):
     file = {"ruleset": "other", "source": "us", "items": ["log", "plank"], "fuelled": ["ovne"]}
     (tmp_path / "mine.json").write_text(json.dumps(file | {"recipes": [["plank", "oven", [[1, "log"]], "plank", 4]]}))
-    assert main(["check", str(tmp_path / "mine.json")]) == 3
+    assert main(["check-rulesets", str(tmp_path / "mine.json")]) == 3
     assert capsys.readouterr().out.splitlines() == [
         "mine: other name: the file says that it is other, and is called mine.json",
         "mine: unknown station: ovne is among the fuelled, and no recipe is done there",
@@ -357,41 +358,40 @@ def test_the_check_names_stations_that_are_not_there_and_another_name(tmp_path, 
 
 def test_a_ruleset_without_recipes_is_checked(tmp_path, capsys):
     (tmp_path / "mine.json").write_text('{"ruleset": "mine", "source": "us", "items": ["log"], "recipes": []}')
-    assert main(["check", str(tmp_path / "mine.json")]) == 3
+    assert main(["check-rulesets", str(tmp_path / "mine.json")]) == 3
     assert capsys.readouterr().out == "mine: dangling item: log is in no recipe\n"
 
 
 @pytest.mark.parametrize("name", ["../evil", "a/b", ".hidden", "a b"])
 def test_a_ruleset_is_written_into_its_folder_and_nowhere_else(tmp_path, capsys, name):
     (tmp_path / "in").mkdir()
-    assert main(["invent", name, "items=40", "recipes=50", "raw=6", "depth=4", f"folder={tmp_path / 'in'}"]) == 2
+    assert main(["invent-ruleset", f"name={name}", *SMALL, f"folder={tmp_path / 'in'}"]) == 1
     assert "is no name for a ruleset" in capsys.readouterr().err
     assert [path.name for path in tmp_path.rglob("*")] == ["in"]
 
 
 def test_the_command_writes_checks_and_refuses(tmp_path, capsys):
     mine, here = tmp_path / "mine.json", f"folder={tmp_path}"
-    assert main(["invent", "mine", "items=40", "recipes=50", "raw=6", "depth=4", "seed=5", here]) == 0
-    assert main(["check", str(mine)]) == 0 and capsys.readouterr().out == "mine: nothing is wrong\n"
-    assert main(["joint", str(mine), "yours", here]) == 0
+    assert main(["invent-ruleset", "name=mine", *SMALL, "seed=5", here]) == 0
+    assert main(["check-rulesets", str(mine)]) == 0 and capsys.readouterr().out == "mine: nothing is wrong\n"
+    assert main(["change-ruleset", f"of={mine}", "by=joint", "name=yours", here]) == 0
     yours = json.loads((tmp_path / "yours.json").read_text())
     assert yours["ruleset"] == "yours" and yours["source"].endswith(
         "depth 4, branching 3, tags 0, fuels 0; joint, seed 1"
     )
-    assert main(["check", "alchemy"]) == 3 and "zeus cannot be made from air, earth" in capsys.readouterr().out
+    assert main(["check-rulesets", "alchemy"]) == 3 and "zeus cannot be made from air, earth" in capsys.readouterr().out
     (tmp_path / "bad.json").write_text("{}")
-    for words in (
-        ["check", str(tmp_path / "bad.json")],
-        ["check", "none"],
-        ["invent", "x", "items=z"],
-        ["take", str(mine)],
+    for code, *words in (
+        (1, "check-rulesets", str(tmp_path / "bad.json")),
+        (1, "check-rulesets", "none"),
+        (1, "take-rulesets", str(mine)),
+        (1, "invent-ruleset", "name=x", "items=3"),
+        (2, "invent-ruleset", "name=x", "items=z"),
+        (2, "invent-ruleset", "name=x", "colour=3"),
+        (2, "invent-ruleset"),
+        (2, "check-rulesets"),
+        (2, "change-ruleset", "of=minecraft", "name=x", "by=baking"),
     ):
-        assert main(words) == 2
+        assert main(words) == code
         assert capsys.readouterr().err.count("\n") == 1
-    for words in (["bake"], ["check"], ["invent"], ["invent", "x", "colour=3"], ["permute", "x"]):
-        assert main(words) == 2 and "COMMAND" in capsys.readouterr().out
-    assert main([]) == 0 and sorted(path.name for path in Path(tmp_path).iterdir()) == [
-        "bad.json",
-        "mine.json",
-        "yours.json",
-    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.json", "mine.json", "yours.json"]

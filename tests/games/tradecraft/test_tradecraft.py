@@ -15,7 +15,7 @@ from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.games import IllegalAction
 from agon.games.tradecraft import Call, known
-from agon.games.tradecraft.recipes import floored
+from agon.games.tradecraft.amounts import floored
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.turns import validated

@@ -197,5 +197,7 @@ DILEMMA = {"cooperate": _cooperate, "defect": _defect, "reciprocate": _reciproca
 
 
 def reference(view: Observation, dice: Dice, *, dilemma: str = "reciprocate") -> str:
-    """The reference player of dilemmas. `dilemma`: cooperate, defect or reciprocate."""
+    """The reference player of dilemmas. `dilemma`: cooperate, defect or reciprocate. Raises ValueError for more than two actions."""
+    if len(view.legal.options) != 2:
+        raise ValueError("the reference player plays dilemmas alone: games with two actions")
     return DILEMMA[dilemma](view)

@@ -16,7 +16,7 @@ import pandas as pd
 from agon import AgonError
 from agon.agents.prompts import Template, source_of
 from agon.games import Dice
-from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, Shown
+from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, Shown, State
 from agon.games.settings import variants
 from agon.metrics.ratings import COLUMNS
 from agon.turns import shown
@@ -174,20 +174,13 @@ def rubric(dimension: str) -> list[str]:
 
 def setting(game: Rating) -> str:
     """What was played, in the words that models are given."""
-    whole = Template(source_of(Rating, "prompt.md"), ("system",)).rendered(
-        "system", game.observe(game.start(_none), 0), ""
-    )
+    whole = Template(source_of(Rating, "prompt.md"), ("system",)).rendered("system", game.observe(State(0), 0), "")
     return whole.partition("# The game\n")[2].partition("\nThe players are ")[0].strip()
 
 
 def log_of(game: Rating) -> Shown:
     """What a rater sees of a game's log."""
-    log: Shown = game.observe(game.start(_none), 0).rules
-    return log
-
-
-_none: Any = None
-"""Rating throws no dice."""
+    return game.seen
 
 
 def annotations(*paths: Path) -> pd.DataFrame:

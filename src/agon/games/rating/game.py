@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
+
 from agon import kind
 from agon.games.base import PUBLIC, Dice, Game, Note, Observation, refuse_illegal
 from agon.games.reading import Reading
@@ -21,6 +23,34 @@ THEORY_OF_MIND = "theory_of_mind"
 DIMENSIONS = (*SCORED, THEORY_OF_MIND)
 ORDERS = ("first", "second", "third")
 """What one player thinks of another's mind; of what that one thinks of its own; and anything deeper."""
+
+
+class Log(msgspec.Struct):
+    """A match that is to be rated, as agon.games.rating.logs makes it: what raters may see, and what they may not."""
+
+    match: str
+    """Its id."""
+    game: str
+    """Its family."""
+    players: list[str]
+    turns: list[list[dict[str, Any]]]
+    """Of each turn, in order, who did what and what came of it; `thought` is what nobody else saw."""
+    targets: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """What each player was to get hold of; none: it is not known."""
+    won: list[bool] = msgspec.field(default_factory=list)
+    """Whether each player won; none: it is not known."""
+    source: str = ""
+    """Where the match comes from."""
+
+    def __post_init__(self) -> None:
+        named = all(each.strip() and each.isprintable() for each in self.players)
+        if not named or len(set(self.players)) < max(1, len(self.players)):
+            raise ValueError("`players` must be a list of different names, each in one line")
+        if not self.turns:
+            raise ValueError("`turns` must be a list with a list of entries for each turn")
+        for what in ("targets", "won"):
+            if getattr(self, what) and len(getattr(self, what)) != len(self.players):
+                raise ValueError(f"`{what}` must have an entry for each of the {len(self.players)} players, or none")
 
 
 class Shown(NamedTuple):
@@ -129,9 +159,7 @@ class Ratings(Space):
         return json.dumps({"ratings": rows}, ensure_ascii=False)
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """The ratings in an answer: one JSON object (agon.games.rating.scripts.rated)."""
-        from agon.games.rating.scripts import rated
-
+        """The ratings in an answer: one JSON object."""
         return Reading(*rated(text, self))
 
 
@@ -140,8 +168,8 @@ class Ratings(Space):
 class Rating(Game[State]):
     """The assessor of paper TradeCraft, section 3.2, as a game with one seat and no points: a step is a dimension.
 
-    `log`: JSON, as agon.games.rating.logs makes it: game, players, turns (lists of entries), targets, won. The rater sees neither what
-    players thought, nor what they were to get, nor who won; `targets`: it sees the second; `full`, as published: all of it.
+    `log`: a Log, as JSON. The rater sees neither what players thought, nor what they were to get, nor who won; `targets`: it sees
+    the second; `full`, as published: all of it.
     """
 
     name: str
@@ -154,18 +182,20 @@ class Rating(Game[State]):
     seats: int = field(init=False, default=1)
     match: str = field(init=False, default="")
     """Whose log it is."""
-    _shown: Shown = field(init=False, repr=False, compare=False)
+    seen: Shown = field(init=False, repr=False, compare=False)
+    """What the rater sees of the log."""
 
     def __post_init__(self) -> None:
         unknown = [each for each in self.dimensions if each not in DIMENSIONS]
         if unknown or not self.dimensions or len(set(self.dimensions)) < len(self.dimensions):
             raise ValueError(f"{self.name}: dimensions must be some of {', '.join(DIMENSIONS)}, each once")
-        log = json.loads(self.log)
-        if wrong := misfit(log):
-            raise ValueError(f"{self.name}: {wrong}")
+        try:
+            log = msgspec.convert(json.loads(self.log), Log)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{self.name}: {error}") from None
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
-        object.__setattr__(self, "match", str(log.get("match", "")))
-        object.__setattr__(self, "_shown", shown(self.name, log, self.targets or self.full, self.full))
+        object.__setattr__(self, "match", log.match)
+        object.__setattr__(self, "seen", shown(self.name, log, self.targets or self.full, self.full))
 
     def start(self, dice: Dice) -> State:
         """No chance: nothing has been judged."""
@@ -177,13 +207,13 @@ class Rating(Game[State]):
 
     def legal_actions(self, state: State, seat: int) -> Ratings:
         """A value for every turn and player."""
-        log = self._shown
+        log = self.seen
         return Ratings(len(log.turns), log.players, self._now(state) == THEORY_OF_MIND)
 
     def observe(self, state: State, seat: int) -> Observation:
         """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
         dimension = self._now(state)
-        return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self._shown, dimension)
+        return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self.seen, dimension)
 
     def notes(self, state: State) -> tuple[Note, ...]:
         """What was judged."""
@@ -210,36 +240,20 @@ class Rating(Game[State]):
 
 def misfit(log: object) -> str:
     """What keeps a JSON value from being a log; empty for a log."""
-    if not isinstance(log, dict):
-        return "a log is a JSON object"
-    players: Any = log.get("players")
-    turns: Any = log.get("turns")
-    named = isinstance(players, list) and all(
-        isinstance(each, str) and each.strip() and each.isprintable() for each in players
-    )
-    if not named or len(set(players)) < max(1, len(players)):
-        return "`players` must be a list of different names, each in one line"
-    if not isinstance(turns, list) or not turns:
-        return "`turns` must be a list with a list of entries for each turn"
-    if not all(isinstance(turn, list) and all(isinstance(entry, dict) for entry in turn) for turn in turns):
-        return "every turn must be a list of JSON objects"
-    for what, each in (("targets", dict), ("won", bool)):
-        known: Any = log.get(what) or []
-        if not isinstance(known, list) or (known and len(known) != len(players)):
-            return f"`{what}` must have an entry for each of the {len(players)} players, or none"
-        if not all(isinstance(value, each) for value in known):
-            return f"`{what}` has an entry that is not as it should be"
+    try:
+        msgspec.convert(log, Log)
+    except msgspec.ValidationError as error:
+        return str(error)
     return ""
 
 
-def shown(name: str, log: Mapping[str, Any], targets: bool, full: bool) -> Shown:
+def shown(name: str, log: Log, targets: bool, full: bool) -> Shown:
     """What a rater sees of a log: without thoughts and result unless `full`, without targets unless asked for."""
-    turns = tuple(tuple(line(entry) for entry in _seen(turn, full)) for turn in log["turns"])
-    players = tuple(log["players"])
-    aims = dict(zip(players, log.get("targets") or (), strict=False)) if targets else {}
-    won = dict(zip(players, log.get("won") or (), strict=False)) if full else {}
-    game = str(log.get("game", ""))
-    return Shown(name, game, players, turns, line(aims) if aims else "", line(won) if won else "", full)
+    turns = tuple(tuple(line(entry) for entry in _seen(turn, full)) for turn in log.turns)
+    aims = dict(zip(log.players, log.targets, strict=False)) if targets else {}
+    won = dict(zip(log.players, log.won, strict=False)) if full else {}
+    aimed, ended = (line(each) if each else "" for each in (aims, won))
+    return Shown(name, log.game, tuple(log.players), turns, aimed, ended, full)
 
 
 def _seen(turn: Sequence[Mapping[str, Any]], full: bool) -> list[Mapping[str, Any]]:
@@ -265,3 +279,74 @@ HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 def _short(value: object) -> str:
     text = line(value) if isinstance(value, str | int | float | bool | None) else type(value).__name__
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+# ---- ratings in what a rater wrote ----
+
+_TAG = "[move]"
+
+
+class Unreadable(ValueError):
+    """Why an answer is no rating; its text is one line."""
+
+
+def rated(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
+    """The ratings in an answer (without its thinking), in order; or None, and what is wrong in one line.
+
+    What counts is the one JSON object after the [move] tag, or in the whole answer where there is no tag. Nothing is guessed,
+    repaired or clipped: a key too many or too few, a number as a text, a turn that is missing make the whole answer unreadable.
+    """
+    if not text.strip():
+        return None, "the answer is empty"
+    _, tag, after = text.partition(_TAG)
+    if _TAG in after.partition("{")[0]:
+        return None, f"there are {text.count(_TAG)} [move] tags"
+    try:
+        rows = _rows(_object(after if tag else text), legal)
+    except Unreadable as fault:
+        return None, str(fault)
+    if wrong := legal.fault(rows):
+        return None, wrong
+    places = {unit: place for place, unit in enumerate(legal.units())}
+    return tuple(sorted(rows, key=lambda row: places[row[0], row[1]])), ""
+
+
+def _object(text: str) -> Any:
+    start, end = text.find("{"), text.rfind("}") + 1
+    if start < 0 or end <= start:
+        raise Unreadable("there is no JSON object")
+    try:
+        return json.loads(text[start:end], object_pairs_hook=_once, parse_constant=_constant)
+    except Unreadable:
+        raise
+    except (ValueError, RecursionError) as error:
+        said = getattr(error, "msg", "it is nested too deeply" if isinstance(error, RecursionError) else "")
+        raise Unreadable(f"the JSON cannot be read ({said or 'a number is too long'})") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise Unreadable("a key stands twice in one JSON object")
+    return made
+
+
+def _constant(name: str) -> Any:
+    raise Unreadable(f"{name} is no number")
+
+
+def _rows(found: Any, legal: Ratings) -> list[tuple[Any, ...]]:
+    """[turn, player, value, justification] of each entry."""
+    if not isinstance(found, dict) or set(found) != {"ratings"} or not isinstance(found["ratings"], list):
+        raise Unreadable('the JSON object must have "ratings", a list, and nothing else')
+    own = ORDERS if legal.orders else ("score",)
+    keys = {"turn", "player", *own, "justification"}
+    rows = []
+    for place, entry in enumerate(found["ratings"], 1):
+        if not isinstance(entry, dict) or set(entry) != keys:
+            raise Unreadable(f"entry {place} must have {', '.join(sorted(keys))}, and nothing else")
+        if not isinstance(entry["justification"], str) or not entry["justification"].strip():
+            raise Unreadable(f"entry {place} has no justification")
+        value = tuple(entry[order] for order in ORDERS) if legal.orders else entry["score"]
+        rows.append((entry["turn"], entry["player"], value, entry["justification"]))
+    return rows

@@ -1,29 +1,16 @@
-"""Makes logs that can be rated (agon.games.rating) of the matches of a turns table: see HELP."""
+"""Logs that can be rated (agon.games.rating), made of the matches of a turns table."""
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from agon import ROOT, AgonError
-from agon.games.rating.game import misfit
+from agon import AgonError
+from agon.games.tradecraft.amounts import written
 from agon.games.tradecraft.calls import ARGUMENTS
-from agon.games.tradecraft.recipes import written
 from agon.games.tradecraft.story import Call, Hands, Story, read
 from agon.replay import replayed
-from agon.turns import read as read_turns
-from agon.turns import shown
-
-HELP = """python -m agon.games.rating.logs TURNS FOLDER [name=value ...]
-
-Writes FOLDER/MATCH.json, a log to be rated, for every match of TradeCraft in a turns table: played, or ingested.
-conf/game/rating.yaml names the folder; raters see of a log what that file allows.
-
-  matches=10                   only the first ten
-"""
 
 
 def log_of(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
@@ -104,51 +91,8 @@ def _known(call: Call, *names: str) -> dict[str, Any]:
     return {name: call.detail[name] for name in names if call.detail.get(name)}
 
 
-def main(turns: str, folder: Path, matches: int | None = None, say: Callable[[str], object] = sys.stdout.write) -> int:
-    """Writes a log for each match of TradeCraft, the first `matches` of them; how many. Raises AgonError."""
-    table = read_turns(turns)
-    own = table[table.game == "tradecraft"]
-    names = list(dict.fromkeys(own.match.astype(str)))[:matches]
-    if not names:
-        raise AgonError(f"{turns} has no matches of TradeCraft to make logs of")
-    folder.mkdir(parents=True, exist_ok=True)
-    aimless = 0
-    for name in names:
-        rows = own[own.match == name]
-        log = log_of(rows)
-        if not log["targets"]:
-            log["targets"] = dealt_targets(rows) or []
-            aimless += not log["targets"]
-        if wrong := misfit(log):
-            raise AgonError(f"match {name}: {wrong}")
-        (folder / f"{name}.json").write_text(packed(log), encoding="utf-8")
-    unknown = f", {aimless} without targets: their games are not in conf/game" if aimless else ""
-    say(f"{len(names)} logs in {shown(folder.resolve())}{unknown}\n")
-    return len(names)
-
-
 def packed(log: dict[str, Any]) -> str:
     """A log as a file: one entry a line."""
     head = {key: value for key, value in log.items() if key != "turns"}
     turns = ",\n ".join("[" + ",\n  ".join(json.dumps(entry) for entry in turn) + "]" for turn in log["turns"])
     return json.dumps(head)[:-1] + f', "turns": [\n {turns}\n]}}\n'
-
-
-def run(arguments: Sequence[str]) -> int:
-    """The command: see HELP. Exit code 0: done; 1: an error, in one line; 2: not understood."""
-    places = [each for each in arguments if "=" not in each]
-    given = dict(each.split("=", 1) for each in arguments if "=" in each)
-    count = given.pop("matches", "")
-    if given or len(places) != 2 or places[0].startswith("-") or (count and not (count.isdecimal() and int(count))):
-        sys.stderr.write(HELP)
-        return 2
-    try:
-        main(places[0], ROOT / places[1], int(count) if count else None)
-    except (AgonError, OSError) as error:
-        sys.stderr.write(f"agon: {error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(run(sys.argv[1:]))

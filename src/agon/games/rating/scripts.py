@@ -1,4 +1,4 @@
-"""Raters: reading what a model wrote as ratings, and a scripted baseline that goes by counts alone."""
+"""A scripted rater: a baseline that goes by counts alone, without judgement."""
 
 import json
 import re
@@ -8,79 +8,8 @@ from typing import Any, NamedTuple
 
 from agon import kind
 from agon.games import Dice, Observation
-from agon.games.rating.game import ORDERS, THEORY_OF_MIND, Ratings, Shown
+from agon.games.rating.game import THEORY_OF_MIND, Shown
 from agon.games.tradecraft.story import Call
-
-_TAG = "[move]"
-
-
-class Unreadable(ValueError):
-    """Why an answer is no rating; its text is one line."""
-
-
-def rated(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
-    """The ratings in an answer (without its thinking), in order; or None, and what is wrong in one line.
-
-    What counts is the one JSON object after the [move] tag, or in the whole answer where there is no tag. Nothing is guessed,
-    repaired or clipped: a key too many or too few, a number as a text, a turn that is missing make the whole answer unreadable.
-    """
-    if not text.strip():
-        return None, "the answer is empty"
-    _, tag, after = text.partition(_TAG)
-    if _TAG in after.partition("{")[0]:
-        return None, f"there are {text.count(_TAG)} [move] tags"
-    try:
-        rows = _rows(_object(after if tag else text), legal)
-    except Unreadable as fault:
-        return None, str(fault)
-    if wrong := legal.fault(rows):
-        return None, wrong
-    places = {unit: place for place, unit in enumerate(legal.units())}
-    return tuple(sorted(rows, key=lambda row: places[row[0], row[1]])), ""
-
-
-def _object(text: str) -> Any:
-    start, end = text.find("{"), text.rfind("}") + 1
-    if start < 0 or end <= start:
-        raise Unreadable("there is no JSON object")
-    try:
-        return json.loads(text[start:end], object_pairs_hook=_once, parse_constant=_constant)
-    except Unreadable:
-        raise
-    except (ValueError, RecursionError) as error:
-        said = getattr(error, "msg", "it is nested too deeply" if isinstance(error, RecursionError) else "")
-        raise Unreadable(f"the JSON cannot be read ({said or 'a number is too long'})") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise Unreadable("a key stands twice in one JSON object")
-    return made
-
-
-def _constant(name: str) -> Any:
-    raise Unreadable(f"{name} is no number")
-
-
-def _rows(found: Any, legal: Ratings) -> list[tuple[Any, ...]]:
-    """[turn, player, value, justification] of each entry."""
-    if not isinstance(found, dict) or set(found) != {"ratings"} or not isinstance(found["ratings"], list):
-        raise Unreadable('the JSON object must have "ratings", a list, and nothing else')
-    own = ORDERS if legal.orders else ("score",)
-    keys = {"turn", "player", *own, "justification"}
-    rows = []
-    for place, entry in enumerate(found["ratings"], 1):
-        if not isinstance(entry, dict) or set(entry) != keys:
-            raise Unreadable(f"entry {place} must have {', '.join(sorted(keys))}, and nothing else")
-        if not isinstance(entry["justification"], str) or not entry["justification"].strip():
-            raise Unreadable(f"entry {place} has no justification")
-        value = tuple(entry[order] for order in ORDERS) if legal.orders else entry["score"]
-        rows.append((entry["turn"], entry["player"], value, entry["justification"]))
-    return rows
-
-
-# --- A baseline without judgement
 
 
 class Did(NamedTuple):
@@ -232,3 +161,7 @@ RULES: dict[str, Callable[[Did], Any]] = {
     THEORY_OF_MIND: lambda did: tuple(bool(found.search(did.words)) for found in (FIRST, SECOND, THIRD)),
 }
 """Dimension -> what the baseline makes of a turn: (what holds, by how much it moves the score)."""
+
+
+reference = heuristic
+"""The reference player, as agon.agents.scripts.reference finds it."""

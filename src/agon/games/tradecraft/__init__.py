@@ -1,9 +1,9 @@
 """TradeCraft: players with hands of items trade and craft until one of them holds its target."""
 
+from agon.games.tradecraft.amounts import Hand as Hand
 from agon.games.tradecraft.calls import Call as Call
 from agon.games.tradecraft.game import Known as Known
 from agon.games.tradecraft.game import TradeCraft as TradeCraft
 from agon.games.tradecraft.game import known as known
-from agon.games.tradecraft.recipes import Hand as Hand
 from agon.games.tradecraft.recipes import Recipe as Recipe
 from agon.games.tradecraft.recipes import Ruleset as Ruleset

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from agon.games.reading import Reading
 from agon.games.spaces import Dice, Space
-from agon.games.tradecraft.recipes import Craft, Hand, Ruleset, written
+from agon.games.tradecraft.amounts import Hand, written
+from agon.games.tradecraft.recipes import Craft, Ruleset
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "rethink")
 """Tools that may be called in every phase and change nothing."""

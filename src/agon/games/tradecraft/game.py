@@ -7,21 +7,9 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Seen, nothing_seen, refuse_illegal, told
+from agon.games.tradecraft.amounts import Hand, amount_of, covers, floored, hand_of, minus, plus, traded, written
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
-from agon.games.tradecraft.recipes import (
-    Craft,
-    Hand,
-    Recipe,
-    Refusal,
-    Ruleset,
-    amount_of,
-    covers,
-    floored,
-    hand_of,
-    minus,
-    plus,
-    written,
-)
+from agon.games.tradecraft.recipes import Craft, Recipe, Refusal, Ruleset
 
 End = Literal["turn", "first"]
 Phase = Literal["propose", "decide", "craft"]
@@ -113,7 +101,6 @@ class TradeCraft(Game[State]):
     independent = True
     """Seats that act at once do not depend on each other: one that gives no readable action leaves the others' turns valid."""
     seats: int = field(init=False)
-    players: tuple[str, ...] = field(init=False, repr=False)
     _facts: Facts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -132,19 +119,11 @@ class TradeCraft(Game[State]):
         for seat, (hand, target) in enumerate(zip(hands, targets, strict=True)):
             if not target or covers(hand, target):
                 raise ValueError(f"{self.name}: seat {seat} needs a target that it does not hold at the start")
-        players = tuple(f"Player {seat + 1}" for seat in range(seats))
-        known = self.ruleset.reachable({item for hand in hands for item in hand})
-        facts = Facts(
-            self.name, seats, players, self.ruleset, self.turns, self.end, self.attempts, self.calls, self.length, known
-        )
-        for name, value in {
-            "hands": hands,
-            "targets": targets,
-            "seats": seats,
-            "players": players,
-            "_facts": facts,
-        }.items():
+        for name, value in (("hands", hands), ("targets", targets), ("seats", seats)):
             object.__setattr__(self, name, value)
+        known = self.ruleset.reachable({item for hand in hands for item in hand})
+        limits = self.turns, self.end, self.attempts, self.calls, self.length
+        object.__setattr__(self, "_facts", Facts(self.name, seats, self.players, self.ruleset, *limits, known))
 
     def __hash__(self) -> int:
         return hash((self.name, self.variant, self.ruleset))
@@ -347,9 +326,8 @@ class TradeCraft(Game[State]):
         if word == "reject":
             others = [other for other in range(self.seats + 1) if other not in (trade.proposer, seat)]
             return state._replace(seen=told(seen, Event("rejected", None, players), others), notes=notes)
-        hands = list(state.hands)
-        hands[trade.proposer] = plus(minus(hands[trade.proposer], trade.offer), trade.request)
-        hands[seat] = plus(minus(hands[seat], trade.request), trade.offer)
+        hands, proposer = list(state.hands), trade.proposer
+        hands[proposer], hands[seat] = traded(hands[proposer], hands[seat], trade.offer, trade.request)
         state = state._replace(hands=tuple(hands))
         terms = Object(**players, offer=written(trade.offer), request=written(trade.request))
         seen = told(told(seen, Event("trade", None, terms)), self._hands(state))

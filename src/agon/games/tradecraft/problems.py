@@ -1,11 +1,5 @@
-"""Problems of TradeCraft: makes them for any ruleset, and certifies them. See docs/how-to/add-a-problem.md.
+"""Problems of TradeCraft: makes them for any ruleset, and certifies them. See docs/how-to/add-a-problem.md."""
 
-python -m agon.games.tradecraft.problems generate FOLDER RULESET [players=2] [count=1] [operations=4-6] [trades=1] [seed=1]
-python -m agon.games.tradecraft.problems certify FILE ...
-python -m agon.games.tradecraft.problems shipped [SET ...]
-"""
-
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from math import ceil
@@ -15,15 +9,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from agon import ROOT, AgonError
+from agon import AgonError, shown
 from agon.games.tradecraft.amounts import LARGEST
-from agon.games.tradecraft.planner.certificates import Problem, certify
+from agon.games.tradecraft.planner.certificates import certify
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import MOST_TRADES, Exchange, exchange, union
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.settings import Problem
 
-FOLDER = ROOT / "data/problems"
 TRIES = 1000
 """Candidates for one problem, then it is given up."""
 NODES = 50
@@ -67,21 +61,21 @@ SHIPPED = {
 
 def problem(path: Path) -> Problem:
     """The problem of a file. Raises AgonError in one line for one that does not fit."""
-    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    name = shown(path)
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Problem)
     except FileNotFoundError:
-        raise AgonError(f"there is no problem {shown}") from None
+        raise AgonError(f"there is no problem {name}") from None
     except OSError as error:
-        raise AgonError(f"{shown} cannot be read: {error.strerror}") from None
+        raise AgonError(f"{name} cannot be read: {error.strerror}") from None
     except msgspec.DecodeError as error:  # a ValidationError is one
-        raise AgonError(f"{shown}: {error}") from None
+        raise AgonError(f"{name}: {error}") from None
     known = set(ruleset(found.ruleset).items)
     if unknown := sorted({item for hand in [*found.hands, *found.targets] for item in hand} - known):
-        raise AgonError(f"{shown}: {unknown[0]} is no item of {found.ruleset}")
+        raise AgonError(f"{name}: {unknown[0]} is no item of {found.ruleset}")
     for hand in [*found.hands, *found.targets]:
         if large := [item for item, amount in hand.items() if amount > LARGEST]:
-            raise AgonError(f"{shown}: {hand[large[0]]} {large[0]} are too many: no amount is above {LARGEST}")
+            raise AgonError(f"{name}: {hand[large[0]]} {large[0]} are too many: no amount is above {LARGEST}")
     return found
 
 
@@ -209,62 +203,3 @@ def _distract(rules: Ruleset, hands: Sequence[Counter[str]], taken: Collection[s
             other = dice.choice(sorted(part))
             if other not in taken:
                 hand[other] += min(part[other], 4)
-
-
-def main(words: Sequence[str]) -> int:
-    """Does what the module's docstring says."""
-    match list(words):
-        case ["generate", folder, name, *options]:
-            wish, count, seed = _wished(options)
-            _write(Path(folder), name, [wish] * count, seed)
-        case ["certify", *files] if files:
-            for file in map(Path, files):
-                file.write_bytes(text(found := certified(problem(file))))
-                _say(file, found)
-        case ["shipped", *names]:
-            if unknown := [name for name in names if name not in SHIPPED]:
-                raise AgonError(f"there is no set {unknown[0]}: there are {', '.join(SHIPPED)}")
-            for name in names or SHIPPED:
-                _write(FOLDER / name, SHIPPED[name].ruleset, SHIPPED[name].wishes, SHIPPED[name].seed)
-        case _:
-            raise AgonError(f"that is no command: {(__doc__ or '').partition(chr(10) * 2)[2].strip()}")
-    return 0
-
-
-def _wished(options: Sequence[str]) -> tuple[Wish, int, int]:
-    given = {"players": "2", "count": "1", "operations": "4-6", "trades": "1", "seed": "1"}
-    for option in options:
-        key, _, value = option.partition("=")
-        if key not in given:
-            raise AgonError(f"there is no option {key}: there are {', '.join(given)}")
-        given[key] = value
-    try:
-        low, _, high = given["operations"].partition("-")
-        wish = Wish(int(given["players"]), (int(low), int(high or low)), int(given["trades"]))
-        count, seed = int(given["count"]), int(given["seed"])
-    except ValueError:
-        raise AgonError(f"options are whole numbers, operations two of them (4-6): {' '.join(options)}") from None
-    if not 1 <= wish.operations[0] <= wish.operations[1] or count < 1:
-        raise AgonError(f"count and operations are at least 1, from least to most: {' '.join(options)}")
-    return wish, count, seed
-
-
-def _write(folder: Path, name: str, wishes: Sequence[Wish], seed: int) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, found in enumerate(generated(ruleset(name), wishes, seed), 1):
-        file = folder / f"{number:02}.json"
-        file.write_bytes(text(found))
-        _say(file, found)
-
-
-def _say(file: Path, found: Problem) -> None:
-    known = found.certificate
-    lines = [*(known.wrong or ["good"]), *known.notes] if known else ["not certified"]
-    sys.stdout.write(f"{file.name}: {'; '.join(lines)}\n")
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (AgonError, OSError) as error:
-        sys.exit(str(error))

@@ -7,17 +7,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from agon.games.tradecraft.amounts import Amount as Amount
-from agon.games.tradecraft.amounts import Hand as Hand
-from agon.games.tradecraft.amounts import amount_of as amount_of
-from agon.games.tradecraft.amounts import covers as covers
-from agon.games.tradecraft.amounts import floored as floored
-from agon.games.tradecraft.amounts import hand_of as hand_of
-from agon.games.tradecraft.amounts import minus as minus
-from agon.games.tradecraft.amounts import plus as plus
-from agon.games.tradecraft.amounts import short as short
-from agon.games.tradecraft.amounts import whole as whole
-from agon.games.tradecraft.amounts import written as written
+from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, short, whole
 
 SHOWN = 6
 """Ways to make an item that a refusal names."""

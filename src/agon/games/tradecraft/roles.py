@@ -121,6 +121,13 @@ class Roles:
     An answer without a readable call is asked again, `attempts` times at most; then, and when a role's steps are used up,
     nothing is done: no trade is proposed, the proposal rejected, crafting ended, the old plan kept. The turn's `fallback` says
     so, or `detail` for the planner, which then gives way to the phase's role at once.
+
+    `persona`: a file personas/NAME.md among the prompts. `steps`: calls of tools that each role may make in one part of a turn.
+    `attempts`: times the model is asked for one call. `plan_before`: the phases before which the planner plans.
+    `recent`: turns of the history that are told in full, the last ones. `condensed`: turns before these that are told without
+    what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
+    `folder`: of prompt templates that come before agon's own.
+    `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
     """
 
     asks_model = True
@@ -196,8 +203,13 @@ class Roles:
         if self.at != (view.round, view.phase):
             self.at = (view.round, view.phase)
             self._wake("planner" if view.phase in self.plan_before else ROUTES[view.phase])
-        elif self.role == "planner" and (planned := _planned(self._answer(view))) is not None:
-            self.plan = planned
+        elif (
+            self.role == "planner"
+            and (answer := self._answer(view))
+            and answer["call"]["tool"] == "rethink"
+            and answer["ok"]
+        ):
+            self.plan = answer["call"]["text"]
             self._wake(ROUTES[view.phase])
 
     def _wake(self, role: Role) -> None:
@@ -211,7 +223,8 @@ class Roles:
         draft = await self._draft(view)
         self.messages, self.told = draft.messages, len(view.past)
         self.step, self.asked = self.step + 1, self.asked + 1
-        if thought := _thought(draft.reply.text):
+        said = draft.reply.text
+        if thought := thought_in(said, call_in(spoken(said)).source):
             noted["thought"] = [thought]
         vain = draft.reply.action is None and self.role != "planner"
         fallback = f"forfeit: {draft.reply.fallback}" if vain else draft.reply.fallback
@@ -243,6 +256,7 @@ class Roles:
         return view._replace(legal=calls, phase=PLAN if planner else view.phase)
 
     def _now(self, view: Observation) -> Now:
+        answer = self._answer(view) if self.messages else None
         turns = [] if self.messages else heard(view, self.quoted)
         recent, older = turns[-self.recent :], turns[: -self.recent]
         condensed = older[-self.condensed :] if self.condensed else []
@@ -255,11 +269,8 @@ class Roles:
             recent,
             condensed,
             dropped=(condensed or recent)[0].turn - 1 if turns else 0,
-            answer=self._short(self._answer(view)) if self.messages else None,
+            answer=answer and shortened(answer, self.recent, self.condensed, self.quoted),
         )
-
-    def _short(self, answer: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        return None if answer is None else shortened(answer, self.recent, self.condensed, self.quoted)
 
     def _answer(self, view: Observation) -> Mapping[str, Any] | None:
         """What the game has answered to the last call."""
@@ -277,16 +288,6 @@ def shortened(answer: Mapping[str, Any], recent: int, condensed: int, quoted: in
         for place, entry in enumerate(entries)
     ]
     return {**answer, "answer": kept}
-
-
-def _planned(answer: Mapping[str, Any] | None) -> str | None:
-    """The plan that the planner has written down with its last call."""
-    written = answer is not None and answer["ok"] and answer["call"]["tool"] == "rethink"
-    return answer["call"]["text"] if answer is not None and written else None
-
-
-def _thought(text: str) -> str:
-    return thought_in(text, call_in(spoken(text)).source)
 
 
 def _together(replies: Sequence[Reply]) -> Reply:

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 from agon import kind
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
+from agon.games.tradecraft.amounts import plus, traded, written
 from agon.games.tradecraft.game import Facts
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs
-from agon.games.tradecraft.recipes import minus, plus, written
 
 Persona = Literal["unprimed", "cooperative", "competitive"]
 
@@ -80,8 +80,9 @@ def _takes(view: Observation, table: Known, persona: Persona) -> bool:
     assert proposal is not None
     hands, proposer = _hands(view, table), view.rules.players.index(proposal["proposer"])
     before = _missing(_needs(view, hands, table.target))
-    hands[view.seat] = plus(minus(hands[view.seat], proposal["request"]), proposal["offer"])
-    hands[proposer] = plus(minus(hands[proposer], proposal["offer"]), proposal["request"])
+    hands[proposer], hands[view.seat] = traded(
+        hands[proposer], hands[view.seat], proposal["offer"], proposal["request"]
+    )
     after = _missing(_needs(view, hands, table.target))
     got, given = sum(proposal["offer"].values()), sum(proposal["request"].values())
     if persona == "cooperative":
@@ -153,3 +154,7 @@ def _call(view: Observation, partner: int, offer: Hand, request: Hand, message: 
 
 def _listed(items: Hand) -> str:
     return ", ".join(f"{amount} {item}" for item, amount in items.items())
+
+
+reference = trader
+"""The reference player, as agon.agents.scripts.reference finds it."""

@@ -1,4 +1,4 @@
-"""The settings of TradeCraft: problems, files of data/problems."""
+"""The settings of TradeCraft: problems with their certificates, files of data/problems."""
 
 from typing import Annotated, Any
 
@@ -8,21 +8,98 @@ from agon import kind
 from agon.games import settings
 from agon.games.tradecraft import TradeCraft, rulesets
 
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Items = dict[str, Count]
+Written = dict[str, int | str]
+"""Amounts as a file has them: 3, "1/8"."""
 
-class Setting(settings.Setting):
-    """A problem of TradeCraft: a ruleset (a file of data/rulesets), and a hand and a target for every seat."""
 
-    by_folder = True
+class Craft(msgspec.Struct, forbid_unknown_fields=True):
+    """A craft of a plan."""
+
+    recipe: str
+    times: int
+    inputs: Written
+    outputs: Written
+
+
+class Swap(msgspec.Struct, forbid_unknown_fields=True):
+    """A trade of an exchange: two seats, what the first gives and what the second gives."""
+
+    seats: list[int]
+    offer: dict[str, int]
+    request: dict[str, int]
+
+
+class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What is true of one seat's target."""
+
+    craftable: str
+    """From all hands together: craftable, not craftable, or not decided."""
+    alone: str
+    """From the seat's own hand: craftable, or not craftable and why (see `alone_because`)."""
+    operations: int | None = None
+    """The length of the shortest chain from all hands: crafts of one operation each."""
+    proved: bool = True
+    """Whether no chain is shorter, and no fewer units do: proved."""
+    units: int | None = None
+    """The fewest units that others must give, of what they hold at first."""
+    trades: int | None = None
+    """With how many of the others it must trade at least."""
+    gives: dict[int, dict[str, int]] = msgspec.field(default_factory=dict)
+    """From which seat what."""
+    plan: list[Craft] = msgspec.field(default_factory=list)
+    """A shortest chain from all hands."""
+
+
+class Together(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Whether all targets can be reached in one game."""
+
+    craftable: str
+    """From all hands in one."""
+    operations: int | None = None
+    """The shortest chain for all targets."""
+    trades: list[Swap] | None = None
+    """The fewest trades after which all craft their targets in the same turn, if there is such an exchange."""
+    crafts_between: bool = False
+    """Whether it takes crafts before the last trade: what is held at first cannot be divided so that all can craft."""
+
+
+class Certificate(msgspec.Struct, forbid_unknown_fields=True):
+    """What was proved of a problem, and what is wrong with it."""
+
+    goals: list[Goal]
+    together: Together
+    distraction: list[str]
+    """Items of the hands that no shortest chain for any target uses."""
+    wrong: list[str]
+    """What a good problem would not have, a line each; none: it is good."""
+    notes: list[str]
+    """What else is worth knowing, a line each."""
+
+
+class Problem(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Hands and targets, one for each seat, in a ruleset."""
+
     ruleset: str
-    hands: list[dict[str, int]]
-    targets: list[dict[str, int]]
-    max_turn: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """At most so many turns; none: what the game's yaml says."""
+    hands: Annotated[list[Items], msgspec.Meta(min_length=2)]
+    targets: list[Annotated[Items, msgspec.Meta(min_length=1)]]
+    max_turn: Count | None = None
     source: str = ""
-    certificate: dict[str, Any] = msgspec.field(default_factory=dict)
-    """What is known of it (agon.games.tradecraft.problems)."""
+    certificate: Certificate | None = None
 
     def __post_init__(self) -> None:
+        if len(self.hands) != len(self.targets):
+            raise ValueError(f"{len(self.hands)} hands, but {len(self.targets)} targets")
+
+
+class Setting(settings.Setting, Problem):
+    """A problem that can be played."""
+
+    by_folder = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         TradeCraft("tradecraft", "", rulesets.ruleset(self.ruleset), self.hands, self.targets)
 
     def variants(self) -> dict[str, dict[str, Any]]:

@@ -188,11 +188,6 @@ def stories(turns: pd.DataFrame) -> Iterator[Story]:
         yield read(own)
 
 
-def players_of(turns: pd.DataFrame) -> tuple[str, ...]:
-    """What the seats are called."""
-    return tuple(f"Player {seat + 1}" for seat in range(int(turns.seat.max()) + 1))
-
-
 def calls(turns: pd.DataFrame) -> pd.DataFrame:
     """`turns` (of any number of matches) with what is in them: the columns READ, named as in Call; `detail` becomes an object."""
     found = _calls(turns)

@@ -1,103 +1,20 @@
 """What is true of a problem: who can craft what, alone and together, and what is wrong with it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
+import numpy as np
 
+from agon.games.tradecraft.amounts import Hand, covers, written
 from agon.games.tradecraft.planner.orders import Step
-from agon.games.tradecraft.planner.parts import part, within
+from agon.games.tradecraft.planner.parts import Part, part, within
 from agon.games.tradecraft.planner.programs import NODES, Program
-from agon.games.tradecraft.planner.proofs import prices
-from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, plan
+from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, Workshop, orderly, plan
 from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, union
-from agon.games.tradecraft.planner.workshops import Workshop, orderly
-from agon.games.tradecraft.recipes import Hand, Ruleset, covers, written
-
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Items = dict[str, Count]
-Written = dict[str, int | str]
-"""Amounts as a file has them: 3, "1/8"."""
-
-
-class Craft(msgspec.Struct, forbid_unknown_fields=True):
-    """A craft of a plan."""
-
-    recipe: str
-    times: int
-    inputs: Written
-    outputs: Written
-
-
-class Swap(msgspec.Struct, forbid_unknown_fields=True):
-    """A trade of an exchange: two seats, what the first gives and what the second gives."""
-
-    seats: list[int]
-    offer: dict[str, int]
-    request: dict[str, int]
-
-
-class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What is true of one seat's target."""
-
-    craftable: str
-    """From all hands together: craftable, not craftable, or not decided."""
-    alone: str
-    """From the seat's own hand: craftable, or not craftable and why (see `alone_because`)."""
-    operations: int | None = None
-    """The length of the shortest chain from all hands: crafts of one operation each."""
-    proved: bool = True
-    """Whether no chain is shorter, and no fewer units do: proved."""
-    units: int | None = None
-    """The fewest units that others must give, of what they hold at first."""
-    trades: int | None = None
-    """With how many of the others it must trade at least."""
-    gives: dict[int, dict[str, int]] = {}
-    """From which seat what."""
-    plan: list[Craft] = []
-    """A shortest chain from all hands."""
-
-
-class Together(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Whether all targets can be reached in one game."""
-
-    craftable: str
-    """From all hands in one."""
-    operations: int | None = None
-    """The shortest chain for all targets."""
-    trades: list[Swap] | None = None
-    """The fewest trades after which all craft their targets in the same turn, if there is such an exchange."""
-    crafts_between: bool = False
-    """Whether it takes crafts before the last trade: what is held at first cannot be divided so that all can craft."""
-
-
-class Certificate(msgspec.Struct, forbid_unknown_fields=True):
-    """What was proved of a problem, and what is wrong with it."""
-
-    goals: list[Goal]
-    together: Together
-    distraction: list[str]
-    """Items of the hands that no shortest chain for any target uses."""
-    wrong: list[str]
-    """What a good problem would not have, a line each; none: it is good."""
-    notes: list[str]
-    """What else is worth knowing, a line each."""
-
-
-class Problem(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Hands and targets, one for each seat, in a ruleset."""
-
-    ruleset: str
-    hands: Annotated[list[Items], msgspec.Meta(min_length=2)]
-    targets: list[Annotated[Items, msgspec.Meta(min_length=1)]]
-    max_turn: Count | None = None
-    source: str = ""
-    certificate: Certificate | None = None
-
-    def __post_init__(self) -> None:
-        if len(self.hands) != len(self.targets):
-            raise ValueError(f"{len(self.hands)} hands, but {len(self.targets)} targets")
+from agon.games.tradecraft.recipes import Ruleset
+from agon.games.tradecraft.settings import Certificate, Craft, Goal, Problem, Swap, Together
 
 
 def certify(ruleset: Ruleset, problem: Problem, nodes: int = NODES) -> Certificate:
@@ -223,3 +140,56 @@ def spelled(hand: dict[str, Any] | Hand) -> str:
 
 def _spelled(steps: Sequence[Step]) -> list[Craft]:
     return [Craft(step.recipe, step.times, written(step.inputs), written(step.outputs)) for step in steps]
+
+
+# ---- proofs that something cannot be crafted, which can be checked without a solver ----
+
+FIRE = " fire"
+"""The price of one smelt, among the prices of items."""
+PARTS = 100_000
+"""The largest denominator of a price."""
+
+
+def prices(ruleset: Ruleset, hand: Hand, target: Hand) -> dict[str, Fraction] | None:
+    """Prices at which no craft gains, and the hand is worth less than the target: so it cannot become the target.
+
+    None where there are none: then at most whole numbers stand in the way.
+    """
+    matters = part(ruleset, hand, target, enough=True)
+    program = Program()
+    price = {name: program.variable(high=np.inf) for name in dict.fromkeys([*matters.items, *target, FIRE])}
+    for way in matters.ways:
+        terms = Counter({price[way.recipe.makes]: float(way.recipe.number), price[FIRE]: -float(way.recipe.fuelled)})
+        for count, members in way.needs:
+            place = price[members[0]]
+            if len(members) > 1:  # the price of the cheapest
+                place = program.variable(high=np.inf)
+                for item in members:
+                    program.condition({place: 1.0, price[item]: -1.0}, high=0)
+            terms[place] -= count
+        program.condition(terms, high=0)
+    for item, worth in matters.fuel.items():
+        program.condition({price[FIRE]: float(worth), price[item]: -1.0}, high=0)
+    program.condition({price[item]: float(amount) for item, amount in target.items()}, 1, 1)
+    found = program.in_parts({price[item]: float(amount) for item, amount in hand.items() if item in price})
+    if found.values is None:
+        return None
+    made = {name: Fraction(found.values[place]).limit_denominator(PARTS) for name, place in price.items()}
+    named = {name: worth for name, worth in made.items() if worth}
+    return named if holds(matters, hand, target, named) else None
+
+
+def holds(matters: Part, hand: Hand, target: Hand, named: Mapping[str, Fraction]) -> bool:
+    """Whether prices prove that the hand cannot become the target, in exact fractions. What has no price is free."""
+
+    def worth(item: str) -> Fraction:
+        return named.get(item, Fraction(0))
+
+    for way in matters.ways:
+        spent = sum((need.number * min(map(worth, need.members)) for need in way.needs), Fraction(0))
+        if way.recipe.number * worth(way.recipe.makes) > spent + way.recipe.fuelled * worth(FIRE):
+            return False
+    if any(smelts * worth(FIRE) > worth(item) for item, smelts in matters.fuel.items()):
+        return False
+    total = [sum((amount * worth(item) for item, amount in some.items()), Fraction(0)) for some in (hand, target)]
+    return min(named.values(), default=Fraction(0)) >= 0 and total[0] < total[1]

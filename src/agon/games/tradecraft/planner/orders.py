@@ -5,8 +5,8 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
+from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, plus, whole
 from agon.games.tradecraft.planner.parts import Need, Part, Way
-from agon.games.tradecraft.recipes import Amount, Hand, covers, minus, plus, whole
 
 STATES = 20_000
 """States after which the search for an order ends undecided."""

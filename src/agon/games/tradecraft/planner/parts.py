@@ -7,7 +7,8 @@ from heapq import heappop, heappush
 from math import ceil, inf
 from typing import NamedTuple
 
-from agon.games.tradecraft.recipes import Hand, Recipe, Ruleset
+from agon.games.tradecraft.amounts import Hand
+from agon.games.tradecraft.recipes import Recipe, Ruleset
 
 LOWERED = 20
 """So often the units behind an item are lowered; in a ruleset that makes something from nothing it would never end."""
@@ -154,7 +155,7 @@ def _ways(ruleset: Ruleset, kinds: frozenset[str]) -> tuple[Way, ...]:
     fires = not known.isdisjoint(ruleset.fuel)
     found = {recipe.id for item in known for recipe in ruleset.used_in(item)}
     alike: dict[tuple[tuple[Need, ...], str], list[Way]] = {}
-    for way, every in _every_way(ruleset):
+    for way, every in every_way(ruleset):
         recipe = way.recipe
         if recipe.id not in found or (recipe.fuelled and not fires):
             continue
@@ -170,7 +171,7 @@ def _ways(ruleset: Ruleset, kinds: frozenset[str]) -> tuple[Way, ...]:
 
 
 @functools.lru_cache(maxsize=64)
-def _every_way(ruleset: Ruleset) -> list[tuple[Way, frozenset[str]]]:
+def every_way(ruleset: Ruleset) -> list[tuple[Way, frozenset[str]]]:
     """The recipes with all members of their tags, and all that these are, in the ruleset's order."""
     ways = [
         Way(recipe, tuple(Need(count, ruleset.members(need)) for need, count in recipe.needs))

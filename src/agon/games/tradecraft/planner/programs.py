@@ -99,13 +99,15 @@ class Program:
                 self.condition({variable: 1, holds: most - number}, high=most)
         self.condition(chosen, low=1)
 
-    def in_parts(self, costs: Terms) -> float:
-        """A bound that is quickly found: with parts of pieces, no solution costs less. 0 where nothing is known."""
+    def in_parts(self, costs: Terms) -> Solved:
+        """The least solution with parts of pieces, which is quickly found: no solution in whole pieces costs less."""
         every = [costs.get(variable, 0.0) for variable in range(len(self._costs))]
         found = milp(np.array(every), bounds=Bounds(0, np.array(self._highs)), constraints=self._limits())
-        return max(0.0, found.fun - ROUNDED) if found.status == 0 else 0.0
+        if found.x is None:
+            return Solved("impossible" if found.status == 2 else "undecided", None, 0.0)
+        return Solved("solved", found.x.tolist(), max(0.0, found.fun - ROUNDED))
 
-    def solved(self, nodes: int = NODES, costs: Terms | None = None, seconds: float | None = None) -> Solved:
+    def solved(self, nodes: int = NODES, costs: Terms | None = None) -> Solved:
         """The least solution, or why there is none. `costs`: instead of the variables' own, without ties."""
         if not self._costs:
             fits = all(low <= 0 <= high for _, low, high in self._rows)
@@ -116,7 +118,7 @@ class Program:
             integrality=np.array(self._whole),
             bounds=Bounds(0, np.array(self._highs)),
             constraints=limits,
-            options={"mip_rel_gap": 0.0, "node_limit": nodes} | ({} if seconds is None else {"time_limit": seconds}),
+            options={"mip_rel_gap": 0.0, "node_limit": nodes},
         )
         if found.status == 2:
             large = self._cut_off(limits)

@@ -6,23 +6,26 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
 
+from agon.games.tradecraft.amounts import Amount, Hand, covers, floored, plus, traded
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Program, Terms, least
 from agon.games.tradecraft.planner.search import (
     Answer,
+    Found,
     Frozen,
     Impossible,
     Plan,
     Undecided,
+    Workshop,
     checked,
     executed,
     fewest,
     frozen,
+    orderly,
     plan,
 )
-from agon.games.tradecraft.planner.workshops import Found, Workshop, orderly
-from agon.games.tradecraft.recipes import Amount, Hand, Ruleset, covers, floored, minus, plus
+from agon.games.tradecraft.recipes import Ruleset
 
 MANY = 200
 """Programs of so many variables are first solved in parts of pieces; smaller ones take no time."""
@@ -142,7 +145,7 @@ def _given(
 def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int, nodes: int) -> tuple[Found, int]:
     """The least solution that has an order and the fewest units, and how many these are."""
     if program.size >= MANY:
-        units = least(program.in_parts(ones))
+        units = least(program.in_parts(ones).bound)
         found = orderly(program.limited(ones, units), [shop], nodes)
         if found.steps:  # nearly always
             return found, units
@@ -192,7 +195,7 @@ def performed(ruleset: Ruleset, hands: Sequence[Hand], done: Exchange) -> list[d
             (a, b), offer, request = done.trades[number - 1]
             if not covers(now[a], offer) or not covers(now[b], request):
                 raise ValueError(f"trade {number}: not in the hand")
-            now[a], now[b] = plus(minus(now[a], offer), request), plus(minus(now[b], request), offer)
+            now[a], now[b] = traded(now[a], now[b], offer, request)
         now = [floored(executed(ruleset, hand, steps)) for hand, steps in zip(now, crafts, strict=True)]
     return now
 

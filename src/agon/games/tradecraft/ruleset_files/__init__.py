@@ -1,4 +1,4 @@
-"""Makes and checks the files of data/rulesets: `python -m agon.games.tradecraft.ruleset_files` says how."""
+"""Makes and checks the files of data/rulesets (agon.games.tradecraft.commands)."""
 
 from agon.games.tradecraft.ruleset_files.facts import taken_over as taken_over
 from agon.games.tradecraft.ruleset_files.faults import faults as faults

@@ -1,18 +1,16 @@
 """What is wrong with a ruleset that can be read: items that lead nowhere, recipes twice, matter made from nothing."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, vstack
-
 from agon.games.tradecraft import Recipe, Ruleset
+from agon.games.tradecraft.planner.parts import Part, every_way
+from agon.games.tradecraft.planner.programs import Program
+from agon.games.tradecraft.planner.search import Workshop
 
 USED = 1e-7
 """Operations fewer than this are rounding of the solver."""
-INFEASIBLE = 2
-"""The solver's word for it."""
 CYCLES = 20
 """No more cycles are looked for: a ruleset with so many needs mending first."""
 
@@ -69,72 +67,33 @@ class Creation(NamedTuple):
 
 def creations(ruleset: Ruleset) -> list[Creation]:
     """Cycles that create matter; without the last recipe of each, none is left (or there are more than CYCLES)."""
-    if not ruleset.recipes:
-        return []
-    balance, left = Balance(ruleset), set(range(len(ruleset.recipes)))
+    left = {recipe.id for recipe in ruleset.recipes}
     found: list[Creation] = []
-    while len(found) < CYCLES and (growth := balance.growth(left)):
-        for place in growth[1]:  # a cycle without recipes that it can do without
-            growth = balance.growth(set(growth[1]) - {place}) or growth
-        item, places = growth
-        found.append(Creation(item, tuple(ruleset.recipes[place] for place in places)))
-        left.remove(places[-1])
+    while len(found) < CYCLES and (growth := _growth(ruleset, left)):
+        for recipe in growth.recipes:  # a cycle without recipes that it can do without
+            growth = _growth(ruleset, {each.id for each in growth.recipes} - {recipe.id}) or growth
+        found.append(growth)
+        left.remove(growth.recipes[-1].id)
     return found
 
 
-class Balance:
-    """How much of every item is made and used up, as a linear function of how often recipes are used.
-
-    Columns: operations of each recipe, pieces of each item that are taken for each tag, pieces of each fuel that burn.
-    """
-
-    def __init__(self, ruleset: Ruleset) -> None:
-        self.ruleset = ruleset
-        rows = {item: row for row, item in enumerate(ruleset.items)}
-        made: list[tuple[int, int, float]] = []
-        equal: list[tuple[int, int, float]] = []
-        columns, ties = len(ruleset.recipes), 0
-        for place, recipe in enumerate(ruleset.recipes):
-            made.append((rows[recipe.makes], place, recipe.number))
-            for need, count in recipe.needs:
-                if not need.startswith("#"):
-                    made.append((rows[need], place, -count))
-                    continue
-                equal.append((ties, place, count))
-                for item in ruleset.members(need):
-                    made.append((rows[item], columns, -1))
-                    equal.append((ties, columns, -1))
-                    columns += 1
-                ties += 1
-        equal += [(ties, place, 1) for place, recipe in enumerate(ruleset.recipes) if recipe.fuelled]
-        for item, worth in ruleset.fuel.items():
-            made.append((rows[item], columns, -1))
-            equal.append((ties, columns, -float(worth)))
-            columns += 1
-        self.made = _matrix(made, (len(rows), columns))
-        self.equal = _matrix(equal, (ties + 1, columns))
-
-    def growth(self, allowed: Collection[int]) -> tuple[str, list[int]] | None:
-        """What grows, and the places of the recipes used, by the fewest operations that make a unit and leave less of nothing."""
-        recipes, (items, columns) = len(self.ruleset.recipes), self.made.shape
-        total = csr_array(self.made.sum(axis=0).reshape(1, -1))
-        answer = linprog(
-            c=[1] * recipes + [0] * (columns - recipes),
-            A_ub=vstack([-self.made, -total]),
-            b_ub=[0] * items + [-1],
-            A_eq=self.equal,
-            b_eq=[0] * self.equal.shape[0],
-            bounds=[(0, None if column >= recipes or column in allowed else 0) for column in range(columns)],
-            method="highs-ds",
-        )
-        if answer.status == INFEASIBLE:
-            return None
-        if answer.x is None:
-            raise RuntimeError(f"the solver gave up on {self.ruleset.name}: {answer.message}")
-        grown = self.ruleset.items[int(np.argmax(self.made @ answer.x))]
-        return grown, [place for place, uses in enumerate(answer.x[:recipes]) if uses > USED]
-
-
-def _matrix(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> csr_array:
-    rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
-    return csr_array((values, (rows, columns)), shape=shape, dtype=float)
+def _growth(ruleset: Ruleset, allowed: Collection[str]) -> Creation | None:
+    """The fewest operations, or parts of them, of the `allowed` recipes that make a piece and leave less of nothing."""
+    ways = tuple(way for way, _ in every_way(ruleset) if way.recipe.id in allowed)
+    if not ways:
+        return None
+    program = Program()
+    shop = Workshop(program, Part(ways, ruleset.items, dict(ruleset.fuel), ()), {}, {})
+    total = Counter[int]()
+    for terms in shop.balance.values():
+        total.update(terms)
+    program.condition(total, low=1)
+    solved = program.in_parts(dict.fromkeys(shop.times, 1.0))
+    if solved.status == "undecided":
+        raise RuntimeError(f"the solver gave up on {ruleset.name}")
+    if solved.values is None:
+        return None
+    values = solved.values
+    grown = {item: sum(n * values[place] for place, n in terms.items()) for item, terms in shop.balance.items()}
+    used = [way.recipe for way, place in zip(ways, shop.times, strict=True) if values[place] > USED]
+    return Creation(max(grown, key=lambda item: grown[item]), tuple(used))

@@ -1,0 +1,330 @@
+"""The verbs of agon: each does one thing, and says in a line what it did. A verb's libraries are read when it runs, not before."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import click
+
+from agon import ROOT, AgonError, shown
+from agon.games.magic_settings import make_settings
+
+if TYPE_CHECKING:
+    from agon.models import Model
+    from agon.models.limits import Spent
+    from agon.models.recording import Recording
+    from agon.plan import Match
+    from agon.record import Bill
+
+Settings = Mapping[str, Any]
+"""conf/config.yaml as composed."""
+
+
+def plan(settings: Settings) -> None:
+    """The bill, unpaid: matches, calls, tokens, cost and time.
+
+    experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it.
+    """
+    from agon.record import bills
+
+    _, matches, models, recording = _experiment(settings)
+    variants = Counter((match.game.name, match.game.variant) for match in matches)
+    for game, count in Counter(match.game.name for match in matches).items():
+        own = [variant for name, variant in variants if name == game]
+        click.echo(f"{game:14} {count:10,} matches: {', '.join(own) if len(own) <= 8 else f'{len(own)} settings'}")
+    moves = [(match.game.fixed_rounds or 0) * match.game.seats for match in matches]
+    decisions = f"{sum(moves):,} decisions, " if all(moves) else ""
+    agents = {seat.agent for match in matches for seat in match.seats}
+    click.echo(f"{len(matches):,} matches, {decisions}{len(agents)} agents")
+    if not models:
+        click.echo("all scripts: no calls, no cost")
+        return
+    if len(recording):
+        click.echo(f"recorded already: {len(recording):,} exchanges in {shown(recording.path)}; what is left:")
+    rows = bills(matches, models, recording)
+    width = max(len(name) for name in models)
+    click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>12} {'USD':>10} {'time':>9}")
+    for bill in rows:
+        usd = "unknown" if bill.usd is None else f"{bill.usd:,.2f}"
+        click.echo(
+            f"{bill.model:{width}} {bill.matches:9,} {bill.asked.calls:9,.0f} {bill.asked.tokens_in:14,.0f} "
+            f"{bill.asked.tokens_out:12,.0f} {usd:>10} {_clock(bill.seconds):>9}"
+        )
+    click.echo(f"{_price(rows)} (expected; prompt caches may make it cheaper, unreadable answers dearer)")
+
+
+def record(settings: Settings) -> int:
+    """Asks models and records every answer.
+
+    experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
+    same command goes on where it was stopped.
+    """
+    import asyncio
+
+    from agon.models.ledger import Ledger
+    from agon.models.limits import Budget
+    from agon.models.recording import Writer
+    from agon.record import bills
+    from agon.record import record as recorded
+
+    name, matches, models, recording = _experiment(settings)
+    asking = [match for match in matches if any(seat.model for seat in match.seats)]
+    if not asking:
+        raise AgonError(
+            f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
+        )
+    budget = Budget(**settings["budget"])
+    expected = _price(bills(asking, models, recording))
+    writer = Writer(recording, _lock(name))
+    try:
+        with _bar(len(asking)) as bar:
+            ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
+            matches_at_once, count = settings["concurrency"], lambda match: bar.update(1)
+            if settings["executor"]["name"] == "dask":
+                from agon.bridges import dask as scale
+
+                asked = scale.record(asking, ledger, settings["executor"], matches_at_once, count)
+            else:
+                asked = recorded(asking, ledger, matches_at_once, count)
+            halted = asyncio.run(asked)
+    finally:
+        writer.close()
+        click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
+    click.echo(f"expected before: {expected}")
+    if halted:
+        reason = Counter(str(each) for each in halted).most_common(1)[0][0]
+        click.echo(
+            f"stopped; {len(halted):,} of the matches begun are not at their end: {reason}; the same command goes on where it was"
+        )
+        return 3
+    click.echo(f"now: python -m agon play {_same()}")
+    return 0
+
+
+def play(settings: Settings) -> None:
+    """Plays from scripts and recordings, for nothing.
+
+    experiment=NAME is written to transcripts/NAME.parquet, or to out=FILE. The same command goes on where it was stopped;
+    fresh=true plays everything again.
+    """
+    from filelock import FileLock
+
+    from agon.models.ledger import Replayed, Unrecorded
+    from agon.play import play as played
+    from agon.record import bills
+    from agon.turns import write
+
+    name, matches, models, recording = _experiment(settings)
+    out = _out(settings, name)
+    answering = {each: Replayed(each, model.identity, recording) for each, model in models.items()}
+    journal = ROOT / ".agon/played" / name / _code(matches, recording.path if models else None)
+    with FileLock(_lock(f"play-{name}"), timeout=-1):
+        if settings["fresh"]:
+            shutil.rmtree(journal.parent, ignore_errors=True)
+        with _bar(len(matches)) as bar:
+            try:
+                if settings["executor"]["name"] == "dask":
+                    from agon.bridges import dask as scale
+
+                    turns = scale.play(matches, answering, settings["executor"], bar.update)
+                else:
+                    at_once = settings["concurrency"] or 8
+                    turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update)
+            except Unrecorded as error:
+                price = _price(bills(matches, models, recording))
+                raise AgonError(
+                    f"{error}: `dvc pull` fetches what was recorded; "
+                    f"python -m agon record {_same()} would record what is missing, for {price}"
+                ) from None
+        write(turns, out)
+        for old in set(journal.parent.glob("*/")) - {journal}:
+            shutil.rmtree(old, ignore_errors=True)
+    click.echo(f"{shown(out)}: {len(matches):,} matches, {len(turns):,} turns")
+
+
+def ingest(settings: Settings) -> int:
+    """Reads recorded games of a paper into turns.
+
+    source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: files that could not be read are listed.
+    """
+    from agon.conf import games
+    from agon.ingest import ingest as ingested
+    from agon.turns import write
+
+    out = _out(settings, settings["source"])
+    found = ingested(settings["source"], ROOT / Path(settings["path"]).expanduser(), games())
+    for bad in found.bad:
+        click.echo(f"bad: {bad.path}: {bad.reason}", err=True)
+    if not found.matches:
+        raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} bad files")
+    write(found.turns, out)
+    click.echo(f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files")
+    return 3 if found.bad else 0
+
+
+def serve(settings: Settings) -> None:
+    """People play, watch and annotate in a browser.
+
+    serve.port=N and serve.address=A say where.
+    """
+    from agon_hall.server import serve as served
+
+    asked = settings["serve"]
+    served(ROOT / asked["folder"], asked["address"], asked["port"], asked["origins"], asked["sampling"], click.echo)
+
+
+def collect(settings: Settings) -> None:
+    """Gathers what people have played into one transcript.
+
+    The finished matches of serve are written to transcripts/people.parquet, or to out=FILE.
+    """
+    from agon.plan import PERSON
+    from agon.play import ordered
+    from agon.turns import read, write
+
+    played = sorted((ROOT / settings["serve"]["folder"] / "played").glob("*.parquet"))
+    if not played:
+        raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
+    out = _out(settings, "people")
+    turns = ordered([read(path) for path in played], [path.stem for path in played])
+    write(turns, out)
+    people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
+    click.echo(f"{shown(out)}: {len(played):,} matches, {people:,} seats of people, {len(turns):,} turns")
+
+
+def notebook(name: str, parameters: Mapping[str, Any]) -> None:
+    """Runs a notebook into reports/.
+
+    agon notebook NAME [parameter=value ...] runs notebooks/NAME.ipynb; conf/notebook/NAME.yaml has its parameters.
+    """
+    from agon.notebook import run
+
+    click.echo(str(run(name, parameters).relative_to(ROOT)))
+
+
+def export(
+    *,
+    experiment: Annotated[str, "whose transcript: transcripts/NAME.parquet"],
+    format: Annotated[
+        Literal["jsonl", "inspect"], "one JSONL file per match, or Inspect's log: one per model"
+    ] = "jsonl",
+    out: Annotated[str, "a folder, or for Inspect a file; nothing: exports/NAME"] = "",
+) -> None:
+    """Writes a transcript for other tools."""
+    from agon.bridges import inspect_log, jsonl
+    from agon.turns import read
+
+    turns = read(f"transcripts/{experiment}.parquet")
+    target = _outside_data(out or f"exports/{experiment}{'.eval' if format == 'inspect' else ''}")
+    if format == "jsonl":
+        click.echo(f"{shown(target)}: {jsonl(turns, target):,} matches")
+    else:
+        made = inspect_log(turns, target, ROOT / "data/recordings" / experiment)
+        click.echo(", ".join(shown(path) for path in made))
+
+
+def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
+    """The experiment's name, its matches, the models that they ask, and what these have answered already."""
+    from agon.models.recording import Recording
+    from agon.plan import models_of, plan
+
+    experiment = settings["experiment"]
+    recording = Recording(ROOT / "data/recordings" / experiment["name"])
+    return experiment["name"], plan(experiment), models_of(experiment), recording
+
+
+def _lock(name: str) -> Path:
+    path = ROOT / ".agon/locks" / f"{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _outside_data(out: str) -> Path:
+    path = ROOT / Path(out).expanduser()
+    if path.resolve().is_relative_to(ROOT / "data"):
+        raise AgonError(f"out={out} lies in data/, which holds inputs only: name another place")
+    return path
+
+
+def _out(settings: Settings, name: str) -> Path:
+    """The file to write: a turns table, or none yet. Raises AgonError for inputs and for other tables."""
+    from agon.turns import is_turns
+
+    out = _outside_data(settings["out"] or f"transcripts/{name}.parquet")
+    if out.exists() and not is_turns(out):
+        raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
+    return out
+
+
+def _same() -> str:
+    """The settings of this command, for another on the same matches."""
+    spent_or_run = ("budget", "executor", "concurrency", "fresh", "debug", "out")
+    words = click.get_current_context().params["words"]
+    return shlex.join(word for word in words if not word.startswith(spent_or_run))
+
+
+def _code(matches: Sequence[Match], recording: Path | None) -> str:
+    """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
+    sources = {path for part in ("games", "agents", "models") for path in (ROOT / "src/agon" / part).rglob("*.py")}
+    sources |= {ROOT / "src/agon" / name for name in ("conf.py", "loop.py", "plan.py", "play.py", "turns.py")}
+    made = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
+    made |= {type(match.game) for match in matches}
+    sources |= {Path(file) for each in made if (file := inspect.getsourcefile(each))}
+    if recording is not None and recording.is_file():
+        sources.add(recording)
+    return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
+
+
+def _price(rows: Sequence[Bill]) -> str:
+    unknown = [bill.model for bill in rows if bill.usd is None]
+    known = sum(bill.usd or 0.0 for bill in rows)
+    return f"about {sum(bill.asked.calls for bill in rows):,.0f} calls, {known:,.2f} USD" + (
+        f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else ""
+    )
+
+
+def _clock(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:,.1f} h"
+
+
+def _bill(spent: Spent) -> str:
+    cached = (
+        f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
+    )
+    unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
+    errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
+    errors += f", the last: {spent.last}" if spent.last else ""
+    return (
+        f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
+        f"{spent.usd:,.4f} USD{unpriced}; errors: {errors}"
+    )
+
+
+def _bar(total: int) -> Any:
+    from tqdm import tqdm
+
+    return tqdm(total=total, unit="match", disable=not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ)
+
+
+def _show(bar: Any, spent: Spent) -> None:
+    """Calls, tokens, cost and errors so far, beside the matches; now and then."""
+    if bar.disable or bar.format_dict["elapsed"] - getattr(bar, "shown", -1.0) < 0.5:
+        return
+    bar.shown = bar.format_dict["elapsed"]
+    rate = spent.calls / max(bar.shown, 1e-9)
+    errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
+    bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}")
+
+
+VERBS = [plan, record, play, ingest, serve, collect, notebook, export, make_settings]

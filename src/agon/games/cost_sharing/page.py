@@ -1,0 +1,91 @@
+"""How people see cost sharing: the airlines, and what was proposed and voted in each round."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agon.games.html import bars, count, number, table, text
+from agon.games.pages import FamilyPage, Parts, Scene
+
+
+class RoundSeen:
+    """Proposals and votes of one round, by seat."""
+
+    def __init__(self) -> None:
+        self.proposals: dict[int, Any] = {}
+        self.votes: dict[int, Any] = {}
+
+
+class CostSharingPage(FamilyPage):
+    """Of cost sharing."""
+
+    def board(self, scene: Scene) -> Parts:
+        """The airlines, then one part per round, the newest first."""
+        rounds, most = rounds_of(scene), scene.view.rules.rounds
+        shown = {f"round {place}": "" for place in range(most, 0, -1)}
+        for place, each in enumerate(rounds, 1):
+            shown[f"round {place}"] = _round(scene, each, place, place >= len(rounds) - 1)
+        head = f"<h2>Round {min(scene.view.round, most)} of at most {most}</h2>"
+        return {"round": head, "airlines": _airlines(scene), **shown}
+
+
+page = CostSharingPage()
+
+
+def rounds_of(scene: Scene) -> list[RoundSeen]:
+    """Everything that was proposed and voted, by round."""
+    found: list[RoundSeen] = []
+    for event in scene.view.past:
+        if event.phase == "propose" and (not found or event.seat in found[-1].proposals):
+            found.append(RoundSeen())
+        if found and event.seat is not None:
+            (found[-1].proposals if event.phase == "propose" else found[-1].votes)[event.seat] = event.value
+    return found
+
+
+def _airlines(scene: Scene) -> str:
+    facts = scene.view.rules
+    head = ["Airline", *(f"{text(each.name)}<br>{scene.who(seat)}" for seat, each in enumerate(facts.airlines))]
+    rows = [
+        ["Flights a month", *(number(each.flights) for each in facts.airlines)],
+        ["Passengers a month", *(number(each.passengers) for each in facts.airlines)],
+        ["Hours a flight", *(number(each.hours) for each in facts.airlines)],
+        ["Largest aircraft", *(text(each.aircraft) for each in facts.airlines)],
+    ]
+    return table(f"The airlines, which share a fee of {number(facts.fee)}", head, rows)
+
+
+def _round(scene: Scene, round_: RoundSeen, place: int, recent: bool) -> str:
+    """Proposals as bars and as a table, and the votes for each; folded away where it is not `recent`."""
+    airlines = [each.name for each in scene.view.rules.airlines]
+    rows = [(f"{scene.name(seat, 34)} proposes:", shares) for seat, shares in round_.proposals.items()]
+    picture = bars(f"Round {place}: who would pay which part of the fee, in percent", rows, airlines, 100)
+    ended = f": {count(len(round_.votes), 'vote')}" if round_.votes else ""
+    return (
+        f"<details{' open' if recent else ''}><summary>Round {place}{ended}</summary>"
+        f"{picture}{_votes(scene, round_, airlines)}{_agreed(scene, round_)}</details>"
+    )
+
+
+def _votes(scene: Scene, round_: RoundSeen, airlines: Sequence[str]) -> str:
+    voted = bool(round_.votes)
+    rows = []
+    for seat, shares in round_.proposals.items():
+        cells = [scene.done(None)] * len(airlines) if shares is None else [f"{number(share)} %" for share in shares]
+        backers = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot == scene.players[seat]]
+        rows.append([scene.who(seat), *cells, *([", ".join(backers) or "none"] if voted else [])])
+    lost = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot is None]
+    note = f"<p>No vote that could be read: {', '.join(lost)}</p>" if lost else ""
+    head = ["Proposal of", *(f"{text(name)} pays" for name in airlines), *(["Votes for it"] if voted else [])]
+    return table("The same in numbers" + (", and the votes" if voted else ""), head, rows) + note
+
+
+def _agreed(scene: Scene, round_: RoundSeen) -> str:
+    """Whether the votes of a round agree; nothing before all are known."""
+    players = scene.players
+    if len(round_.votes) < len(players):
+        return ""
+    named = [ballot for ballot in round_.votes.values() if ballot in players]
+    chosen = {None if (p := round_.proposals.get(players.index(b))) is None else tuple(p) for b in named}
+    if len(named) == len(players) and len(chosen) == 1:
+        return "" if None in chosen else "<p><strong>All agree.</strong></p>"
+    return "<p><strong>No agreement in this round.</strong></p>"

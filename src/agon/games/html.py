@@ -1,0 +1,274 @@
+"""HTML for people: text that is never markup, tables, lists and pictures. What players wrote is never trusted."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from html.parser import HTMLParser
+from typing import Any
+
+LONG = 600
+"""Characters: longer texts are shown in a box that scrolls."""
+LINES = 12
+"""The same for lines."""
+WIDE = 5
+"""Columns: tables with more can be scrolled by the keyboard too, as they may not fit a phone."""
+
+
+def escaped(value: Any) -> str:
+    """Any value as HTML that shows its text and is nothing else; nothing for an absent one."""
+    return escape(plain("" if value is None or value != value else str(value))).replace("\n", "<br>")
+
+
+def plain(words: str) -> str:
+    """`words` with characters that are not seen, or turn others about, as their code points."""
+    if words.isascii() and words.isprintable():
+        return words
+    return "".join(
+        f"\\u{ord(letter):04x}" if letter not in "\n\t" and unicodedata.category(letter)[0] == "C" else letter
+        for letter in words
+    )
+
+
+def text(value: Any) -> str:
+    """Any value as text and nothing else: what cannot be seen as code points, line breaks kept, long ones in a box."""
+    whole, safe = str(value), escaped(value)
+    if not whole.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in whole):
+        safe = f"<bdi>{safe}</bdi>"  # or it would turn what stands beside it
+    if len(whole) <= LONG and whole.count("\n") < LINES:
+        return safe
+    return f'<span class="long" tabindex="0" role="group" aria-label="long text">{safe}</span>'
+
+
+def label(value: Any, most: int = 80) -> str:
+    """Any value in one line of plain text that is cut off where it is long: for widgets and pictures."""
+    words = " ".join(plain(str(value)[: 2 * most]).split())
+    return words if len(words) <= most and len(str(value)) <= 2 * most else words[: most - 1] + "…"
+
+
+def number(value: float) -> str:
+    """A number for people: 1,000,000; 0.25; at most four decimals."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """`1 round`, `2 rounds`."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def written(value: Any) -> str:
+    """A value in words: nested tuples by line, mappings as names and values, without empty texts."""
+    if isinstance(value, Mapping):
+        nested = any(isinstance(each, Mapping | tuple | list) for each in value.values())
+        between, to = ("; ", ": ") if nested else (", ", " ")
+        return between.join(f"{name}{to}{written(each)}" for name, each in value.items() if each != "")
+    if isinstance(value, tuple | list) and value and all(isinstance(each, tuple | list) for each in value):
+        return "\n".join(map(written, value))
+    if isinstance(value, tuple | list):
+        return ", ".join(map(written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> str:
+    """A table in a box that scrolls; all of it is HTML. The first cell of a row is its heading."""
+    top = "".join(f'<th scope="col">{each}</th>' for each in head)
+    cell = '<td class="number">' if numbers else "<td>"
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"{cell}{each}</td>" for each in rest)}</tr>'
+        for first, *rest in rows
+    )
+    wide = ' tabindex="0"' if len(head) > WIDE else ""
+    return (
+        f'<div class="scroll"{wide}><table><caption>{caption}</caption>'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def items(lines: Iterable[str], tag: str = "ul") -> str:
+    """A list; all of it is HTML. Nothing for no lines."""
+    body = "".join(f"<li>{each}</li>" for each in lines)
+    return f"<{tag}>{body}</{tag}>" if body else ""
+
+
+def alert(reason: object) -> str:
+    """Why something was not done."""
+    return f'<p role="alert" class="alert">{text(reason)}</p>'
+
+
+def prose(words: str) -> str:
+    """A text for models as HTML: its paragraphs, headings (# ...) and lists (- ..., 1. ...); all else is text."""
+    made, listing = list[str](), list[str]()
+    for line in [*words.strip().split("\n"), ""]:
+        entry = re.match(r"(- |\d+\. )", line)
+        if entry:
+            listing.append(line[entry.end() :])
+            continue
+        if listing:
+            made.append(items(map(text, listing)))
+            listing = []
+        if line.startswith("# "):
+            made.append(f"<h3>{text(line[2:])}</h3>")
+        elif line.strip():
+            made.append(f"<p>{text(line)}</p>")
+    return "".join(made)
+
+
+class _Words(HTMLParser):
+    """Collects what can be read of our own HTML, as plain text: rows of tables and entries of lists as lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said, self._depth, self._cells, self._drawing = "", 0, 0, False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._drawing |= tag == "svg"
+        self._depth += tag in ("ul", "ol")
+        if tag == "svg":
+            self.said += f"\n{dict(attrs)['aria-label']}\n"
+        elif tag == "li":
+            self.said += f"\n{'  ' * (self._depth - 1)}- "
+        elif tag in ("td", "th"):
+            self.said += " | " if self._cells else ""
+            self._cells += 1
+        elif tag == "br":
+            self.said += ", "
+        elif tag in ("p", "h2", "h3", "tr", "div", "caption", "summary"):
+            self.said += "\n"
+        self._cells *= tag != "tr"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._drawing &= tag != "svg"
+        self._depth -= tag in ("ul", "ol")
+        self.said += "\n" if tag in ("p", "h2", "h3", "tr", "div", "caption", "summary", "ul", "ol") else ""
+
+    def handle_data(self, data: str) -> None:
+        self.said += "" if self._drawing else data
+
+
+def as_text(html: str) -> str:
+    """Our own HTML as plain text, for models: tables with | between cells, lists with dashes, pictures by what they say."""
+    words = _Words()
+    words.feed(html)
+    words.close()
+    return re.sub(r"\n\s*\n+", "\n", words.said).strip()
+
+
+# --- pictures: inline SVG with every name written beside what it names, to be read in grey and by ear
+
+WIDTH = 420
+INKS = ("#0b4f9e", "#a3161b", "#14652d", "#6b3fa0", "#7a4a00", "#00606b")
+DASHES = ("", "7 4", "2 4", "9 3 2 3", "12 4", "4 2")
+FILLS = ("#cfe0f5", "#ffffff", "#d9ead3", "#f2dcc4", "#e4daf0", "#f5f5c8")
+
+
+def _picture(title: str, said: str, height: float, body: str) -> str:
+    """A picture with its title and what it says in words; both are plain text."""
+    name, more = label(title, 120), label(said, 600)
+    return (
+        f'<svg role="img" aria-label="{escaped(f"{name}. {more}")}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escaped(name)}</title><desc>{escaped(more)}</desc>{body}</svg>'
+    )
+
+
+def _words(x: float, y: float, words: str, more: str = "") -> str:
+    """Plain text in a picture."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="13"{more}>{escaped(words)}</text>'
+
+
+def lines(
+    title: str, series: Sequence[tuple[str, Sequence[float]]], now: int | None = None, along: str = "round"
+) -> str:
+    """One line per player over rounds, its name and last number at its end; a mark at `now`. Nothing before two rounds."""
+    if not series or len(series[0][1]) < 2:
+        return ""
+    left, right, top, bottom = 52, WIDTH - 140, 26, 158
+    values = [value for _, each in series for value in each]
+    low, high, last = min(0, *values), max(1, *values), len(series[0][1]) - 1
+    at = last if now is None else now
+    middle = ' text-anchor="middle"'
+
+    def across(place: int) -> float:
+        return left + (right - left) * place / last
+
+    def down(value: float) -> float:
+        return bottom - (bottom - top) * (value - low) / (high - low)
+
+    body = [_words(0, 14, label(title, 48), ' font-weight="600"')]
+    body += [
+        f'<line x1="{left}" x2="{right}" y1="{down(value):.1f}" y2="{down(value):.1f}" stroke="#8a8f98"/>'
+        + _words(left - 5, down(value) + 5, number(round(value, 1)), ' text-anchor="end"')
+        for value in sorted({low, high})
+    ]
+    body += [_words(across(place), bottom + 17, str(place + 1), middle) for place in (0, last)]
+    body.append(_words((left + right) / 2, bottom + 17, along, middle))
+    for place, (_, each) in enumerate(series):
+        path = " ".join(f"{across(x):.1f},{down(value):.1f}" for x, value in enumerate(each))
+        wide = max(2, 4 - place)  # what is drawn first is wider, so that lines that lie upon one another are all seen
+        body.append(
+            f'<polyline points="{path}" fill="none" stroke="{INKS[place % len(INKS)]}" stroke-width="{wide}" '
+            f'stroke-dasharray="{DASHES[place % len(DASHES)]}"/>'
+        )
+    for place, y in _apart([down(each[-1]) for _, each in series], 16, top, bottom + 4):
+        name, each = series[place]
+        body.append(
+            f'<line x1="{right + 3}" x2="{right + 11}" y1="{down(each[-1]):.1f}" y2="{y:.1f}" '
+            f'stroke="{INKS[place % len(INKS)]}"/>'
+            + _words(right + 14, y + 5, f"{label(name, 12)} {number(round(each[-1], 1))}")
+        )
+    if now is not None:
+        body.append(
+            f'<line x1="{across(at):.1f}" x2="{across(at):.1f}" y1="{top - 4}" y2="{bottom + 4}" stroke="#000000"/>'
+            + _words(across(at), bottom + 32, "now", middle)
+        )
+    unit, when = (" points", f"After {last + 1} rounds") if now is None else ("", "Now")
+    ends = "; ".join(f"{name} {number(round(each[at], 2))}{unit}" for name, each in series)
+    return _picture(title, f"{when}: {ends}", bottom + 40, "".join(body))
+
+
+def _apart(heights: Sequence[float], least: float, top: float, bottom: float) -> list[tuple[int, float]]:
+    """Places of labels in their order down the picture, moved so that none covers another: (which, where)."""
+    placed: list[tuple[int, float]] = []
+    for which in sorted(range(len(heights)), key=lambda each: heights[each]):
+        placed.append((which, max(heights[which], placed[-1][1] + least if placed else top)))
+    for back in range(len(placed) - 1, -1, -1):
+        which, at = placed[back]
+        limit = bottom if back == len(placed) - 1 else placed[back + 1][1] - least
+        placed[back] = which, min(at, limit)
+    return placed
+
+
+def bars(title: str, rows: Sequence[tuple[str, Sequence[float] | None]], parts: Sequence[str], total: float) -> str:
+    """A bar for each row, cut into `parts` by their shares of `total`; the name and the number stand in or under a part."""
+    most = max([total, *(sum(shares) for _, shares in rows if shares)]) or 1
+    body, y, said = [], 4.0, []
+    for name, shares in rows:
+        body.append(_words(0, y + 13, label(name, 40)))
+        y += 18
+        if shares is None:
+            body.append(_words(6, y + 15, "no proposal that could be read", ' font-style="italic"'))
+            said.append(f"{name}: none")
+        else:
+            body.append(_bar(shares, parts, most, y))
+            said.append(f"{name}: " + ", ".join(f"{part} {number(s)}" for part, s in zip(parts, shares, strict=True)))
+        y += 34
+    return _picture(title, "; ".join(said), y, "".join(body))
+
+
+def _bar(shares: Sequence[float], parts: Sequence[str], most: float, y: float) -> str:
+    """One bar, 26 high."""
+    x, body = 1.0, []
+    for place, (part, share) in enumerate(zip(parts, shares, strict=True)):
+        wide = (WIDTH - 2) * max(share, 0) / most
+        fill = FILLS[place % len(FILLS)]
+        body.append(f'<rect x="{x:.1f}" y="{y:g}" width="{wide:.1f}" height="26" fill="{fill}" stroke="#1a1a1a"/>')
+        for words in (f"{label(part, 14)} {number(share)}", number(share)):
+            if len(words) * 7.5 < wide - 4:
+                body.append(_words(x + wide / 2, y + 18, words, ' text-anchor="middle"'))
+                break
+        x += wide
+    return "".join(body)

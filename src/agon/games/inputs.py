@@ -1,0 +1,276 @@
+"""What a person reads, fills in and presses, as plain data. Whatever draws it asks for it again when something was entered."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from agon.games.html import bars, count, label, number, text
+from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
+
+ENDLESS = 10**8
+"""Characters that a field takes: too many are refused with a reason, never cut off."""
+WIDEST = 480
+"""Pixels of a field, at most."""
+UNCHOSEN = object()
+"""What a list holds before somebody chooses; no option is equal to it."""
+
+Entered = Mapping[str, Any]
+"""Key of an entry -> what was entered there. Things may keep more in it, under keys of their own."""
+
+
+class InvalidEntry(ValueError):
+    """What was entered is no action; says why, for the player."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """Something to fill in."""
+
+    key: str
+    label: str
+    value: Any = ""
+    """Before anything is entered."""
+    wide: int = WIDEST
+    """Pixels: at most, and in a row of a Group just these."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineField(Field):
+    """A line of text."""
+
+    press: str = ""
+    """The key of what Enter presses."""
+    most: int = ENDLESS
+    live: bool = False
+    """Whether what is typed counts as entered before one leaves the field; the same in TextField."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextField(Field):
+    """A text of several lines."""
+
+    most: int = ENDLESS
+    rows: int = 4
+    live: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListField(Field):
+    """A list to choose one of `options` from (label -> value)."""
+
+    options: Mapping[str, Any]
+
+    def chosen(self, entered: Entered) -> Any:
+        """What is chosen: the first value again where what was chosen is offered no more."""
+        value = entered.get(self.key, self.value)
+        return value if value in self.options.values() else self.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadioField(ListField):
+    """The same as round buttons side by side; None before somebody chooses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TickField(ListField):
+    """Boxes to tick; the value is a list."""
+
+    def chosen(self, entered: Entered) -> list[Any]:
+        """What is ticked."""
+        return list(entered.get(self.key, self.value))
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button. `do` returns actions to be sent (a list), or what is entered from then on (a mapping). Raises InvalidEntry."""
+
+    label: str
+    do: Callable[[], list[Any] | Mapping[str, Any]]
+    main: bool = True
+    """Whether it is what one most likely wants."""
+    wide: int = WIDEST
+    key: str = ""
+    """Where the label changes."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Things that belong together: in a row, as wide as there is room; in a box; or what is read beside what is asked."""
+
+    things: "Sequence[Thing]"
+    look: str = "row"
+    """row, box, or columns (two Groups)."""
+
+
+Thing = str | Field | Button | Group
+"""A str is HTML."""
+
+
+class FieldSet(NamedTuple):
+    """What is filled in for an action, and the action that was entered. `read` raises InvalidEntry where it is none."""
+
+    things: tuple[Thing, ...]
+    read: Callable[[], Any]
+
+
+def options(values: Sequence[str]) -> dict[str, str]:
+    """Label -> option; labels are one line each, and different."""
+    named: dict[str, str] = {}
+    for value in values:
+        name = own = label(value, 120) or "(blank)"
+        while name in named:
+            name = f"{own} ({len(named) + 1})"
+        named[name] = value
+    return named
+
+
+def unchosen(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a list in which nothing is chosen at first: its value is then UNCHOSEN."""
+    return {"(choose)": UNCHOSEN, **choices}
+
+
+def share_of(typed: str | None) -> int | float | None:
+    """A number from 0 as it was typed; None for what is none."""
+    typed = (typed or "").strip()
+    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,17})?|\.[0-9]{1,17}", typed):
+        return None
+    return int(typed) if typed.isdigit() else float(typed)
+
+
+# --- a part for each kind of space
+
+
+def fields_of(
+    space: Space, key: str, name: str, entered: Entered, called: Callable[[str], str] = label
+) -> FieldSet | None:
+    """What a space is filled in by: `name` says what is asked, `called` what the parts of a Form are called.
+
+    None for a space that no part is made for here.
+    """
+    if isinstance(space, Form):
+        return _form(space, key, entered, called)
+    made = next((made for kind, made in KINDS if isinstance(space, kind)), None)
+    return None if made is None else made(space, key, name, entered)
+
+
+def _choice(space: Choice, key: str, name: str, entered: Entered) -> FieldSet:
+    """One of several options; none is chosen before somebody chooses."""
+
+    def read() -> Any:
+        if (chosen := entered.get(key, UNCHOSEN)) is UNCHOSEN:
+            raise InvalidEntry(f"{name}: choose one.")
+        return chosen
+
+    return FieldSet((ListField(key=key, label=name, value=UNCHOSEN, options=unchosen(options(space.options))),), read)
+
+
+def _number(space: Number, key: str, name: str, entered: Entered) -> FieldSet:
+    """A whole number."""
+    span = f"from {number(space.low)} to {number(space.high)}"
+    if space.step > 1:
+        span += f" in steps of {number(space.step)}"
+
+    def read() -> int:
+        typed = str(entered.get(key) or "").strip()
+        if not typed:
+            raise InvalidEntry(f"Enter a whole number {span}.")
+        value = int(typed) if re.fullmatch(r"[+-]?[0-9]{1,18}", typed) else None
+        if value is None or value not in space:
+            raise InvalidEntry(f"“{label(typed, 40)}” is no whole number {span}.")
+        return value
+
+    return FieldSet((LineField(key=key, label=f"{name}: a whole number {span}"),), read)
+
+
+def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bool = False) -> FieldSet:
+    """A text of limited length, with a count of what is left."""
+    value = str(entered.get(key) or "")
+    over = len(value) - space.length
+    left = f"{count(over, 'character')} too many" if over > 0 else f"{count(-over, 'character')} left"
+
+    def read() -> str:
+        if over > 0:
+            raise InvalidEntry(
+                f"The text has {number(len(value))} characters; at most {number(space.length)} are allowed."
+            )
+        if not value.strip() and not optional:
+            raise InvalidEntry("Write something first.")
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise InvalidEntry("The text holds a character that cannot be written down.")
+        return value
+
+    box = TextField(key=key, label=f"{name} (at most {number(space.length)} characters)", live=True)
+    return FieldSet((box, f'<p class="{"bad" if over > 0 else "soft"}">{left}</p>'), read)
+
+
+def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
+    """A share for each name; the sum is shown as it grows."""
+    typed = [str(entered.get(f"{key}/{place}") or "").strip() for place in range(len(space.names))]
+    boxes = [
+        LineField(key=f"{key}/{place}", label=f"{label(each, 60)}: a share from 0 to {number(space.total)}", live=True)
+        for place, each in enumerate(space.names)
+    ]
+
+    def read() -> tuple[float, ...]:
+        shares = []
+        for each, words in zip(space.names, typed, strict=True):
+            if not words:
+                raise InvalidEntry(f"{label(each, 60)}: enter a share; 0 is one too.")
+            share = share_of(words)
+            if share is None or share > space.total:
+                span = f"0 to {number(space.total)}, such as 33.3"
+                raise InvalidEntry(f"{label(each, 60)}: “{label(words, 40)}” is no number from {span}.")
+            shares.append(share)
+        if tuple(shares) not in space:
+            raise InvalidEntry(f"The shares sum to {number(round(sum(shares), 4))}, not to {number(space.total)}.")
+        return tuple(shares)
+
+    said = [f"<p>{text(name)}</p>"] if name else []
+    return FieldSet((*said, *boxes, _sum(space, [share_of(each) or 0 for each in typed])), read)
+
+
+def _sum(space: Offer, shares: Sequence[float]) -> str:
+    """The sum, what is missing, and a picture."""
+    total, missing = sum(shares), space.total - sum(shares)
+    said = f"Sum so far: <strong>{number(round(total, 4))}</strong> of {number(space.total)}. "
+    if space.tolerance is None:
+        said += "Sums are not checked."
+    elif abs(missing) <= space.tolerance:
+        said += "✓ That is all."
+    else:
+        said += f"<strong>{number(round(abs(missing), 4))}</strong> {'missing' if missing > 0 else 'too much'}."
+    picture = bars("Your division", [("Your division", shares)], space.names, space.total)
+    return f"<p>{said}</p>{picture if total > 0 else ''}"
+
+
+def _form(space: Form, key: str, entered: Entered, called: Callable[[str], str]) -> FieldSet | None:
+    """Several questions at once."""
+    names = [called(name) for name, _ in space.parts]
+    parts = [
+        fields_of(each, f"{key}/{place}", names[place], entered, called) for place, (_, each) in enumerate(space.parts)
+    ]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+
+    def read() -> tuple[Any, ...]:
+        found = []
+        for name, part in zip(names, known, strict=True):
+            try:
+                found.append(part.read())
+            except InvalidEntry as error:
+                said = str(error)
+                raise InvalidEntry(said if said.startswith(name) else f"{name}: {said}") from None
+        return tuple(found)
+
+    return FieldSet(tuple(thing for part in known for thing in part.things), read)
+
+
+KINDS: tuple[tuple[type[Space], Callable[[Any, str, str, Entered], FieldSet]], ...] = (
+    (Choice, _choice),
+    (Number, _number),
+    (Text, text_fields),
+    (Offer, _offer),
+)
+"""Kind of space -> what it is filled in by."""

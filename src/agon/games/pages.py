@@ -1,0 +1,206 @@
+"""How people see a game: what a board is drawn from, what a family's page.py may do better, and aids, which are named.
+
+A family of games may have a page.py in its folder, with a `FamilyPage` called `page`. Everything there is plain data and HTML;
+agon_hall draws it. A family without one has the board and the form that any game has.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import pandas as pd
+
+from agon import AgonError
+from agon.games.base import PUBLIC, Event, Observation, family_module
+from agon.games.html import as_text, items, label, number, table, text, written
+from agon.games.inputs import Entered, Thing
+
+UNREADABLE = "(unreadable)"
+UNREAD = "<em>nothing that could be read</em>"
+"""The same on boards."""
+Parts = dict[str, str]
+"""What a board shows, from above: the name of a part -> its HTML; the same names in every view of a match."""
+
+
+class Scene(NamedTuple):
+    """All that a board, or a form, may know."""
+
+    view: Observation
+    totals: tuple[float, ...] | None = None
+    """Points so far, by seat."""
+    names: Sequence[str] = ()
+    """What people call the players, by seat; empty where they are called what the game calls them."""
+    aids: Collection[str] | None = None
+    """The aids that are shown; None: all."""
+
+    @property
+    def own(self) -> int:
+        """The seat that looks; PUBLIC for who only watches."""
+        return self.view.seat
+
+    @property
+    def watched(self) -> bool:
+        """Whether nobody's own seat is shown."""
+        return self.view.seat == PUBLIC
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """What the game calls the seats."""
+        known = getattr(self.view.rules, "players", None)
+        return tuple(known or (f"Player {seat + 1}" for seat in range(getattr(self.view.rules, "seats", 0) or 0)))
+
+    @property
+    def order(self) -> list[int]:
+        """Seats, one's own first."""
+        return sorted(range(len(self.players)), key=lambda seat: seat != self.own)
+
+    def given(self, aid: str) -> bool:
+        """Whether an aid is shown."""
+        return self.aids is None or aid in self.aids
+
+    def name(self, seat: int, most: int = 60) -> str:
+        """A player in plain words: `Player 2`, `Player 2 (Ada)`, `Player 1 (you)`."""
+        called = self.players[seat] if seat < len(self.players) else f"Player {seat + 1}"
+        named = label(self.names[seat], 24) if seat < len(self.names) else ""
+        more = "you" if seat == self.own else named if named != called else ""
+        return label(f"{called} ({more})" if more else called, most)
+
+    def who(self, seat: int) -> str:
+        """The same as HTML."""
+        return text(self.name(seat))
+
+    def called(self, player: Any) -> str:
+        """A player that the game names, as HTML."""
+        return self.who(self.players.index(player)) if player in self.players else text(player)
+
+    def short(self, seat: int) -> str:
+        """What the game calls a player, for pictures, where there is little room."""
+        return "you" if seat == self.own else label(self.players[seat], 14)
+
+    def done(self, action: Any) -> str:
+        """An action as HTML."""
+        return UNREAD if action is None else text(action)
+
+    def rounds(self) -> list[tuple[Any, ...]]:
+        """In games of rounds alone: what was done in each, in seat order."""
+        own = 0 if self.watched else self.own
+        return [(*done[1 : own + 1], done[0], *done[own + 1 :]) for done in self.view.past]
+
+
+def points(scene: Scene, title: str = "Points so far") -> str:
+    """Totals as a table; nothing where they are not known, or nobody has any."""
+    totals = scene.totals or ()
+    if not any(totals):
+        return ""
+    rows = [(scene.who(seat), number(totals[seat])) for seat in scene.order if seat < len(totals)]
+    return table(title, ["Player", "Points"], rows, True)
+
+
+def happened(event: Event, named: Sequence[str], value: str | None = None) -> str:
+    """An event in words: who, in which phase, and what, or `value` in its place."""
+    what = event.phase if event.seat is None else f"{named[event.seat]}, {event.phase}"
+    if value is None and event.value is None:
+        value = "nobody" if event.seat is None else UNREADABLE
+    value = written(event.value) if value is None else value
+    return f"{what}: {value}" if value else what
+
+
+def news(item: Any, view: Observation, place: int, named: Sequence[str], own: str = "own") -> str:
+    """What `view.past` holds at `place`, in words: an event, or a round, in which the view's own action comes first."""
+    if isinstance(item, Event):
+        return happened(item, named)
+    first = [] if view.seat == PUBLIC else [own]
+    others = [name for seat, name in enumerate(named) if seat != view.seat]
+    done = [f"{who} {UNREADABLE if each is None else each}" for who, each in zip([*first, *others], item, strict=True)]
+    return f"round {place + 1}: {', '.join(done)}"
+
+
+class FamilyPage:
+    """What a family's pages do; this one knows no game, and shows any."""
+
+    title: ClassVar[str] = ""
+    """What its games are called at a table, where their own name would say how to play; empty: by their name."""
+    aids: ClassVar[Mapping[str, str]] = {}
+    """What people are given beyond what models are told, each by its name, with a few words on what it is: parts of the
+    board, and helps in forms. A table, or a model's agent (setting `aids`), has those that its settings name."""
+    raters: ClassVar[Collection[str]] = ()
+    """Agents of conf/agent that are made for this family alone: no others' tables offer them."""
+
+    def board(self, scene: Scene) -> Parts:
+        """What is shown of a view. A part called `own` is what the seat alone knows: its form is filled in by it."""
+        view = scene.view
+        if view.rules is None:
+            return {"known": "<p>There is nothing to watch.</p>"}
+        seats = [(each.seat or 0) + 1 if isinstance(each, Event) else len(each) for each in view.past]
+        named = [scene.name(seat) for seat in range(max([len(scene.players), *seats]))]
+        known = [text(news(each, view, place, named, own="you")) for place, each in enumerate(view.past)]
+        role = f"<p>Your role: <strong>{text(view.role)}</strong></p>" if view.role else ""
+        return {
+            "round": f"<h2>Round {view.round}</h2>{role}",
+            "known": f"<h3>What is known, newest first</h3>{items(reversed(known)) or '<p>Nothing yet.</p>'}",
+        }
+
+    def latest(self, event: Event, named: Sequence[str]) -> str:
+        """An event told as what was done last; empty: something else was. What the table says is not, unless a page says so."""
+        return "" if event.seat is None else happened(event, named, "" if isinstance(event.value, Mapping) else None)
+
+    def question(self, view: Observation) -> str:
+        """What a seat is asked, as HTML; empty: as its prompt asks."""
+        return ""
+
+    def part(self, view: Observation, name: str) -> str:
+        """What a part of a form of several questions is called."""
+        return label(name)
+
+    def form(self, scene: Scene, entered: Entered) -> Sequence[Thing] | None:
+        """What a seat fills in, after something has been entered; None: what any space of actions is filled in by."""
+        return None
+
+    def ask(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
+        """What can be asked of the rules on the board, which is no action."""
+        return ()
+
+    def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
+        """What the rows of a match tell, as HTML, where it cannot be replayed: before round `before`, or in all."""
+        return ""
+
+    def desks(self, folder: Path) -> Mapping[str, Callable[[Entered], Sequence[Thing]]]:
+        """Pages of its own, which stand outside matches: name -> what they show. They keep what they keep in `folder`."""
+        return {}
+
+
+_ANY = FamilyPage()
+
+
+def page_of(made: Any) -> FamilyPage:
+    """The page of the family of a game, of its rules, or of a class or function of it, or of one that it inherits from.
+
+    Raises AgonError for a page.py that makes none.
+    """
+    module = family_module(made, "page")
+    found = _ANY if module is None else getattr(module, "page", None)
+    if not isinstance(found, FamilyPage):
+        raise AgonError(f"{module} makes no FamilyPage called page")
+    return found
+
+
+def board_of(scene: Scene) -> Parts:
+    """Everything that is shown of a view, and the points so far; empty parts for aids that are not given."""
+    page = page_of(scene.view.rules)
+    shown = page.board(scene)
+    shown.setdefault("totals", points(scene))
+    return {name: "" if name in page.aids and not scene.given(name) else html for name, html in shown.items()}
+
+
+def known_aids(game: Any, names: Collection[str]) -> None:
+    """Raises AgonError for the name of an aid that a game does not have."""
+    known = page_of(game).aids
+    if unknown := [each for each in names if each not in known]:
+        there = f"there are {', '.join(known)}" if known else "it has none"
+        raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {there}")
+
+
+def aids_told(view: Observation, names: Collection[str]) -> str:
+    """The aids of a view as a text, for a model; empty where they have nothing to tell."""
+    shown = board_of(Scene(view, aids=names)) if names else {}
+    return "\n".join(filter(None, (as_text(shown[name]) for name in names if name in shown)))

@@ -1,0 +1,77 @@
+"""How people rate: the log that is judged, a field for every turn and player, and the raters' own page (agon.games.rating.desk)."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agon.games.html import items, label, text
+from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, Thing, TickField, share_of
+from agon.games.pages import FamilyPage, Parts, Scene
+from agon.games.rating.desk import RatersDesk
+from agon.games.rating.game import ORDERS, Ratings
+from agon.games.rating.words import entry, said
+
+
+class RatingPage(FamilyPage):
+    """Of rating."""
+
+    raters = ("rater", "rater_counts", "rater_random")
+
+    def board(self, scene: Scene) -> Parts:
+        """The dimension, and the log turn by turn."""
+        log = scene.view.rules
+        known = {"What the players were to get hold of": log.targets, "Who won": log.result}
+        told = "".join(f"<p>{name}: {said(json.loads(each))}</p>" for name, each in known.items() if each)
+        turns = "".join(
+            f"<details open><summary>Turn {place}</summary>{items(map(entry, turn))}</details>"
+            for place, turn in enumerate(log.turns, 1)
+        )
+        asked = f"<h2>{text(scene.view.phase.replace('_', ' ').capitalize())}</h2>"
+        match = f"<p>A finished match of {text(log.game or 'a game')}. Players wrote to each other, never to you.</p>"
+        return {"asked": asked, "log": f"<h3>The match</h3>{match}{told}{turns}"}
+
+    def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
+        """A score, or three yes or no, and a reason, for every turn and player."""
+        space: Ratings = scene.view.legal
+        rows = [
+            Group((_value(space, f"{turn}/{player}", f"Turn {turn}, {label(player, 40)}"), _why(turn, player)))
+            for turn, player in space.units()
+        ]
+        ticks = ["<p>Tick what is shown; what is not ticked counts as not shown.</p>"] if space.orders else []
+        return [*ticks, *rows, Button("Send", lambda: [_ratings(space, entered)], wide=200)]
+
+    def desks(self, folder: Path) -> Mapping[str, Callable[[Entered], Sequence[Thing]]]:
+        """The raters' page."""
+        return {"annotate": RatersDesk(folder / "annotations").things}
+
+
+page = RatingPage()
+
+
+def _value(space: Ratings, key: str, who: str) -> Thing:
+    if space.orders:
+        orders = {f"{who}: {order} order": place for place, order in enumerate(ORDERS)}
+        return TickField(key=key, label=f"{who}: what is shown", options=orders, value=[], wide=300)
+    return LineField(key=key, label=f"{who}: score, 0 to 1", wide=260)
+
+
+def _why(turn: int, player: str) -> Thing:
+    return LineField(
+        key=f"{turn}/{player}/why", label=f"Turn {turn}, {label(player, 40)}: why (may be empty)", wide=320
+    )
+
+
+def _ratings(space: Ratings, entered: Entered) -> tuple[Any, ...]:
+    """A rating for every turn and player. Raises InvalidEntry."""
+    found = []
+    for turn, player in space.units():
+        given = entered.get(f"{turn}/{player}")
+        value: Any = tuple(place in (given or ()) for place in range(len(ORDERS))) if space.orders else share_of(given)
+        if not space.orders and (value is None or value > 1):
+            raise InvalidEntry(f"Turn {turn}, {label(player, 40)}: enter a score from 0 to 1, such as 0.7.")
+        found.append((turn, player, value, entered.get(f"{turn}/{player}/why") or ""))
+    rated = tuple(found)
+    if fault := space.fault(rated):
+        raise InvalidEntry(fault[:1].upper() + fault[1:] + ".")
+    return rated

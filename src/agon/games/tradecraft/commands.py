@@ -1,0 +1,244 @@
+"""What agon makes and checks for TradeCraft: problems and rulesets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import click
+import msgspec
+from msgspec import Meta
+
+from agon import ROOT, AgonError, shown
+
+if TYPE_CHECKING:
+    from agon.games.tradecraft.planner.certificates import Problem
+    from agon.games.tradecraft.problems import Wish
+    from agon.games.tradecraft.rulesets import RulesetFile
+
+Count = Annotated[int, Meta(ge=1)]
+Number = Annotated[int, Meta(ge=0)]
+Seed = Annotated[Number, "the same seed makes the same file"]
+Folder = Annotated[str, "where files go: FOLDER/NAME.json"]
+RULESETS = "data/rulesets"
+Change = Literal["permute", "unheard", "rewire", "joint"]
+OF_MINECRAFT: dict[str, Change] = {
+    "minecraft_renamed": "permute",
+    "minecraft_rewired": "rewire",
+    "minecraft_joint": "joint",
+}
+
+
+def make_problems(
+    *,
+    folder: Annotated[str, "where they go: FOLDER/01.json, ..."],
+    ruleset: Annotated[str, "a file of data/rulesets"],
+    players: Annotated[int, "2 or more"] = 2,
+    count: Annotated[Count, "how many problems"] = 1,
+    operations: Annotated[str, "the shortest chain of every target, from all hands: least and most"] = "4-6",
+    trades: Annotated[int, "the fewest after which all can craft at once"] = 1,
+    seed: Annotated[int, "of the candidates"] = 1,
+) -> None:
+    """Makes certified problems for any ruleset.
+
+    docs/how-to/add-a-problem.md says what a certificate says.
+    """
+    from agon.games.tradecraft.problems import Wish
+
+    low, _, high = operations.partition("-")
+    if not (low.isdecimal() and (high or low).isdecimal() and 1 <= int(low) <= int(high or low)):
+        raise AgonError(f"operations are two whole numbers, from least to most, and at least 1 (4-6): {operations}")
+    _make(folder, ruleset, [Wish(players, (int(low), int(high or low)), trades)] * count, seed)
+
+
+def remake_problems(
+    *, sets: Annotated[str, "folders of data/problems, as alchemy,invented; nothing: all"] = ""
+) -> None:
+    """Makes the shipped problems again."""
+    from agon.games.tradecraft.problems import SHIPPED
+
+    asked = sets.split(",") if sets else list(SHIPPED)
+    if unknown := [name for name in asked if name not in SHIPPED]:
+        raise AgonError(f"there is no set {unknown[0]}: there are {', '.join(SHIPPED)}")
+    for name in asked:
+        _make(f"data/problems/{name}", SHIPPED[name].ruleset, SHIPPED[name].wishes, SHIPPED[name].seed)
+
+
+def certify_problems(*files: str) -> None:
+    """Certifies problems, and says what is wrong with them.
+
+    The certificate is written into the file.
+    """
+    from agon.games.tradecraft.problems import certified, problem
+
+    for file in files:
+        _keep(ROOT / file, certified(problem(ROOT / file)))
+
+
+def invent_ruleset(
+    *,
+    name: Annotated[str, "what it is called"],
+    seed: Seed = 1,
+    items: Annotated[Number, "how many"] = 1000,
+    recipes: Annotated[Number, "how many"] = 1200,
+    raw: Annotated[Number, "items that no recipe makes"] = 150,
+    depth: Annotated[Number, "crafts in a row that the deepest item takes"] = 12,
+    branching: Annotated[Number, "kinds of ingredients of a recipe, at most"] = 3,
+    tags: Annotated[Number, "at most"] = 0,
+    fuels: Annotated[Number, "items that burn; 0: no recipe is fuelled"] = 0,
+    folder: Folder = RULESETS,
+) -> None:
+    """Makes an invented ruleset."""
+    from agon.games.tradecraft.ruleset_files import Size, invented
+
+    with _refusals():
+        _write(folder, name, invented(seed, Size(items, recipes, raw, depth, branching, tags, fuels)))
+
+
+def change_ruleset(
+    *,
+    of: Annotated[str, "a ruleset of data/rulesets, or the path of its file"],
+    name: Annotated[str, "what the new one is called"],
+    by: Annotated[Change, "permute names; unheard, that is invented names; rewire outputs; joint: permute and rewire"],
+    seed: Seed = 1,
+    folder: Folder = RULESETS,
+) -> None:
+    """Makes a ruleset of another: other names, recipes, or both."""
+    with _refusals():
+        _write(folder, name, _changed(_read(_path(of)), by, seed))
+
+
+def take_rulesets(*facts: str, folder: Folder = RULESETS) -> None:
+    """Takes files of facts over as rulesets.
+
+    Duplicate recipes are left out.
+    """
+    from agon.games.tradecraft.ruleset_files import taken_over
+
+    for name in facts:
+        text = (ROOT / name).read_bytes()
+        with _refusals():
+            file = taken_over(text)
+            _write(folder, file.ruleset, file)
+        twice = len(msgspec.json.decode(text)["recipes"]) - len(file.recipes)
+        click.echo(f"{file.ruleset}: {len(file.recipes)} recipes; {twice} duplicates left out")
+
+
+def remake_rulesets(*, folder: Folder = RULESETS) -> None:
+    """Makes the shipped rulesets again.
+
+    They are an invented one, and three made of minecraft.
+    """
+    from agon.games.tradecraft.ruleset_files import Size, invented
+
+    _write(folder, "invented", invented(1, Size(tags=20, fuels=20)))
+    minecraft = _read(_path("minecraft"))
+    for name, by in OF_MINECRAFT.items():
+        _write(folder, name, _changed(minecraft, by, 1))
+
+
+def check_rulesets(*rulesets: str) -> int:
+    """Names everything that is wrong with rulesets.
+
+    A ruleset is given by its name or the path of its file. Wrong are dangling and unreachable items, impossible and
+    duplicate recipes, stations that are not there, and cycles that make matter from nothing. Exit code 3: there are some.
+    """
+    from agon.games.tradecraft.ruleset_files import faults
+    from agon.games.tradecraft.rulesets import built
+
+    code = 0
+    for path in map(_path, rulesets):
+        file = _read(path)
+        with _refusals(f"{shown(path)}: "):
+            found = [*_unused(file, path), *faults(built(file))]
+        click.echo("\n".join(f"{path.stem}: {line}" for line in found or ["nothing is wrong"]))
+        code = 3 if found else code
+    return code
+
+
+def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int) -> None:
+    from agon.games.tradecraft.problems import generated
+    from agon.games.tradecraft.rulesets import ruleset
+
+    (ROOT / folder).mkdir(parents=True, exist_ok=True)
+    for number, found in enumerate(generated(ruleset(name), wishes, seed), 1):
+        _keep(ROOT / folder / f"{number:02}.json", found)
+
+
+def _keep(path: Path, found: Problem) -> None:
+    """Writes a problem, and says what its certificate says."""
+    from agon.games.tradecraft.problems import text
+
+    path.write_bytes(text(found))
+    known = found.certificate
+    lines = [*(known.wrong or ["good"]), *known.notes] if known else ["not certified"]
+    click.echo(f"{path.name}: {'; '.join(lines)}")
+
+
+@contextmanager
+def _refusals(place: str = "") -> Iterator[None]:
+    """What a ruleset cannot be is told in one line."""
+    try:
+        yield
+    except ValueError as error:
+        raise AgonError(f"{place}{error}") from None
+
+
+def _path(name: str) -> Path:
+    """A file by its path, or by the ruleset's name."""
+    return ROOT / (name if name.endswith(".json") else f"{RULESETS}/{name}.json")
+
+
+def _read(path: Path) -> RulesetFile:
+    """A ruleset's file. Raises AgonError in one line that names it."""
+    from agon.games.tradecraft.rulesets import RulesetFile
+
+    if not path.is_file():
+        raise AgonError(f"there is no file {shown(path)}")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RulesetFile)
+    except msgspec.DecodeError as error:
+        raise AgonError(f"{shown(path)}: {error}") from None
+
+
+def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
+    """Another ruleset of a file, whose source says how it was made."""
+    from agon.games.tradecraft.ruleset_files import joint, permuted, renamed, rewired, unheard
+
+    names, recipes = {"permute": permuted, "unheard": unheard}, {"rewire": rewired, "joint": joint}
+    made = renamed(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
+    return msgspec.structs.replace(made, source=f"{file.source}; {by}, seed {seed}")
+
+
+def _write(folder: str, name: str, file: RulesetFile) -> None:
+    """A file that says its name. Raises ValueError for a name that is not one of a file in the folder."""
+    from agon.games.tradecraft.ruleset_files import text_of
+
+    if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
+        raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
+    (ROOT / folder).mkdir(parents=True, exist_ok=True)
+    text = text_of(msgspec.structs.replace(file, ruleset=name))
+    (ROOT / folder / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def _unused(file: RulesetFile, path: Path) -> Iterator[str]:
+    """What a file says for nothing."""
+    if file.ruleset != path.stem:
+        yield f"other name: the file says that it is {file.ruleset}, and is called {path.name}"
+    for station in sorted(set(file.fuelled) - {recipe.station for recipe in file.recipes}):
+        yield f"unknown station: {station} is among the fuelled, and no recipe is done there"
+
+
+VERBS = [
+    make_problems,
+    certify_problems,
+    remake_problems,
+    invent_ruleset,
+    change_ruleset,
+    take_rulesets,
+    check_rulesets,
+    remake_rulesets,
+]

@@ -1,0 +1,23 @@
+"""The pages of all families of games in conf/game."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from hydra.utils import get_object
+
+from agon.conf import CONF, file_of, names
+from agon.games.inputs import Entered, Thing
+from agon.games.pages import FamilyPage, page_of
+
+
+@cache
+def known_pages() -> dict[str, FamilyPage]:
+    """Family -> its page, of all games in conf/game."""
+    files = [file_of("game", file, CONF) for file in names("game")]
+    return {str(each["name"]): page_of(get_object(each["_target_"])) for each in files if "name" in each}
+
+
+def desks(folder: Path) -> dict[str, Callable[[Entered], Sequence[Thing]]]:
+    """The pages that families have of their own, outside matches: name -> what they show; what they keep is in `folder`."""
+    return {name: made for each in known_pages().values() for name, made in each.desks(folder).items()}

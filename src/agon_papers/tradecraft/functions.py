@@ -1,0 +1,70 @@
+"""What rows of statements.toml cannot say: tables that compare some of the players' games with others."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+from scipy.stats import kruskal
+
+from agon.metrics.interval import contrasted
+from agon_papers.tradecraft.counts import SHARES, head_to_head
+from agon_papers.tradecraft.evidence import Evidence, chance
+from agon_papers.tradecraft.facts import DIMENSIONS
+from agon_papers.tradecraft.scores import PASSES
+
+Who = Mapping[str, str]
+"""Column of `Evidence.scores` -> the value wanted: whose scores."""
+
+
+def gaps(evidence: Evidence, one: Who, other: Who, dimension: str = "") -> pd.DataFrame:
+    """Mean scores of the one less the other's, over both passes: `least`, `most`; `low`, `high`: ends of the intervals over games."""
+    rows = {}
+    for name in [dimension] if dimension else DIMENSIONS:
+        found = []
+        for run in PASSES.values():
+            table = evidence.rows("scores", {"dimension": [name], "pass": [run]})
+            parts = [table[(table[list(who)] == pd.Series(who)).all(axis=1)] for who in (one, other)]
+            found.append(contrasted(parts, lambda means: means[0] - means[1]))
+        apart = [each.ratios[0] - each.ratios[1] for each in found]
+        texts = [
+            f"{each.ratios[0]:.3f} against {each.ratios[1]:.3f} ({each.low:+.3f} to {each.high:+.3f}, {each.clusters} games)"
+            for each in found
+        ]
+        ends = min(each.low for each in found), max(each.high for each in found)
+        rows[DIMENSIONS[name]] = (min(apart), max(apart), *ends, "; first pass ".join(texts))
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["least", "most", "low", "high", "said"])
+
+
+def rate_gaps(evidence: Evidence, group: str, measure: str) -> pd.DataFrame:
+    """The rate of a group less that of each rival: `value`, with the ends of its interval over games, `low` and `high`."""
+    table = evidence.players.rename(columns=dict(zip(SHARES[measure], ("hits", "n"), strict=True)))
+    rows = {}
+    for other in evidence.groups[f"rivals of {group}"]:
+        found = contrasted([table.loc[[group]], table.loc[[other]]], lambda rates: rates[0] - rates[1])
+        rows[other] = (found.ratios[0] - found.ratios[1], found.low, found.high)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
+
+
+def met(evidence: Evidence, one: str, other: str) -> pd.DataFrame:
+    """Games against each other: `one`, `other` (won by it alone), `both`, `neither`; `p`: of those won alone, if both were as likely."""
+    won = head_to_head(evidence.whole, one, other) or (0, 0, 0, 0)
+    said = f"{won[0]} to {won[1]}, both {won[2]}, neither {won[3]} of {sum(won)}"
+    table = pd.DataFrame([(*won, chance(*won[:2]), said)], columns=["one", "other", "both", "neither", "p", "said"])
+    return table.set_axis([f"{one} and {other}"])
+
+
+def difficulty(evidence: Evidence) -> pd.DataFrame:
+    """Problems by their two targets: mean `length` of their games; `p`: of a rank test (Kruskal-Wallis) of all lengths."""
+    lengths = evidence.rows("players", {"seat": [0]}).groupby(["problem", "targets"]).length
+    table = lengths.agg(length="mean", games="size").droplevel("problem")
+    return table.assign(p=kruskal(*(each for _, each in lengths)).pvalue)
+
+
+def countable(evidence: Evidence, printed: dict[str, str]) -> pd.DataFrame:
+    """Whether printed shares of a model's turns can be counts over its logged turns."""
+    turns = evidence.players.groupby("group").logged.sum()
+    texts = {}
+    for name, share in printed.items():
+        n = int(turns[name])
+        fits = any(f"{k / n:.3f}" == share for k in range(n + 1))
+        texts[name] = f"{share} is {'a' if fits else 'no'} count over its {n} logged turns"
+    return pd.Series(texts).to_frame("said")

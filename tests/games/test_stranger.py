@@ -1,0 +1,100 @@
+"""A family of games that agon does not know, dropped in as one folder and one conf file, is played in every place."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from project import Project
+
+from agon import ROOT
+from agon.turns import read
+
+HERE = Path(__file__).parent / "stranger" / "auction"
+
+
+@pytest.fixture(scope="module", params=["in src", "elsewhere"])
+def project(request, tmp_path_factory):
+    """A copy of the project with the family, among agon's own or in a folder of the reader's."""
+    made = Project(tmp_path_factory.mktemp("stranger"))
+    inside = request.param == "in src"
+    folder = made.folder / ("src/agon/games/auction" if inside else "mine/auction")
+    shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    package = "agon.games.auction" if inside else "auction"
+    if not inside:
+        config = made.folder / "conf/config.yaml"
+        config.write_text(config.read_text().replace("families: []", "families: [mine/auction]"))
+    made.conf("game", "auction", _target_=f"{package}.game.Auction", _convert_="all", name="auction", variant="default")
+    made.conf("agent", "shade", _target_=f"{package}.scripts.shade", _partial_=True)
+    policy = {"_target_": f"{package}.scripts.shade", "_partial_": True}
+    made.conf(
+        "model",
+        "bidder",
+        _target_="agon.models.standin.StandIn",
+        _convert_="all",
+        model="bidder",
+        policy=policy,
+        context=20000,
+    )
+    agents = ["shade", "anything", "magic_fair", "zs@bidder", "beliefs@bidder"]
+    made.conf(
+        "experiment", "auction", name="auction", repetitions=2, tournaments=[{"games": ["auction"], "agents": agents}]
+    )
+    return made
+
+
+def done(run):
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_it_is_planned_asked_of_a_stand_in_with_beliefs_and_played(project):
+    assert "auction" in done(project.run("plan", "experiment=auction"))
+    done(project.run("record", "experiment=auction"))
+    assert "30 matches" in done(project.run("play", "experiment=auction"))
+    turns = read(project.folder / "transcripts/auction.parquet")
+    assert turns.match.nunique() == 30 and len(turns) == 30 * 3 * 2 and turns.valid.all()
+    thought = turns[turns.agent.eq("beliefs") & turns["round"].gt(1)].detail.map(json.loads)
+    assert len(thought) and all("beliefs" in each for each in thought)
+    halves = turns[turns.agent.eq("shade") & turns.model.isna()]
+    assert (halves.payoff >= 0).all(), "who bids a half of the value never loses"
+
+
+def test_it_is_exported_replayed_watched_and_an_environment(project):
+    code = """
+from agon.conf import games, load
+from agon.replay import one_match, replayed
+from agon import ROOT
+from agon.turns import read
+from agon.bridges.text import text_env
+from agon.games.base import PUBLIC
+from agon.games.tables import payoff_table, seat_table
+game = load("game", "auction")
+turns = read("transcripts/auction.parquet")
+for match in turns.match.unique()[:5]:
+    replay = replayed(one_match(turns, match))
+    seen = replay.game.watch(replay.state).past
+    assert len(seen) == 3 and {event.phase for event in seen} == {"sold"}
+env = text_env(game, seed=3)
+env.reset(seed=3)
+for agent in env.agent_iter():
+    view, reward, ended, _, _ = env.last()
+    assert "Rules" in view
+    env.step(None if ended else "[move] 2")
+assert "auction" not in set(payoff_table(games()).game) and "auction" in set(seat_table(games()).game)
+print("seen")
+"""
+    (project.folder / "look.py").write_text(code)
+    done(project.run("export", "experiment=auction"))
+    assert list(project.folder.glob("exports/**/*.jsonl"))
+    found = subprocess.run(
+        [sys.executable, "look.py"], cwd=project.folder, env=project.environment, capture_output=True, text=True
+    )
+    assert found.stdout == "seen\n", found.stderr
+
+
+def test_recorded_games_of_others_are_read_beside_it(project):
+    path = f"path={ROOT / 'data/published/counterfactual'}"
+    assert "9,492 matches" in done(project.run("ingest", "source=counterfactual", path, "out=transcripts/x.parquet"))

@@ -1,0 +1,522 @@
+"""Boards: all that a view holds can be read, nothing else is there, and what comes from outside is text."""
+
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import NamedTuple
+from unicodedata import category
+
+import pytest
+from games.test_conformance import ALL, answer
+from harness import PD, RPS, small
+from hypothesis import given
+from hypothesis import strategies as st
+from magic_games import AIRLINES, any_legal, chameleon, cost_sharing, prisoners, public_goods, undercover
+from tradecraft_games import TARGETS, Table, tradecraft
+
+from agon.agents import seat_dice
+from agon.agents.prompts import prompts, template_of
+from agon.games import Choice, MatrixGame, Observation
+from agon.games import html as look
+from agon.games.base import PUBLIC, Event
+from agon.games.cost_sharing.game import CostSharing
+from agon.games.html import bars, lines
+from agon.games.pages import Scene
+from agon.games.pages import board_of as parts
+from agon.games.rating.game import Rating
+from agon.games.tradecraft import TradeCraft
+from agon.games.tradecraft.page import about_item
+from agon.games.tradecraft.recipes import Recipe, Ruleset
+from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.tree import tree
+from agon_hall.board import Board
+from agon_hall.look import block
+from agon_hall.rules import rules_text
+
+every_game = pytest.mark.parametrize("name", ALL)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<svg onload=alert(1)>",
+    "[a](javascript:alert(1))",
+    "left\u202eright",
+    "a\u200bb\x00c\x1bd",
+    "'\"><img src=x onerror=alert(1)>",
+    "x" * 100_000,
+    "\u05d0\u05d1 \u0627",
+)
+TAGS = {
+    *("h1", "h2", "h3", "p", "ul", "ol", "li", "table", "caption", "thead", "tbody", "tr", "th", "td", "div", "span"),
+    *("strong", "em", "small", "br", "bdi", "details", "summary", "code"),
+    *("svg", "title", "desc", "text", "line", "polyline", "rect"),
+}
+NAMES = {
+    *("class", "scope", "tabindex", "role", "aria-label", "open", "viewbox", "width", "height", "xmlns"),
+    *("x", "y", "x1", "x2", "y1", "y2", "points", "fill", "stroke", "stroke-width", "stroke-dasharray"),
+    *("font-size", "font-weight", "font-style", "text-anchor"),
+}
+
+
+class Read(HTMLParser):
+    """What HTML is made of, and the text in it. Everything that is not ours is an error."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.text, self.open = "", []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in TAGS and {name for name, _ in attrs} <= NAMES, (tag, attrs)
+        if tag not in ("br",) and not self.get_starttag_text().endswith("/>"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.get_starttag_text().endswith("/>") or tag in self.open:
+            assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        assert tag in TAGS and {name for name, _ in attrs} <= NAMES, (tag, attrs)
+
+    def handle_data(self, data):
+        assert all(letter in "\n\t" or category(letter)[0] != "C" for letter in data), data
+        self.text += data
+
+    def handle_comment(self, data):
+        raise AssertionError(data)
+
+
+def html_of(view, totals=None, names=()):
+    return "".join(parts(Scene(view, totals, names)).values())
+
+
+def text_of(view, totals=None, names=()):
+    return Read(html_of(view, totals, names)).text
+
+
+def rules_of(game, view):
+    """The rules of a game for whoever has this view."""
+    return rules_text(view, game, game.start(seat_dice(0, -1)))
+
+
+def everybody(game, state):
+    """What each seat and the public see."""
+    return {seat: game.observe(state, seat) for seat in range(game.seats)} | {PUBLIC: game.watch(state)}
+
+
+def states(game, script=answer, seed=4):
+    """All states of a match in which the seats are still asked."""
+    dice, state = seat_dice(seed, 0), game.start(seat_dice(seed, -1))
+    while asked := game.to_move(state):
+        yield state
+        state, _ = game.step(state, {seat: script(game.observe(state, seat), dice) for seat in asked})
+    if not isinstance(game, Rating):
+        yield state
+
+
+# --- every game
+
+
+@every_game
+def test_a_board_is_drawn_and_redrawn_for_every_seat_and_the_public(name):
+    game, boards = ALL[name], {}
+    for state in states(game):
+        for seat, view in everybody(game, state).items():
+            drawn = boards.setdefault(seat, Board(view, (1.5,) * game.seats, ("Ada", "Bo", "Cy")))
+            drawn.update(view, (2.5,) * game.seats)
+            fresh = parts(Scene(view, (2.5,) * game.seats, ("Ada", "Bo", "Cy")))
+            assert {each: pane.object for each, pane in drawn.panes.items()} == fresh
+            assert [pane.visible for pane in drawn.panes.values()] == [bool(html) for html in fresh.values()]
+            Read("".join(fresh.values()))
+
+
+@every_game
+def test_an_update_touches_only_what_has_changed(name):
+    game, touched = ALL[name], []
+    before = boards = None
+    for state in states(game):
+        view = game.observe(state, 0)
+        now = parts(Scene(view))
+        if boards is None:
+            boards = Board(view)
+            for each, pane in boards.panes.items():
+                pane.param.watch(lambda event, each=each: touched.append(each), "object")
+        else:
+            boards.update(view)
+            assert sorted(touched) == sorted(each for each in now if now[each] != before[each])
+        touched.clear()
+        boards.update(view)
+        assert not touched
+        before = now
+
+
+def words_of(told):
+    """A text without what marks it up."""
+    return re.sub(r"(?m)^(# |- |\d+\. )|\s+", "", told)
+
+
+@every_game
+def test_rules_are_told_to_seats_and_to_the_public_in_the_words_that_models_are_told(name):
+    game = ALL[name]
+    for view in everybody(game, game.start(seat_dice(0, -1))).values():
+        told = Read(rules_of(game, view)).text
+        assert len(told.split()) > 10
+        for what in ("rounds", "turns", "seats", "fee", "multiplier", "endowment") if view.rules else ():
+            if isinstance(value := getattr(view.rules, what, None), int | float):
+                assert look.number(value) in told + text_of(view), what
+        if view.legal is None:
+            continue
+        system = prompts(template_of(game), "zs").system(view)
+        before, rules, *_ = re.split(r"^# (?:Rules|The game)\n|^# .*\n", system, flags=re.MULTILINE)
+        assert words_of(told).startswith(words_of(before) + name_of(system) + words_of(rules))
+        assert "[move]" not in told and "How to answer" not in told
+
+
+def name_of(system):
+    """The heading of its rules."""
+    return re.search("^# (Rules|The game)$", system, re.MULTILINE)[1].replace(" ", "")
+
+
+def test_what_only_a_seat_is_told_is_not_among_the_public_s_rules():
+    game = chameleon()
+    for state in states(game, fixed):
+        public, seat = rules_of(game, game.watch(state)), rules_of(game, game.observe(state, 0))
+        assert "The word is: cat" in seat and "Get as many credits" in seat
+        assert "Your part" not in public and "cat" not in public.replace("indicat", "") and "Animals" not in public
+
+
+@every_game
+def test_every_picture_and_table_can_be_read_by_ear(name):
+    game = ALL[name]
+    for state in states(game):
+        for view in everybody(game, state).values():
+            html = html_of(view, (1.0,) * game.seats)
+            assert html.count("<svg") == html.count('<svg role="img" aria-label="') == html.count("<title>")
+            assert html.count("<table>") == html.count("<caption>") and "<th>" not in html
+
+
+# --- nothing hidden
+
+
+def alike(one, other, seats, script):
+    """Whether the boards of these seats are the same in two games, played alike, that differ in what is hidden from them."""
+    for first, second in zip(states(one, script), states(other, script), strict=True):
+        for seat in seats:
+            views = [
+                game.watch(at) if seat == PUBLIC else game.observe(at, seat)
+                for game, at in ((one, first), (other, second))
+            ]
+            assert html_of(views[0]) == html_of(views[1])
+            assert rules_of(one, views[0]) == rules_of(other, views[1])
+
+
+def fixed(view, dice):
+    """The same answers whatever is hidden."""
+    if isinstance(view.legal, Choice):
+        return view.legal.options[0]
+    return "a clue" if view.phase in ("clue", "guess") else any_legal(view, dice)
+
+
+def test_the_word_is_on_no_board_but_those_of_the_crowd():
+    alike(chameleon("cat"), chameleon("dog"), (2, PUBLIC), fixed)
+
+
+def test_the_words_of_others_are_on_nobody_s_board():
+    alike(undercover(spy_word="dog"), undercover(spy_word="owl"), (1, 2, PUBLIC), fixed)
+    alike(undercover("cat"), undercover("owl"), (0, PUBLIC), fixed)
+
+
+def test_ballots_of_others_are_on_nobody_s_board():
+    def voting(ballot):
+        return lambda view, dice: ballot if view.phase == "vote" and view.seat == 0 else fixed(view, dice)
+
+    alike(chameleon(), chameleon(), (1, 2, PUBLIC), fixed)
+    for one, other in zip(
+        states(chameleon(), voting("Player 3")), states(chameleon(), voting("Player 2")), strict=False
+    ):
+        game = chameleon()
+        mine, theirs = game.observe(one, 1), game.observe(other, 1)
+        if mine.past == theirs.past:
+            assert html_of(mine) == html_of(theirs)
+
+
+def test_targets_of_others_are_on_nobody_s_board():
+    other = tradecraft(targets=[TARGETS[0], {"iron_sword": 1}])
+    table, twin = Table(), Table(other)
+    for step in (lambda t: t.proposes(offer={"stick": 1}), lambda t: t.decides("accept"), lambda t: t.done()):
+        for seat in (0, PUBLIC):
+            views = [
+                each.game.watch(each.state) if seat == PUBLIC else each.game.observe(each.state, seat)
+                for each in (table, twin)
+            ]
+            assert html_of(views[0]) == html_of(views[1]) and "iron_sword" not in html_of(views[0])
+        step(table), step(twin)
+
+
+def test_what_two_players_say_and_what_is_refused_is_on_no_third_board():
+    table = Table(tradecraft(3)).proposes(offer={"stick": 3}, message="a secret").decides("reject", "no way")
+    for seat, told in ((0, True), (1, True), (2, False), (PUBLIC, False)):
+        view = table.game.watch(table.state) if seat == PUBLIC else table.game.observe(table.state, seat)
+        said = text_of(view)
+        assert ("a secret" in said) == ("no way" in said) == ("gives 3 stick" in said) == told
+        assert "rejected" in said
+
+
+def test_what_others_craft_is_shown_when_all_are_done():
+    table = Table().proposes().decides("reject").crafts(0, recipe="oak_planks", times="2/2")
+    assert "Turn 1: 4 oak_planks" in text_of(table.game.observe(table.state, 0))
+    table.crafts(0, inputs={"oak_planks": 2}, outputs={"stick": 4})
+    assert "Turn 1: 4 stick out of 2 oak_planks" in text_of(table.game.observe(table.state, 0))
+    for view in (table.game.observe(table.state, 1), table.game.watch(table.state)):
+        assert "4 oak_planks" not in text_of(view)
+
+
+# --- what each kind shows
+
+
+def test_payoffs_are_read_from_ones_own_side():
+    game = MatrixGame("m", "x", ("a", "b"), (((3, 4), (0, 5)), ((6, 1), (2, 7))), 2)
+    state = game.start(None)
+    assert "<strong>you 0</strong><br>the other 5" in html_of(game.observe(state, 0))
+    assert "<strong>you 5</strong><br>the other 0" in html_of(game.observe(state, 1))
+    assert "Player 1 0</strong><br>Player 2 5" in html_of(game.watch(state))
+
+
+def test_rounds_are_paid_as_they_were_played():
+    state = PD.start(None)
+    for actions in (("cooperation", "defection"), ("defection", None)):
+        state, _ = PD.step(state, dict(enumerate(actions)))
+    for seat in (0, 1):
+        said = text_of(PD.observe(state, seat))
+        assert (
+            "All rounds" in said
+            and "defection6 points" in said
+            and "nothing that could be read" in said
+            and "2 rounds of 16 played" in said
+        )
+    assert "Player 1 (you)" not in text_of(PD.watch(state))
+    assert "After 2 rounds: you 1 points; Player 2 6 points" in html_of(PD.observe(state, 0))
+
+
+def test_a_game_of_three_that_treats_all_alike_is_told_by_numbers():
+    said = text_of(prisoners().observe(prisoners().start(None), 2))
+    assert "1 cooperate, 1 defect" in said and "the same for everybody" in said
+    odd = small([[[[each, 0, 0] for each in (1, 2)]] * 2] * 2, "ab")
+    assert odd.seats == 3 and "Player 1 (you) plays" in text_of(odd.observe(odd.start(None), 0))
+
+
+def test_what_is_left_and_in_the_pool_is_said():
+    game = public_goods(2)
+    state = game.start(None)
+    state, _ = game.step(state, {0: 40, 1: 10, 2: None})
+    said = text_of(game.observe(state, 0))
+    assert (
+        "You have 60 of 100 points left" in said and "In the pool: 50 points. Times 2 that is 100, or 33.3333" in said
+    )
+    assert "You have" not in text_of(game.watch(state))
+
+
+def test_role_word_clues_and_the_accused_are_said():
+    game = chameleon()
+    *_, last = states(game, fixed)
+    crowd, spy = text_of(game.observe(last, 0)), text_of(game.observe(last, 2))
+    assert "cat" in crowd and "not the chameleon" in crowd and "cat" not in spy and "You are: the chameleon" in spy
+    for said in (crowd, spy, text_of(game.watch(last))):
+        assert said.count("a clue") >= 3 and "Accused: " in said and "Animals" in said
+    assert "Your ballot" in crowd and "Your ballot" not in text_of(game.watch(last))
+
+
+def test_proposals_and_votes_are_said():
+    game = cost_sharing(rounds=2)
+    *_, last = states(game, lambda view, dice: (60, 25, 15) if view.phase == "propose" else "Player 2")
+    said = text_of(game.observe(last, 1), (1.0, 1.0, 1.0), ("Ada", "Bo", "Cy"))
+    assert (
+        "Player 1 (Ada), Player 2 (you), Player 3 (Cy)" in said
+        and "All agree." in said
+        and "A 60" in said
+        and "60 %" in said
+    )
+
+
+def test_the_tree_says_what_is_at_hand_and_what_is_missing():
+    table = Table()
+    said = text_of(table.game.observe(table.state, 0))
+    assert "make 1 stone_shovel" in said and "✓ you have 2 stick" in said and "Player 2 has 4" in said
+    assert "make" not in text_of(table.game.watch(table.state))
+
+
+def test_no_piece_of_a_hand_is_counted_twice():
+    rules = Ruleset(
+        "r", ("a", "b", "c"), (Recipe("b", "x", (("a", 2),), "b", 1), Recipe("c", "x", (("a", 1), ("b", 1)), "c", 1))
+    )
+    (top,) = tree(rules, {"c": 1}, {"a": 2}, {})
+    assert [(part.item, part.wanted, part.held) for part in top.parts] == [("a", 1, 1), ("b", 1, 0)]
+    assert [(part.item, part.wanted, part.held) for part in top.parts[1].parts] == [("a", 2, 1)]
+
+
+def test_a_tree_ends_in_rules_that_go_round():
+    rules = Ruleset("r", ("a", "b"), (Recipe("b", "x", (("a", 1),), "b", 1), Recipe("a", "x", (("b", 1),), "a", 1)))
+    (top,) = tree(rules, {"a": 5}, {}, {"Player 2": {"b": 1}})
+    assert top.recipe is not None and top.times == 5
+
+
+@pytest.mark.parametrize("name", ["minecraft", "alchemy"])
+def test_a_tree_is_small_and_quick_for_every_target(name):
+    rules = ruleset(name)
+    for item in rules.items:
+        (top,) = tree(rules, {item: 3}, {"stick": 1}, {"Player 2": {"oak_log": 2, "cobblestone": 9}})
+        nodes = [top]
+        for node in nodes:
+            nodes.extend(node.parts)
+        assert len(nodes) < 400
+
+
+def test_items_are_looked_up_without_a_call():
+    facts = Table().game.observe(Table().state, 0).rules
+    assert "4 oak_planks out of 1 any of oak_logs" in Read(about_item(facts, "oak_planks")).text
+    assert "there is no item" in about_item(facts, "oak_plank").lower() and "oak_planks" in about_item(
+        facts, "oak_plank"
+    )
+    assert "&lt;b&gt;" in about_item(facts, "<b>")
+
+
+def test_the_board_of_a_trading_match_answers_look_ups():
+    shown = Board(Table().game.observe(Table().state, 0))
+    box, found = shown.panel[-1]
+    box.value = "stick"
+    assert "out of 2 any of planks" in found.object
+
+
+def test_a_rating_shows_the_log_and_the_public_nothing():
+    game = ALL["rating"]
+    state = game.start(None)
+    assert "Turn 1" in text_of(game.observe(state, 0)) and "Turn 1" not in text_of(game.watch(state))
+
+
+class Facts(NamedTuple):
+    name: str = "new"
+    limit: int = 7
+
+
+def test_a_game_that_nobody_knows_has_a_board_and_rules():
+    past = (Event("bid", 1, 5), Event("said", None, {"a": 1}), Event("bid", 0, None))
+    view = Observation(0, 3, Choice(("x",)), past, Facts(), "bid", "buyer")
+    said = text_of(view)
+    assert said.index("bid: (unreadable)") < said.index("bid: 5") and "buyer" in said and "Round 3" in said
+    assert "limit: 7" in Read(rules_of(PD, view)).text
+    for seat in (0, PUBLIC):
+        assert "Player 2" in text_of(view._replace(past=(("x", "y"),), seat=seat, rules=None.__class__))
+
+
+# --- hostile texts
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A strategy that says one hostile text wherever a text is asked for."""
+
+    text: str
+
+    def __call__(self, view, dice):
+        if view.phase in ("clue", "guess"):
+            return self.text[:500] if self.text[:500].strip() else "x"
+        return any_legal(view, dice)
+
+
+def hostile_games(text):
+    """One game of each family, with a text wherever a setting, a player or a ruleset may put one."""
+    short = text[:60]
+    other, third = f"{short}2", f"{short}3"
+    options = (text, other)
+    yield MatrixGame("m", text, options, (((1, 1), (0, 0)), ((0, 0), (1, 1))), 3)
+    yield MatrixGame("m", text, options, [[[[1, 2, 3]] * 2] * 2] * 2, 3)
+    if any(map(str.isalnum, text)):
+        yield chameleon(word="cat", topic=text)
+        yield chameleon(word=text, clues=("soft", "quick", "small"))
+        yield undercover(word=text)
+    airlines = [(name, *rest) for name, (_, *rest) in zip((text, other, third), AIRLINES, strict=True)]
+    yield CostSharing("c", text, airlines, ((40, 30, 30), (50, 25, 25), (50, 25, 25)))
+    made = Recipe(f"{short} id", "x", ((f"#{other}", 1), (text, 1)), third, 1, True)
+    rules = Ruleset(
+        text, (text, other, third), (made,), {other: (other,)}, {text: ALL["tradecraft"].ruleset.fuel["coal"]}
+    )
+    yield TradeCraft("t", text, rules, [{text: 3}, {other: 3}], [{third: 1}, {third: 2}])
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
+def test_hostile_texts_are_text_on_every_board_and_in_all_rules(text):
+    for game in hostile_games(text):
+        for state in list(states(game, Answers(text)))[:: 9 if len(text) > 1000 else 1]:
+            for view in everybody(game, state).values():
+                drawn = html_of(view, (1.0,) * game.seats, (text, text, text)) + rules_of(game, view)
+                said = Read(drawn).text
+                assert "<script" not in drawn and "\u202e" not in drawn and "<img" not in drawn
+                assert "nan" not in said.lower().split()
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
+def test_hostile_messages_are_text(text):
+    game = tradecraft(3, length=200_000)
+    table = Table(game).proposes(message=text).decides("reject", text)
+    for view in everybody(game, table.state).values():
+        drawn = html_of(view)
+        Read(drawn)
+        assert drawn.count('class="long"') == (2 * (len(text) > 600) if view.seat in (0, 1) else 0)
+
+
+def test_hostile_logs_are_text():
+    log = '{"game": "<b>", "players": ["<i>", "B"], "turns": [[{"player": "<i>", "says": "<script>", "\\u202e": [1, {}]}]]}'
+    game = Rating("r", "x", log, full=True)
+    drawn = html_of(game.observe(game.start(None), 0))
+    Read(drawn)
+    assert "&lt;script&gt;" in drawn and "\u202e" not in drawn
+
+
+# --- how it looks
+
+
+def test_text_is_escaped_once_keeps_lines_and_shows_what_cannot_be_seen():
+    assert look.text("<a>\n&\u202e") == "&lt;a&gt;<br>&amp;\\u202e"
+    assert look.text(None) == "" and look.text(3) == "3"
+    assert look.text("\u05d0") == "<bdi>\u05d0</bdi>"
+
+
+@given(st.text())
+def test_any_text_is_text_and_can_all_be_seen(value):
+    assert Read(look.text(value)).open == [] and look.label(value).isprintable()
+
+
+def test_long_texts_scroll_in_a_box_that_the_keyboard_reaches():
+    assert 'class="long" tabindex="0"' in look.text("x" * 601) and 'class="long"' in look.text("\n" * 12)
+    assert "long" not in look.text("x" * 600)
+
+
+def test_labels_are_one_line_that_is_cut_off():
+    assert look.label("a\n b\u202e") == "a b\\u202e" and look.label("x" * 90) == "x" * 79 + "…"
+    assert len(look.label("x" * 10**6)) == 80
+
+
+def test_numbers_are_written_for_people():
+    assert [look.number(each) for each in (1_000_000, 0.25, 3.0, -1, 1 / 3)] == [
+        "1,000,000",
+        "0.25",
+        "3",
+        "-1",
+        "0.3333",
+    ]
+
+
+def test_a_block_shows_no_formulas():
+    assert block("<p>$x$</p>").disable_math
+
+
+def test_pictures_hold_for_any_numbers():
+    for values in ([0, 0], [-5, 3], [1e9, 2e9], [0.5, 0.25]):
+        assert Read(lines("title", [("a", values), ("b", values), ("c", values)])).text
+    assert lines("title", [("a", [1])]) == "" and lines("title", []) == ""
+    assert "none" in bars("t", [("a", None), ("b", (0, 0)), ("c", (300, 1))], ("x", "y"), 100)
+
+
+def test_rounds_of_rock_paper_scissors_are_all_listed():
+    *_, last = states(RPS)
+    assert "24 rounds of 24 played: all are played" in text_of(RPS.observe(last, 0))
