@@ -32,7 +32,7 @@ A row of `statements.toml` is a table under the statement's name:
 `"share per model"`           of the sum of these
 `"rank per game"`             1 for the largest
 `"interval per model"`        mean with bootstrap interval and n: columns value, low, high, n; "interval" alone: over all rows, named "all"
-`"kendall"`                   rank correlation of the first two columns: value, p, n; `"spearman"`, `"pearson"`: value, n
+`"kendall"`                   correlation of the first two columns: value, p, n; also spearman, pearson (without p)
 
 **What must be true:** `test`, one or a list (all must hold).
 `"all: 16 <= value <= 96"`    true of all rows; also any, none, most (more than half), half (at least), `3+`, `90%` (at least), `under 10%`
@@ -93,6 +93,9 @@ STEP = re.compile(
 )
 
 
+CORRELATIONS = {"spearman": "rank correlation", "pearson": "correlation", "kendall": "Kendall's tau"}
+
+
 class Missing(Exception):
     """The records given cannot decide a claim; the text says what is missing."""
 
@@ -148,10 +151,8 @@ class Statement(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def tests(self) -> list[Part]:
         """Its parts, each with all fields: the row's own where the part has none."""
         own = {key: value for key, value in msgspec.to_builtins(self).items() if key in Part.__struct_fields__}
-        every = self.parts or [{}]
-        return [
-            msgspec.convert({**own, **part, "where": {**self.where, **part.get("where", {})}}, Part) for part in every
-        ]
+        every = [{**own, **part, "where": {**self.where, **part.get("where", {})}} for part in self.parts or [{}]]
+        return msgspec.convert(every, list[Part])
 
 
 S = TypeVar("S", bound=Statement)
@@ -188,11 +189,9 @@ def decide(evidence: Evidence, statement: Statement, functions: Mapping[str, Cal
     each = named if isinstance(named, Mapping) else {value: value for value in named}
     if not each:
         return joined(_part(evidence, part, functions) for part in statement.tests())
-    decisions = []
-    for label, value in each.items():
-        one = decide(evidence, msgspec.structs.replace(filled(statement, {"each": value}), each={}), functions)
-        decisions.append(replace(one, text=f"{label}: {one.text}"))
-    return joined(decisions)
+    once = msgspec.structs.replace(statement, each={})
+    made = {label: decide(evidence, filled(once, {"each": value}), functions) for label, value in each.items()}
+    return joined(replace(one, text=f"{label}: {one.text}") for label, one in made.items())
 
 
 def _part(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., Any]]) -> Decision:
@@ -203,16 +202,8 @@ def _part(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., 
     table = computed(evidence, part, functions)
     if part.printed:
         table = table.assign(as_printed=_as_printed(table, part.printed))
-    return found(
-        table,
-        part.test,
-        part.say,
-        line=part.line,
-        doubt=part.doubt,
-        count=part.count,
-        digits=part.digits,
-        groups=evidence.groups,
-    )
+    rest = {name: getattr(part, name) for name in ("line", "doubt", "count", "digits")}
+    return found(table, part.test, part.say, **rest, groups=evidence.groups)
 
 
 def computed(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., Any]]) -> pd.DataFrame:
@@ -266,13 +257,10 @@ def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str])
             flat = table if set(keys) <= set(table.columns) else table[columns].reset_index()
             made = summary(flat.assign(all="all"), columns, keys or ["all"])
             return made.set_index(keys or ["all"])[["value", "low", "high", "n"]]
-        case "spearman" | "pearson":
+        case "spearman" | "pearson" | "kendall":
             value = table[columns].corr(method=what).iloc[0, 1]
-            name = "rank correlation" if what == "spearman" else "correlation"
-            return pd.DataFrame({"value": value, "n": len(table)}, index=[name])
-        case "kendall":
-            tau = kendalltau(table[columns[0]], table[columns[1]])
-            return pd.DataFrame({"value": tau.statistic, "p": tau.pvalue, "n": len(table)}, index=["Kendall's tau"])
+            p = kendalltau(table[columns[0]], table[columns[1]]).pvalue if what == "kendall" else float("nan")
+            return pd.DataFrame({"value": value, "p": p, "n": len(table)}, index=[CORRELATIONS[what]])
     stats = [stat.replace("sd", "std") for stat in what.split(", ")]
     if not keys:
         return table[columns].agg(stats[0]).to_frame("value")
@@ -334,13 +322,13 @@ def row(
     paper: str, statement: Statement, make: Callable[[], Decision], why: Callable[[], str] | None = None
 ) -> dict[str, str]:
     """One statement as a row of results/replication/PAPER_claims.csv. `make` gives its decision; `why` is asked after it."""
-    said = {"paper": paper, "section": statement.section, "claim": statement.claim, "published": statement.published}
     try:
         decision = make()
+        reason = why() if why else statement.why
     except Missing as gap:
-        return {**said, "recomputed": "", "verdict": VERDICTS[None], "why": f"Missing: {gap}."}
-    verdict = VERDICTS[decision.holds]
-    return {**said, "recomputed": decision.text, "verdict": verdict, "why": why() if why else statement.why}
+        decision, reason = Decision(None, ""), f"Missing: {gap}."
+    said = (paper, statement.section, statement.claim, statement.published)
+    return dict(zip(COLUMNS, (*said, decision.text, VERDICTS[decision.holds], reason), strict=True))
 
 
 def described(statement: Statement, functions: Mapping[str, Callable[..., Any]]) -> str:

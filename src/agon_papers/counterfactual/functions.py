@@ -88,38 +88,26 @@ def _values(evidence: Evidence, measure: str, how: list[str], **where: Any) -> p
     return computed(evidence, Part(measure=measure, how=how, where=where), {})
 
 
-def _void_free(evidence: Evidence, where: Mapping[str, Sequence[str]], keys: Sequence[str]) -> pd.DataFrame:
-    """Mean points of all matches (whole) and of those without void rounds (value), by `keys`."""
-    rows = evidence.rows("", where)
-    clean = rows[rows.validity_rate == 100]
-    means = {"value": clean, "whole": rows}
-    return pd.DataFrame({name: table.groupby(list(keys)).total_points.mean() for name, table in means.items()})
+def without_void_rounds(evidence: Evidence) -> pd.DataFrame:
+    """Points in the prisoner's dilemma by cell: of all matches (whole), of those without void rounds (clean), how far apart (moved)."""
+    rows, keys = evidence.rows("", {"game": ["pd"]}), evidence.groups["cell"]
+    means = {"whole": rows, "clean": rows[rows.validity_rate == 100]}
+    cells = pd.DataFrame({name: table.groupby(list(keys)).total_points.mean() for name, table in means.items()})
+    return cells.dropna().eval("moved = abs(clean - whole)")
 
 
 def lowest_without_void_rounds(evidence: Evidence, model: str) -> Decision:
     """Cells against the always-defecting script: holds if the lowest of the model stays lowest without matches that have void rounds."""
-    where = {"game": ["pd"], "variant": ["default"], "opponent": ["srep"]}
-    cells = _void_free(evidence, where, ["model", "agent"])
-    own, others = cells.loc[model], cells.drop(model, level="model")
+    cells = without_void_rounds(evidence).xs(("default", "srep"), level=("variant", "opponent"))
+    own, others = cells.loc[model], cells.drop(model, level="model").clean.min()
     style = own.whole.idxmin()
-    said = f"{style}: {own.whole[style]:.1f} with and {{named}} without matches with void rounds; lowest cell of the other models"
-    kept = pd.Series({style: own.value.get(style), "its lowest": own.value.min(), "others": others.value.min()})
+    table = pd.Series({style: own.clean[style], "its lowest": own.clean.min(), "others": others})
+    said = f"{style}: {own.whole[style]:.1f} with and {own.clean[style]:.1f} without matches with void rounds"
     return found(
-        kept, [f"all of {style}: value == lowest", f"order: {style} < others"], f"{said} {others.value.min():.1f}"
+        table,
+        [f"all of {style}: value == lowest", f"order: {style} < others"],
+        f"{said}; lowest cell of the other models {others:.1f}",
     )
-
-
-def moves_without_void_rounds(evidence: Evidence) -> Decision:
-    """Cells of total points: holds if none moves by more than 1 point when matches with void rounds are left out."""
-    cells = _void_free(evidence, {"game": ["pd"]}, ["variant", "model", "agent", "opponent"]).dropna()
-    moved = cells.assign(value=cells.value - cells.whole)
-    far = moved[moved.value.abs() > 1]
-    said = "{part:cells} move by more than a point"
-    if len(far):
-        at = far.value.abs().idxmax()
-        by_model = found(far.groupby("model").size(), say="{values:.0f}").text
-        said += f" ({by_model}); most {' '.join(at)}: {cells.whole[at]:.1f} to {cells.value[at]:.1f}"
-    return found(moved, "none: abs(value) > 1", said, count="abs(value) > 1")
 
 
 def curves(evidence: Evidence, dilemma: Sequence[str], rps: Sequence[str]) -> pd.Series:
