@@ -15,9 +15,9 @@ from msgspec import Meta
 from agon import ROOT, AgonError, shown
 
 if TYPE_CHECKING:
-    from agon.games.tradecraft.planner.certificates import Problem
     from agon.games.tradecraft.problems import Wish
     from agon.games.tradecraft.rulesets import RulesetFile
+    from agon.games.tradecraft.settings import Problem
 
 Count = Annotated[int, Meta(ge=1)]
 Number = Annotated[int, Meta(ge=0)]
