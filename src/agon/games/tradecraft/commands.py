@@ -106,7 +106,7 @@ def change_ruleset(
     seed: Seed = 1,
     folder: Folder = RULESETS,
 ) -> None:
-    """Makes a ruleset of another: other names, recipes, or both."""
+    """Makes a ruleset of another: new names, recipes or both."""
     with _refusals():
         _write(folder, name, _changed(_read(_path(of)), by, seed))
 
