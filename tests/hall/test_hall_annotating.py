@@ -7,7 +7,7 @@ import pytest
 from bokeh.document import Document
 
 from agon.games.rating import desk
-from agon.games.rating.annotations import LONGEST, Sheet, annotations, log_of, logs, shuffled
+from agon.games.rating.annotations import LONGEST, Sheet, annotations, logs, shuffled
 from agon.games.rating.game import Rating
 from agon_hall.inputs import Inputs
 from agon_hall.look import Block
@@ -185,7 +185,7 @@ def test_a_score_between_the_steps_is_shown_as_it_was_given(tmp_path):
     games = shuffled(logs(LOGS))
     sheet = Sheet(games, "ann", tmp_path, desk.STUDIED)
     own = {"persuasion": 0.25, "adaptability": 1, "theory_of_mind": (False, True, False)}
-    sheet.rate(sheet.pages[0], dict.fromkeys(log_of(games[0]).players, own))
+    sheet.rate(sheet.pages[0], dict.fromkeys(games[0].seen.players, own))
     assert Rater(tmp_path).press("Back").all(pn.widgets.Select)[0].value == 0.25
 
 

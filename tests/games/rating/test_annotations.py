@@ -8,7 +8,7 @@ import pytest
 
 from agon import AgonError
 from agon.agents.scripts import anything
-from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, judged, log_of, logs, setting, shuffled
+from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, judged, logs, setting, shuffled
 from agon.games.rating.game import DIMENSIONS
 from agon.metrics.ratings import reliability, scores
 from agon.plan import Match, Seat
@@ -164,7 +164,7 @@ def test_people_are_told_what_models_are_told():
     assert (
         told.startswith("TradeCraft: ")
         and told.endswith("several may win.")
-        and log_of(logs(LOGS)[0]).players[0] not in told
+        and logs(LOGS)[0].seen.players[0] not in told
     )
 
 

@@ -6,7 +6,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ import pandas as pd
 from agon import AgonError
 from agon.agents.prompts import Template, source_of
 from agon.games import Dice
-from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, Shown, State
+from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
 from agon.games.settings import variants
 from agon.metrics.ratings import COLUMNS
 from agon.turns import shown
@@ -77,28 +78,24 @@ class Sheet:
         self.dimensions, self.repetition = tuple(dimensions), repetition
         self._known = pd.DataFrame()
         self._stamp: tuple[int, int, int] | None = None
-        self.pages = [Page(game, turn + 1) for game in games for turn in range(len(log_of(game).turns))]
+        self.pages = [Page(game, turn + 1) for game in games for turn in range(len(game.seen.turns))]
 
     def left(self) -> list[Page]:
         """The pages that are not answered in full, in order."""
         own = self._own()
         known = set(zip(own["match"], own["view"], own.dimension, own.turn, own.seat, strict=True))
-        return [
-            page
-            for page in self.pages
-            if any(
-                (page.game.match, page.game.view, dimension, page.turn, seat) not in known
-                for dimension in self.dimensions
-                for seat in range(len(log_of(page.game).players))
-            )
-        ]
+        return [page for page in self.pages if not known.issuperset(self._asked(page))]
+
+    def _asked(self, page: Page) -> Iterator[tuple[str, str, str, int, int]]:
+        seats = range(len(page.game.seen.players))
+        return ((page.game.match, page.game.view, *each) for each in product(self.dimensions, [page.turn], seats))
 
     def given(self, page: Page) -> tuple[dict[str, dict[str, Any]], str]:
         """The answers to a page that are kept, as `rate` takes them, and why; of an unanswered page there are none."""
         own = self._own()
         own = own[(own["match"] == page.game.match) & (own["view"] == page.game.view) & (own.turn == page.turn)]
         found: dict[str, dict[str, Any]] = {}
-        for seat, player in enumerate(log_of(page.game).players):
+        for seat, player in enumerate(page.game.seen.players):
             value = own[own.seat == seat].set_index(["dimension", "aspect"]).value.to_dict()
             for dimension in self.dimensions:
                 orders = dimension == THEORY_OF_MIND
@@ -117,23 +114,21 @@ class Sheet:
         return self._known
 
     def text(self, page: Page) -> pd.DataFrame:
-        """The page to be read: turn, player, what; up to and with the turn to be judged. To be shown as text (agon.figures.viewer.shown)."""
-        log = log_of(page.game)
+        """The page to be read: turn, player, what; up to and with the turn to be judged (agon.figures.viewer.shown)."""
         rows = [
             (turn, entry.pop("player", ""), json.dumps(entry, ensure_ascii=False))
-            for turn, entries in enumerate(log.turns[: page.turn], 1)
+            for turn, entries in enumerate(page.game.seen.turns[: page.turn], 1)
             for entry in map(json.loads, entries)
         ]
         return pd.DataFrame(rows, columns=["turn", "player", "what"])
 
     def drawn(self, page: Page, dice: Dice) -> dict[str, dict[str, Any]]:
         """Answers at random, for scripts."""
-        players = log_of(page.game).players
 
         def value(dimension: str) -> Any:
             return Ratings(1, ("",), dimension == THEORY_OF_MIND).example(dice)[0][2]
 
-        return {player: {dimension: value(dimension) for dimension in self.dimensions} for player in players}
+        return {player: {each: value(each) for each in self.dimensions} for player in page.game.seen.players}
 
     def rate(self, page: Page, answers: Answers, why: str = "") -> None:
         """Keeps the answers to a page, of all players and dimensions at once; they are on the disk when it returns.
@@ -141,7 +136,7 @@ class Sheet:
         Answering a page again replaces its answers; the same ones are not written again. Raises AgonError, and keeps nothing, for
         answers that are not as they should be.
         """
-        players = log_of(page.game).players
+        players = page.game.seen.players
         if len(why) > LONGEST:
             raise AgonError(f"the reason has {len(why)} characters; at most {LONGEST} are allowed")
         if set(answers) != set(players):
@@ -176,11 +171,6 @@ def setting(game: Rating) -> str:
     """What was played, in the words that models are given."""
     whole = Template(source_of(Rating, "prompt.md"), ("system",)).rendered("system", game.observe(State(0), 0), "")
     return whole.partition("# The game\n")[2].partition("\nThe players are ")[0].strip()
-
-
-def log_of(game: Rating) -> Shown:
-    """What a rater sees of a game's log."""
-    return game.seen
 
 
 def annotations(*paths: Path) -> pd.DataFrame:

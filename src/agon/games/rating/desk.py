@@ -8,7 +8,7 @@ from typing import Any
 from agon import AgonError
 from agon.games.html import alert, text
 from agon.games.inputs import Button, Entered, Field, Group, LineField, ListField, RadioField, TextField, Thing
-from agon.games.rating.annotations import LONGEST, Page, Sheet, log_of, logs, rubric, setting, shuffled
+from agon.games.rating.annotations import LONGEST, Page, Sheet, logs, rubric, setting, shuffled
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND, Rating
 from agon.games.rating.words import story
 
@@ -93,7 +93,7 @@ def _turn(entered: Entered) -> list[Thing]:
     matches = list(dict.fromkeys(each.game.match for each in pages))
     where = f"Match {matches.index(now.game.match) + 1} of {len(matches)}, its turn {now.turn}. {done}"
     given, reason = sheet.given(now)
-    players = log_of(now.game).players
+    players = now.game.seen.players
     fields = {
         (player, dimension): _fields(f"{at}/{seat}", dimension, given.get(player, {}).get(dimension))
         for seat, player in enumerate(players)
@@ -107,7 +107,7 @@ def _turn(entered: Entered) -> list[Thing]:
         f'<div role="status"><h1>Turn {at + 1} of {len(pages)}</h1><p>{where}</p></div>',
         Group(
             (
-                Group((story(log_of(now.game), now.turn), _rules(sheet)), "read"),
+                Group((story(now.game.seen, now.turn), _rules(sheet)), "read"),
                 Group((*boxes, why, fault, Group((*back, save))), "asked"),
             ),
             "columns",
@@ -148,7 +148,7 @@ def _box(seat: int, player: str, fields: Fields, dimensions: Sequence[str]) -> l
 
 def _saved(entered: Entered, now: Page, fields: Fields, why: Field) -> Mapping[str, Any]:
     """The next turn when the answers are kept, or why they are not."""
-    sheet, players = entered["sheet"], log_of(now.game).players
+    sheet, players = entered["sheet"], now.game.seen.players
 
     def values(entries: Sequence[Field]) -> list[Any]:
         return [entered.get(each.key, each.value) for each in entries]
@@ -181,7 +181,7 @@ def _saved(entered: Entered, now: Page, fields: Fields, why: Field) -> Mapping[s
 
 def _rules(sheet: Sheet) -> str:
     """What was played and what is judged, in the words that models are given."""
-    games = {log_of(each.game).game: each.game for each in sheet.pages}
+    games = {each.game.seen.game: each.game for each in sheet.pages}
     told = "".join(f"<p>{text(setting(each)).replace('`', '')}</p>" for each in games.values())
     lines = {each.replace("_", " "): "<br>".join(map(text, rubric(each))) for each in sheet.dimensions}
     asked = "".join(f"<p><b>{name}</b>: {said}</p>" for name, said in lines.items())

@@ -38,7 +38,7 @@ _encoded = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 DEEPEST = 20
 """A call of more levels, one within another, is no call."""
 DIGITS = 100
-"""A whole number has so many at most."""
+"""Digits of a whole number, at most."""
 _INSIDE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 """What matters for where an object ends: texts, and braces that are in none; a text that is not closed goes to the end."""
 _NAMED = re.compile(r"\btool\b")

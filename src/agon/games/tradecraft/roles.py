@@ -291,7 +291,7 @@ def shortened(answer: Mapping[str, Any], recent: int, condensed: int, quoted: in
 
 
 def _together(replies: Sequence[Reply]) -> Reply:
-    """The last reply, with the cost of those in vain, which are the planner's."""
+    """The last reply, with the cost of the planner's unreadable ones before it."""
     *vain, last = replies
     if not vain:
         return last

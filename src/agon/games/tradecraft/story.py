@@ -5,6 +5,7 @@ seen is read by `heard`. Hands are as the records give them; between two of thes
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,6 +16,7 @@ import pandas as pd
 
 from agon.games.base import Observation
 from agon.games.tradecraft.amounts import Amount, Hand, traded, whole
+from agon.games.tradecraft.game import history
 
 Hands = tuple[Hand, ...]
 """One for each seat."""
@@ -209,30 +211,25 @@ def heard(view: Observation, quoted: int) -> list[Deal]:
 
     Of what was said, at most `quoted` characters.
     """
-    found: list[Deal] = []
+    made, late, turn = defaultdict[int, list[str]](list), set[int](), 0
     for event in view.past:
-        value = event.value
         if event.phase == "turn":
-            found.append(Deal(value["turn"], value["proposer"]))
-            continue
-        known: dict[str, Any] = {}
-        if event.phase in ("proposal", "trade", "rejected"):
-            known = {name: value[name] for name in ("partner", "offer", "request") if name in value}
-        if event.phase == "proposal":
-            known["message"] = cut(value["message"], quoted)
-        elif event.phase == "decision":
-            late = " (no answer in time)" if value["default"] else ""
-            known = {"partner": view.rules.players[event.seat], "reply": cut(value["message"], quoted)}
-            known["outcome"] = f"{value['decision']}ed{late}"
-        elif event.phase == "rejected":
-            known["outcome"] = "rejected"
-        elif event.phase == "trade":
-            known["outcome"] = found[-1].outcome or "accepted"
-        elif event.phase == "answer" and value["ok"] and value["call"]["tool"] == "craft_apply":
-            known["made"] = (*found[-1].made, _made(value["call"]))
-        if known:
-            found[-1] = replace(found[-1], **known)
-    return [deal for deal in found if deal.outcome]
+            turn = event.value["turn"]
+        elif event.phase == "decision" and event.value["default"]:
+            late.add(turn)
+        elif event.phase == "answer" and event.value["ok"] and event.value["call"]["tool"] == "craft_apply":
+            made[turn].append(_made(event.value["call"]))
+    return [
+        Deal(
+            *(known["turn"], known["proposer"], known["partner"], known.get("offer"), known.get("request")),
+            message=cut(known["message"] or "", quoted),
+            outcome=f"{known['outcome']}ed" + (" (no answer in time)" if known["turn"] in late else ""),
+            reply=cut(known["reply"] or "", quoted),
+            made=tuple(made[known["turn"]]),
+        )
+        for known in history(view.past)
+        if "outcome" in known
+    ]
 
 
 def items(written: object) -> Hand:

@@ -11,7 +11,7 @@ from agon.games.tradecraft.amounts import Hand
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 
 LOWERED = 20
-"""So often the units behind an item are lowered; in a ruleset that makes something from nothing it would never end."""
+"""How often the units behind one item are lowered; where something can be made from nothing, they could be without end."""
 
 
 class Need(NamedTuple):

@@ -1,24 +1,24 @@
 """Whole-number programs, solved exactly by HiGHS, with one answer where several are as good."""
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 NODES = 5_000
-"""Branches after which the search for a plan ends undecided. A number of branches, not of seconds: the same anywhere."""
+"""Branches after which the search for a plan ends undecided: unlike seconds, the same on every machine."""
 UNIT = 32
-"""What one of what is counted costs ..."""
+"""What the solver is told for a cost of 1."""
 TIES = 1024
 HIGHEST_TIE = 1 / 64
-"""... and at most so much more tells apart what is equally good."""
+"""What a name adds to a cost, at most: of equally good solutions the same one is found, whatever the order of variables."""
 ROUNDED = 1e-3
-"""So much a cost in parts of pieces may be off: far more than the solver's own tolerances."""
+"""How far the cost of a solution with fractions of pieces may be off: far more than the solver's own tolerances."""
 LARGE = 100_000
 """No variable is above it."""
 
@@ -100,9 +100,8 @@ class Program:
         self.condition(chosen, low=1)
 
     def in_parts(self, costs: Terms) -> Solved:
-        """The least solution with parts of pieces, which is quickly found: no solution in whole pieces costs less."""
-        every = [costs.get(variable, 0.0) for variable in range(len(self._costs))]
-        found = milp(np.array(every), bounds=Bounds(0, np.array(self._highs)), constraints=self._limits())
+        """The least solution with fractions of pieces, which is quickly found: no solution in whole pieces costs less."""
+        found = self._answer([costs.get(variable, 0.0) for variable in range(self.size)], self._highs)
         if found.x is None:
             return Solved("impossible" if found.status == 2 else "undecided", None, 0.0)
         return Solved("solved", found.x.tolist(), max(0.0, found.fun - ROUNDED))
@@ -112,38 +111,29 @@ class Program:
         if not self._costs:
             fits = all(low <= 0 <= high for _, low, high in self._rows)
             return Solved("solved", [], 0.0) if fits else Solved("impossible", None, np.inf)
-        limits = self._limits()
-        found = milp(
-            np.array(self._costs if costs is None else [UNIT * costs.get(i, 0.0) for i in range(len(self._costs))]),
-            integrality=np.array(self._whole),
-            bounds=Bounds(0, np.array(self._highs)),
-            constraints=limits,
-            options={"mip_rel_gap": 0.0, "node_limit": nodes},
-        )
+        asked = self._costs if costs is None else [UNIT * costs.get(variable, 0.0) for variable in range(self.size)]
+        options = {"mip_rel_gap": 0.0, "node_limit": nodes}
+        found = self._answer(asked, self._highs, integrality=np.array(self._whole), options=options)
         if found.status == 2:
-            large = self._cut_off(limits)
-            return Solved("undecided", None, 0.0) if large else Solved("impossible", None, np.inf)
+            return Solved("undecided", None, 0.0) if self._cut_off() else Solved("impossible", None, np.inf)
         bound = max(0.0, found.mip_dual_bound or 0.0)
         if found.x is None:
             return Solved("undecided", None, bound)
         return Solved("solved" if found.status == 0 else "undecided", found.x.tolist(), bound)
 
-    def _limits(self) -> LinearConstraint:
+    def _answer(self, costs: Sequence[float], highs: Sequence[float], **how: Any) -> Any:
+        """What the solver finds; its status 2 means that there is no solution."""
         starts = np.cumsum([0, *(len(terms) for terms, _, _ in self._rows)])
         columns = [variable for terms, _, _ in self._rows for variable in terms]
         factors = [factor for terms, _, _ in self._rows for factor in terms.values()]
         matrix = csr_array((factors, columns, starts), shape=(len(self._rows), len(self._costs)))
-        return LinearConstraint(matrix, [low for _, low, _ in self._rows], [high for _, _, high in self._rows])
+        limits = LinearConstraint(matrix, [low for _, low, _ in self._rows], [high for _, _, high in self._rows])
+        return milp(np.array(costs), bounds=Bounds(0, np.array(highs)), constraints=limits, **how)
 
-    def _cut_off(self, limits: LinearConstraint) -> bool:
-        """Whether it is LARGE alone that stands in the way, in parts of pieces: then nothing is proved."""
-        fits = []
-        for high in (np.inf, LARGE):
-            bounds = Bounds(0, [high if each == LARGE else each for each in self._highs])
-            fits.append(milp(np.zeros(len(self._costs)), bounds=bounds, constraints=limits).status != 2)
-            if not fits[0]:
-                return False
-        return not fits[1]
+    def _cut_off(self) -> bool:
+        """Whether there is a solution with fractions of pieces if variables may be above LARGE, and none otherwise."""
+        nothing, free = [0.0] * self.size, [np.inf if high == LARGE else high for high in self._highs]
+        return self._answer(nothing, free).status != 2 and self._answer(nothing, self._highs).status == 2
 
 
 def least(bound: float) -> int:

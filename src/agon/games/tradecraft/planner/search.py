@@ -18,7 +18,7 @@ from agon.games.tradecraft.recipes import Craft, Ruleset
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 CUTS = 50
-"""So many solutions that have no order are ruled out, then it is not decided."""
+"""Solutions without an order that are ruled out before the search ends undecided."""
 
 Why = Literal["unreachable", "amounts", "order"]
 """Not from any amount of these items; no numbers of crafts add up; or those that add up have no order in which each finds

@@ -28,7 +28,7 @@ from agon.games.tradecraft.planner.search import (
 from agon.games.tradecraft.recipes import Ruleset
 
 MANY = 200
-"""Programs of so many variables are first solved in parts of pieces; smaller ones take no time."""
+"""Programs with as many variables are first solved with fractions of pieces; smaller ones take no time."""
 MOST_TRADES = 3
 """Longer exchanges are not looked for ..."""
 MOST_SEATS = 3
