@@ -63,7 +63,7 @@ the default.
 **Several at once.**
 `parts = [{ ... }, { ... }]`  each as the row, with these fields instead (`where` added to the row's); all must hold
 `each = { PD = "pd", RPS = "rps" }`  (or a group) the row once for each label, with {each} in its texts; all must hold
-`decide = "pd_equilibria"`    what a row cannot say: a function (evidence, **args) -> Decision, made by `found`; its docstring is the test
+`decide = "mixed_equilibrium"`  what a row cannot say: a function (evidence, **args) -> Decision, made by `found`; its docstring is the test
 """
 
 import ast
