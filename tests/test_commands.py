@@ -136,7 +136,7 @@ def test_every_verb_explains_itself_in_a_line_and_its_settings_each_with_a_note(
     assert main([verb, "--help"]) == 0
     text = capfd.readouterr().out
     assert text.startswith(f"Usage: agon {verb} ") and "--cfg" in text
-    short = agon.get_command(click.Context(agon), verb).get_short_help_str(58)
+    short = agon.get_command(click.Context(agon), verb).get_short_help_str(56)
     assert not short.endswith("...") and "...  ..." not in text
 
 

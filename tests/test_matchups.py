@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from agon import figures, matchups
+from agon import figures
+from agon.figures import matchups
 
 AXES = {"a": "Axis A", "b": "Axis B", "c": "Axis C"}
 

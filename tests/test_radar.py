@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from agon import figures
-from agon.metrics import radar
+from agon.figures import radar
 
 NAMES = ["judgement", "reasoning", "deception", "self_awareness", "trust"]
 TABLE = pd.DataFrame(

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from magic_games import any_or_void
 
-from agon import figures, thoughts
+from agon import figures
 from agon.conf import games
+from agon.figures import thoughts
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 

@@ -5,8 +5,8 @@ import pytest
 from harness import GAMES, first
 from magic_games import any_or_void, saying
 
-from agon import viewer
 from agon.conf import games
+from agon.figures import viewer
 from agon.notebook import sanitized
 from agon.plan import Match, Seat
 from agon.play import play_now, table

@@ -33,7 +33,6 @@ class TurnForm:
     def again(self, view: Observation) -> None:
         """Asks another view, empty and open as at first."""
         self.view = view
-        self.refuse("")
         self.inputs.again(self._things)
 
     def _things(self, entered: Entered) -> Sequence[Thing]:

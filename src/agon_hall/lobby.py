@@ -22,6 +22,7 @@ from agon_hall.tables import Hall, Refused, Table
 PERSON_SHOWN = "a person"
 ANY = "(any of them, drawn by the table)"
 """A setting that nobody at the table knows beforehand."""
+HELPS = "What people are shown beyond what models are told"
 STANDS = {
     "waiting": "waiting for people to sit down",
     "playing": "being played",
@@ -133,7 +134,7 @@ class HallPage:
         aids = page_of(game).aids
         helps = TickField(
             key=f"aids/{name}",
-            label="What people are shown beyond what models are told",
+            label=HELPS,
             options={f"{aid}: {what}": aid for aid, what in aids.items()},
             value=list(aids),
         )
@@ -155,7 +156,7 @@ class HallPage:
             LineField(key="seconds", label="Seconds that a person may take for an answer (empty: no limit)"),
             LineField(key="usd", label="What its models may cost, in USD (empty: nothing that costs)"),
             LineField(key="tokens", label="Tokens that its models may use (empty: no limit)"),
-            *([helps] if aids else []),
+            *([f"<p><strong>{HELPS}</strong></p>", helps] if aids else []),
             Button("Make the table", make),
             str(entered.get("said", "")),
         ]
@@ -216,7 +217,7 @@ class HostPage:
             said += f"<p>It was {text(row.game)}, match {table.match.id}.</p>"
         said += f"<p>Steps so far: {table.steps}</p>"
         if row.aids is not None and (known := page_of(table.game).aids):
-            said += f"<p>Aids for people: {text(', '.join(row.aids) or 'none')} of {text(', '.join(known))}</p>"
+            said += f"<p>Aids shown to people: {text(', '.join(row.aids) or 'none')} (there are {text(', '.join(known))})</p>"
         if table.models:
             spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
             most = ", ".join(f"{name} {most:,.4g}" for name, most in row.budget.items() if most is not None)

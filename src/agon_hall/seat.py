@@ -160,6 +160,7 @@ class SeatPage:
         else:
             self._forms.reverse()
             self._forms[0].again(view)
+        self._forms[0].refuse("")  # what was said of the last answer
         _show(self._question, question_text(view))
         self._tell(view)
         for each in self._forms:

@@ -10,7 +10,6 @@ import secrets
 import signal
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -174,12 +173,12 @@ class Pages:
             "/watch": self.watch,
             "/transcripts": lambda: page(transcripts(), self.links),
             "/public": lambda: page(transcripts(researcher=False), self.links),
-            **{f"/{name}": partial(self.desk, name) for name in self.desks},
+            **{f"/{name}": self.desk(name) for name in self.desks},
         }
 
-    def desk(self, name: str) -> Any:
+    def desk(self, name: str) -> Callable[[], Any]:
         """A page that a family of games has of its own."""
-        return page(Inputs(self.desks[name]).panel)
+        return lambda: page(Inputs(self.desks[name]).panel)
 
     def hall_page(self) -> Any:
         """All tables."""

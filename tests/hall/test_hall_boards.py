@@ -465,7 +465,7 @@ def test_hostile_messages_are_text(text):
 
 
 def test_hostile_logs_are_text():
-    log = '{"game": "<b>", "players": ["<i>", "B"], "turns": [[{"player": "<i>", "says": "<script>", "\\u202e": [1, {}]}]]}'
+    log = '{"match": "m", "game": "<b>", "players": ["<i>", "B"], "turns": [[{"player": "<i>", "says": "<script>", "\\u202e": [1, {}]}]]}'
     game = Rating("r", "x", log, full=True)
     drawn = html_of(game.observe(game.start(None), 0))
     Read(drawn)

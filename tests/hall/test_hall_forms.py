@@ -23,10 +23,10 @@ EMPTY = {"offer": {}, "request": {}}
 class Sheet:
     """A form, what it has sent, and the ways in which a person fills it in."""
 
-    def __init__(self, view, answer=None):
+    def __init__(self, view, answer=None, aids=None):
         self.sent, self.answer = [], answer
         self.block = block("", visible=False)
-        self.form = forms.TurnForm(view, self._send, self.block)
+        self.form = forms.TurnForm(view, self._send, self.block, aids)
 
     def _send(self, actions):
         self.sent.append(actions)

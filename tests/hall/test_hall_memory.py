@@ -12,6 +12,7 @@ from tornado.ioloop import IOLoop
 from tornado.websocket import websocket_connect
 
 from agon.plan import PERSON
+from agon_hall.families import known_pages
 from agon_hall.frame import taken_apart
 from agon_hall.server import Pages
 
@@ -67,6 +68,7 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path):
                 server.stop()
             return opened, left
 
+    known_pages()  # conf/ is read once, before anybody comes
     gc.collect()
     gc.disable()
     try:

@@ -11,8 +11,9 @@ from bokeh.document import Document
 from harness import GAMES, first
 from magic_games import any_or_void, saying
 
-from agon import ROOT, AgonError, viewer
+from agon import ROOT, AgonError
 from agon.conf import games
+from agon.figures import viewer
 from agon.games.base import PUBLIC
 from agon.games.pages import news
 from agon.plan import Match, Seat

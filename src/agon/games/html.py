@@ -102,16 +102,16 @@ def alert(reason: object) -> str:
 
 def prose(words: str) -> str:
     """A text for models as HTML: its paragraphs, headings (# ...) and lists (- ..., 1. ...); all else is text."""
-    made, listing = list[str](), list[str]()
+    made, entries, tag = list[str](), list[str](), ""
     for line in [*words.strip().split("\n"), ""]:
-        entry = re.match(r"(- |\d+\. )", line)
+        entry = re.match(r"(- )|\d+\. ", line)
+        kind = ("ul" if entry[1] else "ol") if entry else ""
+        if kind != tag:
+            made.append(items(entries, tag))
+            entries, tag = [], kind
         if entry:
-            listing.append(line[entry.end() :])
-            continue
-        if listing:
-            made.append(items(map(text, listing)))
-            listing = []
-        if line.startswith("# "):
+            entries.append(text(line[entry.end() :]))
+        elif line.startswith("# "):
             made.append(f"<h3>{text(line[2:])}</h3>")
         elif line.strip():
             made.append(f"<p>{text(line)}</p>")

@@ -1,8 +1,8 @@
 """What is known of a match from its start: who sat where, the rules, what the game was made of; or what its rows tell."""
 
+from agon.figures.viewer import seating, setting
 from agon.games.base import PUBLIC
 from agon.games.html import count, text
-from agon.viewer import seating, setting
 from agon_hall.families import known_pages
 from agon_hall.rules import rules_text
 from agon_hall.watching.match import Watched

@@ -11,13 +11,13 @@ import pandas as pd
 
 from agon import AgonError
 from agon.conf import load
+from agon.figures.thoughts import Belief, beliefs, forecasts
+from agon.figures.viewer import players
 from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.games.pages import news
 from agon.models import Model
 from agon.replay import Replay, replayed
-from agon.thoughts import Belief, beliefs, forecasts
-from agon.viewer import players
 
 
 class Told(NamedTuple):

@@ -19,6 +19,7 @@ from agon import ROOT, AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
+from agon.figures.thoughts import thoughts
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS, call_in
 from agon.games.tradecraft.roles import STEPS, USED_UP, Roles
@@ -30,7 +31,6 @@ from agon.models.recording import Recording, Writer
 from agon.plan import Match, Seat
 from agon.play import play, table
 from agon.record import bills, record
-from agon.thoughts import thoughts
 
 GOLDEN = ROOT / "tests/golden/prompts"
 SMALL = Ruleset(

@@ -11,19 +11,11 @@ from hypothesis import strategies as st
 from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.ruleset_files import (
-    Size,
-    faults,
-    invented,
-    joint,
-    permuted,
-    renamed,
-    rewired,
-    taken_over,
-    text_of,
-    unheard,
-)
-from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset
+from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset, text_of
+from agon.games.tradecraft.rulesets.facts import taken_over
+from agon.games.tradecraft.rulesets.faults import faults
+from agon.games.tradecraft.rulesets.invented import Size, invented
+from agon.games.tradecraft.rulesets.transforms import joint, permuted, renamed, rewired, unheard
 
 FOLDER = ROOT / "data/rulesets"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.json"))

@@ -8,9 +8,10 @@ import pytest
 from matplotlib.colors import to_rgb
 from tradecraft_games import HANDS, alchemy, proposal, tradecraft
 
-from agon import figures, viewer
+from agon import figures
 from agon.agents import seat_dice
 from agon.agents.scripts import anything
+from agon.figures import viewer
 from agon.games.tradecraft import Call, story
 from agon.games.tradecraft import pictures as trading_pictures
 from agon.games.tradecraft import tables as trading_tables

@@ -117,7 +117,7 @@ class Sheet:
         return self._known
 
     def text(self, page: Page) -> pd.DataFrame:
-        """The page to be read: turn, player, what; up to and with the turn to be judged. To be shown as text (agon.viewer.shown)."""
+        """The page to be read: turn, player, what; up to and with the turn to be judged. To be shown as text (agon.figures.viewer.shown)."""
         log = log_of(page.game)
         rows = [
             (turn, entry.pop("player", ""), json.dumps(entry, ensure_ascii=False))

@@ -53,7 +53,7 @@ class RatersDesk:
         if self.who is None:
             return self._door(entered)
         self._begun = self._begun or self._begin(self.who)
-        return _turn(self._begun | dict(entered)) if "sheet" in self._begun else [alert(self._begun["fault"])]
+        return _turn({**self._begun, **entered}) if "sheet" in self._begun else [alert(self._begun["fault"])]
 
     def _door(self, entered: Entered) -> list[Thing]:
         label = "Your rater name: letters, digits, - and _"

@@ -15,9 +15,9 @@ from msgspec import Meta
 from agon import ROOT, AgonError, shown
 
 if TYPE_CHECKING:
-    from agon.games.tradecraft.planner.certificates import Problem
     from agon.games.tradecraft.problems import Wish
     from agon.games.tradecraft.rulesets import RulesetFile
+    from agon.games.tradecraft.settings import Problem
 
 Count = Annotated[int, Meta(ge=1)]
 Number = Annotated[int, Meta(ge=0)]
@@ -92,7 +92,7 @@ def invent_ruleset(
     folder: Folder = RULESETS,
 ) -> None:
     """Makes an invented ruleset."""
-    from agon.games.tradecraft.ruleset_files import Size, invented
+    from agon.games.tradecraft.rulesets.invented import Size, invented
 
     with _refusals():
         _write(folder, name, invented(seed, Size(items, recipes, raw, depth, branching, tags, fuels)))
@@ -106,7 +106,7 @@ def change_ruleset(
     seed: Seed = 1,
     folder: Folder = RULESETS,
 ) -> None:
-    """Makes a ruleset of another: other names, recipes, or both."""
+    """Makes a ruleset of another: new names, recipes or both."""
     with _refusals():
         _write(folder, name, _changed(_read(_path(of)), by, seed))
 
@@ -116,7 +116,7 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS) -> None:
 
     Duplicate recipes are left out.
     """
-    from agon.games.tradecraft.ruleset_files import taken_over
+    from agon.games.tradecraft.rulesets.facts import taken_over
 
     for name in facts:
         text = (ROOT / name).read_bytes()
@@ -132,7 +132,7 @@ def remake_rulesets(*, folder: Folder = RULESETS) -> None:
 
     They are an invented one, and three made of minecraft.
     """
-    from agon.games.tradecraft.ruleset_files import Size, invented
+    from agon.games.tradecraft.rulesets.invented import Size, invented
 
     _write(folder, "invented", invented(1, Size(tags=20, fuels=20)))
     minecraft = _read(_path("minecraft"))
@@ -146,8 +146,8 @@ def check_rulesets(*rulesets: str) -> int:
     A ruleset is given by its name or the path of its file. Wrong are dangling and unreachable items, impossible and
     duplicate recipes, stations that are not there, and cycles that make matter from nothing. Exit code 3: there are some.
     """
-    from agon.games.tradecraft.ruleset_files import faults
     from agon.games.tradecraft.rulesets import built
+    from agon.games.tradecraft.rulesets.faults import faults
 
     code = 0
     for path in map(_path, rulesets):
@@ -206,7 +206,7 @@ def _read(path: Path) -> RulesetFile:
 
 def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
     """Another ruleset of a file, whose source says how it was made."""
-    from agon.games.tradecraft.ruleset_files import joint, permuted, renamed, rewired, unheard
+    from agon.games.tradecraft.rulesets.transforms import joint, permuted, renamed, rewired, unheard
 
     names, recipes = {"permute": permuted, "unheard": unheard}, {"rewire": rewired, "joint": joint}
     made = renamed(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
@@ -215,7 +215,7 @@ def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
 
 def _write(folder: str, name: str, file: RulesetFile) -> None:
     """A file that says its name. Raises ValueError for a name that is not one of a file in the folder."""
-    from agon.games.tradecraft.ruleset_files import text_of
+    from agon.games.tradecraft.rulesets import text_of
 
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
         raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")

@@ -62,15 +62,6 @@ class State(NamedTuple):
     """Of the last step: what the table answered, for the turns' column `detail`."""
 
 
-class Answer(NamedTuple):
-    """What the table answers to a call."""
-
-    says: Any
-    """JSON: the answer, or what is wrong."""
-    fault: str = ""
-    """Why the call is refused; empty when it is not."""
-
-
 @dataclass(frozen=True)
 class TradeCraft(Game[State]):
     """Paper TradeCraft, section 3. Everybody has a hand of items and a target that only it knows; hands are public.
@@ -221,16 +212,13 @@ class TradeCraft(Game[State]):
         hands = {player: written(hand) for player, hand in zip(self.players, state.hands, strict=True)}
         return Event("hands", None, Object(hands))
 
-    def _answered(self, state: State, seat: int, call: Mapping[str, Any], answer: Answer, **noted: Any) -> State:
-        """The seat is answered, and nobody else; the call is counted."""
+    def _answered(self, state: State, seat: int, call: Mapping[str, Any], answer: Any, **noted: Any) -> State:
+        """The seat is told the answer (JSON) or Refusal, and nobody else is; the call is counted."""
         kept = json.loads(json.dumps(call))  # whatever the player does with its own
-        value = Object(call=kept, ok=not answer.fault, fault=answer.fault, answer=answer.says)
+        fault, says = answer if isinstance(answer, Refusal) else ("", answer)
+        value = Object(call=kept, ok=not fault, fault=fault, answer=says)
         calls = tuple(count + (place == seat) for place, count in enumerate(state.calls))
-        facts = {
-            "ok": not answer.fault,
-            **({"fault": answer.fault, "says": answer.says} if answer.fault else {}),
-            **noted,
-        }
+        facts = {"ok": not fault, **({"fault": fault, "says": says} if fault else {}), **noted}
         notes = state.notes + tuple((seat, what, each) for what, each in facts.items())
         return state._replace(calls=calls, notes=notes, seen=told(state.seen, Event("answer", seat, value), (seat,)))
 
@@ -245,10 +233,10 @@ class TradeCraft(Game[State]):
         if call["tool"] != "submit_proposal":
             return self._asked(state, seat, call)
         found = self._trade(state, seat, call)
-        if isinstance(found, Answer):
+        if isinstance(found, Refusal):
             state = self._answered(state, seat, call, found)._replace(refused=state.refused + 1)
             return self._propose(state, seat, None) if state.refused == self.attempts else state
-        return self._proposed(self._answered(state, seat, call, Answer("sent")), found, str(call.get("message") or ""))
+        return self._proposed(self._answered(state, seat, call, "sent"), found, str(call.get("message") or ""))
 
     def _default(self, state: State, seat: int) -> str:
         """Why nothing is done for the seat."""
@@ -269,29 +257,28 @@ class TradeCraft(Game[State]):
         seen = told(state.seen, Event("proposal", trade.proposer, value), (trade.proposer, trade.partner))
         return state._replace(phase="decide", trade=trade, seen=seen, notes=notes, calls=(0,) * self.seats)
 
-    def _trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Answer:
+    def _trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Refusal:
         """The trade that a call proposes, or what is wrong with it."""
         others = [player for other, player in enumerate(self.players) if other != seat]
         partner = call.get("partner")
         if not isinstance(partner, str) or partner not in others:
             said = "yourself" if partner == self.players[seat] else "nobody here"
-            return Answer(f"partner is {said}: it must be {' or '.join(others)}", "bad partner")
+            return Refusal("bad partner", f"partner is {said}: it must be {' or '.join(others)}")
         if fault := self._bad_message(call.get("message", "")):
-            return Answer(fault, "bad message")
+            return Refusal("bad message", fault)
         sides: list[Hand] = []
         for what, holder in (("offer", seat), ("request", self.players.index(partner))):
             try:
                 side = hand_of(call.get(what))
             except ValueError as error:
-                return Answer(f"{what}: {error} ({{}} is nothing)", "bad amounts")
+                return Refusal("bad amounts", f"{what}: {error} ({{}} is nothing)")
             for item, amount in side.items():
                 held = state.hands[holder].get(item, 0)
                 if not isinstance(amount, int):
-                    return Answer(f"{what}: {amount} {item} cannot be traded, only whole numbers", "bad amounts")
+                    return Refusal("bad amounts", f"{what}: {amount} {item} cannot be traded, only whole numbers")
                 if amount > held:
-                    return Answer(
-                        f"{what}: {self.players[holder]} has {held} {item[:80]}, not {amount}", "beyond the hand"
-                    )
+                    has = f"{self.players[holder]} has {held} {item[:80]}"
+                    return Refusal("beyond the hand", f"{what}: {has}, not {amount}")
             sides.append(side)
         return Trade(seat, self.players.index(partner), *sides)
 
@@ -310,10 +297,10 @@ class TradeCraft(Game[State]):
         decision, message = call.get("decision"), call.get("message", "")
         word = decision.strip().lower() if isinstance(decision, str) else ""
         if word not in ("accept", "reject"):
-            return self._answered(state, seat, call, Answer("decision must be accept or reject", "bad decision"))
+            return self._answered(state, seat, call, Refusal("bad decision", "decision must be accept or reject"))
         if fault := self._bad_message(message):
-            return self._answered(state, seat, call, Answer(fault, "bad message"))
-        return self._decided(self._answered(state, seat, call, Answer("taken")), seat, word, message)
+            return self._answered(state, seat, call, Refusal("bad message", fault))
+        return self._decided(self._answered(state, seat, call, "taken"), seat, word, message)
 
     def _decided(self, state: State, seat: int, word: str, message: str, default: str = "") -> State:
         trade = state.trade
@@ -342,17 +329,17 @@ class TradeCraft(Game[State]):
                 extra = ((seat, "default", default), (seat, "hand", written(hand)))
                 state = state._replace(notes=state.notes + extra)
             else:
-                state = self._answered(state, seat, call, Answer({"hand": written(hand)}), hand=written(hand))
+                state = self._answered(state, seat, call, {"hand": written(hand)}, hand=written(hand))
             return state._replace(hands=_with(state.hands, seat, hand), done=state.done | {seat})
         if tool not in ("craft_check", "craft_apply"):
             return self._asked(state, seat, call)
         found = crafted(self.ruleset, state.hands[seat], call)
-        if isinstance(found, Answer):
+        if isinstance(found, Refusal):
             return self._answered(state, seat, call, found)
         if tool == "craft_check":
-            return self._answered(state, seat, call, Answer("it would be allowed"))
+            return self._answered(state, seat, call, "it would be allowed")
         hand = plus(minus(state.hands[seat], found.inputs), found.outputs)
-        state = self._answered(state, seat, call, Answer({"hand": written(hand)}), hand=written(hand))
+        state = self._answered(state, seat, call, {"hand": written(hand)}, hand=written(hand))
         return state._replace(hands=_with(state.hands, seat, hand))
 
 
@@ -360,7 +347,7 @@ def _with(hands: tuple[Hand, ...], seat: int, hand: Hand) -> tuple[Hand, ...]:
     return (*hands[:seat], hand, *hands[seat + 1 :])
 
 
-def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Answer:
+def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
     """The craft that a call asks for and the hand allows, or what is wrong with it.
 
     It is asked for by `inputs` and `outputs`, or by `recipe` (an id) and `times`, with `inputs` where there is a choice.
@@ -369,14 +356,14 @@ def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | An
         named = call.get("recipe") is not None
         found = _named(ruleset, hand, call) if named else ruleset.matched(*map(hand_of, _both(call)))
     except ValueError as error:
-        return Answer(str(error), "bad amounts")
+        return Refusal("bad amounts", str(error))
     if isinstance(found, Refusal):
-        return Answer(found.text, found.fault)
+        return found
     if lacking := {
         item: amount - hand.get(item, 0) for item, amount in found.inputs.items() if amount > hand.get(item, 0)
     }:
         missing = ", ".join(f"{amount} {item}" for item, amount in lacking.items())
-        return Answer(f"the hand lacks {missing}", "not in the hand")
+        return Refusal("not in the hand", f"the hand lacks {missing}")
     return found
 
 
@@ -403,42 +390,39 @@ def _named(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Ref
     return ruleset.matched(hand_of(call["inputs"]), {recipe.makes: recipe.number * times})
 
 
-def asked(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Answer:
-    """The answer to a call of a tool that changes nothing, and the refusal of one that is not for this phase."""
+def asked(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Any:
+    """The answer (JSON) to a call of a tool that changes nothing, and the refusal of one that is not for this phase."""
     tool = call["tool"]
     if tool not in TOOLS[phase]:
         known = any(tool in tools for tools in TOOLS.values())
         allowed = f"this is the time for {', '.join(TOOLS[phase])}"
-        return Answer(
-            f"not now: {allowed}" if known else f"there is no such tool: {allowed}",
-            "wrong phase" if known else "no such tool",
-        )
+        if known:
+            return Refusal("wrong phase", f"not now: {allowed}")
+        return Refusal("no such tool", f"there is no such tool: {allowed}")
     if tool == "item_info":
         return item_info(facts, call.get("name"))
     if tool == "possible_recipes_from_hand":
-        return Answer([described(facts.ruleset, recipe) for recipe in facts.ruleset.possible(hand)])
+        return [described(facts.ruleset, recipe) for recipe in facts.ruleset.possible(hand)]
     if tool == "history":
-        return Answer(history(past))
+        return history(past)
     text = call.get("text")
     if not isinstance(text, str) or len(text) > facts.length:
-        return Answer(f"text must be a text of at most {facts.length} characters", "bad message")
-    return Answer("noted")
+        return Refusal("bad message", f"text must be a text of at most {facts.length} characters")
+    return "noted"
 
 
-def item_info(facts: Facts, name: object) -> Answer:
+def item_info(facts: Facts, name: object) -> dict[str, Any] | Refusal:
     """What makes an item, what it is used in, and what it is worth as fuel, among the items that can come up."""
     if not isinstance(name, str) or name not in facts.ruleset.items:
-        return Answer(f"there is no item {str(name)[:80]!r}", "no such item")
+        return Refusal("no such item", f"there is no item {str(name)[:80]!r}")
     worth = facts.ruleset.fuel.get(name)
-    return Answer(
-        {
-            "item": name,
-            "made_by": [described(facts.ruleset, each) for each in _known(facts, facts.ruleset.made_by(name))],
-            "used_in": [each.id for each in _known(facts, facts.ruleset.used_in(name))],
-            "smelts": None if worth is None else str(worth),
-            "can_come_up": name in facts.known,
-        }
-    )
+    return {
+        "item": name,
+        "made_by": [described(facts.ruleset, each) for each in _known(facts, facts.ruleset.made_by(name))],
+        "used_in": [each.id for each in _known(facts, facts.ruleset.used_in(name))],
+        "smelts": None if worth is None else str(worth),
+        "can_come_up": name in facts.known,
+    }
 
 
 def _known(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:

@@ -24,7 +24,7 @@ from agon.games.pages import Scene
 from agon.games.spaces import Text
 from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floored, minus, plus, whole, written
 from agon.games.tradecraft.calls import Call
-from agon.games.tradecraft.game import Answer, crafted, known
+from agon.games.tradecraft.game import crafted, known
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 from agon.games.tradecraft.words import goods, takes
 
@@ -169,8 +169,8 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
             put = {item: str(entered.get(line.key, line.value) or "").strip() for item, line in inputs.items()}
             call["inputs"] = {item: amount for item, amount in put.items() if amount not in NONE}
         found = crafted(rules, hand, call)
-        if isinstance(found, Answer):
-            raise InvalidEntry(f"{str(found.says)[:1].upper()}{str(found.says)[1:]}.")
+        if isinstance(found, Refusal):
+            raise InvalidEntry(f"{found.text[:1].upper()}{found.text[1:]}.")
         made = Call(tool="craft_apply", inputs=written(found.inputs), outputs=written(found.outputs))
         return {**entered, "todo": (*todo, (made, plus(minus(hand, found.inputs), found.outputs)))}
 

@@ -13,7 +13,7 @@ from agon.games.pages import FamilyPage, Parts, Scene, happened
 from agon.games.tradecraft.amounts import amount_of
 from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.inputs import decision, proposal, workshop
-from agon.games.tradecraft.recipes import Recipe, Ruleset
+from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 from agon.games.tradecraft.story import listed as in_words
 from agon.games.tradecraft.story import read
 from agon.games.tradecraft.tree import Node, tree
@@ -245,11 +245,11 @@ def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
 
 def about_item(facts: Facts, name: str) -> str:
     """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
-    says: Any = item_info(facts, name).says
-    if isinstance(says, str):
+    says = item_info(facts, name)
+    if isinstance(says, Refusal):
         near = [item for item in sorted(facts.known) if name.strip() and name.strip().lower() in item.lower()]
         hint = f" Did you mean: {text(', '.join(near[:SHOWN]))}?" if near else ""
-        return f"<p>{text(says[:1].upper() + says[1:])}.{hint}</p>"
+        return f"<p>{text(says.text[:1].upper() + says.text[1:])}.{hint}</p>"
     ways = [facts.ruleset.recipe(each["recipe"]) for each in says["made_by"][:SHOWN]]
     made = [recipe_line(facts.ruleset, recipe) for recipe in ways if recipe]
     used = listed([str(each) for each in says["used_in"][:SHOWN]])

@@ -5,14 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, short, whole
 
 SHOWN = 6
 """Ways to make an item that a refusal names."""
-
-Fault = Literal["no such recipe", "wrong amounts", "not in the hand"]
 
 
 class Recipe(NamedTuple):
@@ -41,9 +39,10 @@ class Craft(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a craft is not allowed."""
+    """Why a call is refused."""
 
-    fault: Fault
+    fault: str
+    """In a few words: no such recipe, wrong amounts, not in the hand ..."""
     text: str
     """One line for the player."""
 

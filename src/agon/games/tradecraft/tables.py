@@ -1,7 +1,7 @@
 """A match of TradeCraft as tables, from its turns alone: hands, offers and what came of them, refusals, who was told what.
 
 Turns are those of the game or of recorded games (agon.games.tradecraft.story). What players wrote is data here;
-agon.viewer.shown makes it safe to look at.
+agon.figures.viewer.shown makes it safe to look at.
 """
 
 import pandas as pd

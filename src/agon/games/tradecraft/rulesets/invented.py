@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from random import Random
 
-from agon.games.tradecraft.ruleset_files.facts import numbered
-from agon.games.tradecraft.rulesets import RulesetFile
+from agon.games.tradecraft.rulesets import RulesetFile, numbered
 
 ONSETS = ["bz", "dl", "dv", "gz", "kf", "kz", "ml", "tl", "vn", "vz", "zb", "zd", "zg", "zm", "zn", "zr"]
 """How invented names begin; English words, and names in games, do not."""

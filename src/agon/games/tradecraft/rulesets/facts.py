@@ -1,12 +1,11 @@
 """Facts about two games' recipes, as TradeCraft's public repository uses them, taken over into our schema."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
 
-from agon.games.tradecraft.rulesets import RecipeFile, RulesetFile
+from agon.games.tradecraft.rulesets import RulesetFile, numbered
 
 ORIGIN = "through TradeCraft's public repository, github.com/TradeCraft-team/TradeCraft"
 BASIC = ("air", "earth", "fire", "water")
@@ -86,16 +85,3 @@ def _alchemy(facts: AlchemyFacts) -> RulesetFile:
         recipes=numbered(recipes),
         basic=list(BASIC),
     )
-
-
-def numbered(recipes: Iterable[tuple[str, list[tuple[int, str]], str, int]]) -> list[RecipeFile]:
-    """Recipes (station, needs, makes, number) with ids: what they make, then NAME/2, NAME/3; duplicates are left out."""
-    seen, made, found = set(), Counter[str](), []
-    for station, needs, makes, number in recipes:
-        same = station, tuple(sorted(needs)), makes, number
-        if same not in seen:
-            seen.add(same)
-            made[makes] += 1
-            name = makes if made[makes] == 1 else f"{makes}/{made[makes]}"
-            found.append(RecipeFile(name, station, needs, makes, number))
-    return found

@@ -6,9 +6,8 @@ from random import Random
 import msgspec
 
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.ruleset_files.facts import numbered
-from agon.games.tradecraft.ruleset_files.invented import invented_names
-from agon.games.tradecraft.rulesets import RulesetFile, built
+from agon.games.tradecraft.rulesets import RulesetFile, built, numbered
+from agon.games.tradecraft.rulesets.invented import invented_names
 
 TRIES = 20
 SPARE = 10

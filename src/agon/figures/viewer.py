@@ -28,7 +28,7 @@ def shown(table: pd.DataFrame) -> HTML:
 
 def players(replay: Replay) -> list[str]:
     """What the seats are called."""
-    return list(getattr(replay.game, "players", None) or [f"Player {seat + 1}" for seat in range(replay.game.seats)])
+    return list(replay.game.players)
 
 
 def seating(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
@@ -40,7 +40,7 @@ def seating(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
             "seat": own.index,
             "player": [named[seat] for seat in own.index],
             **{name: own[name].astype(object) for name in ("role", "agent", "model")},
-            "tested": ["yes" if seat in getattr(replay.game, "tested", ()) else "" for seat in own.index],
+            "tested": ["yes" if seat in replay.game.tested else "" for seat in own.index],
             "asked": asked.groupby("seat").size().reindex(own.index),
             "readable": (asked.action.notna() & asked.fallback.eq("")).groupby(asked.seat).sum().reindex(own.index),
             "points": turns.groupby("seat").payoff.sum().reindex(own.index),

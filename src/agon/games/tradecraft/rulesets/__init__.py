@@ -1,7 +1,9 @@
-"""Rulesets and problems of TradeCraft: files in data/rulesets and data/problems, checked when they are read."""
+"""Rulesets of TradeCraft: files in data/rulesets, checked when they are read; the same ruleset is always the same bytes."""
 
 import functools
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -12,6 +14,8 @@ from agon import ROOT, AgonError
 from agon.games.tradecraft import Recipe, Ruleset
 
 FOLDER = "data/rulesets"
+WIDTH = 120
+"""Letters of a line in a file, at most, where it can be broken."""
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -104,3 +108,35 @@ def built(file: RulesetFile, digest: str = "") -> Ruleset:
 def _refuse_unknown(names: Sequence[str] | Mapping[str, Any], known: set[str], where: str) -> None:
     if missing := [name for name in names if name not in known]:
         raise ValueError(f"{where} names {missing[0]}, which is not among the items")
+
+
+def numbered(recipes: Iterable[tuple[str, list[tuple[int, str]], str, int]]) -> list[RecipeFile]:
+    """Recipes (station, needs, makes, number) with ids: what they make, then NAME/2, NAME/3; duplicates are left out."""
+    seen, made, found = set(), Counter[str](), []
+    for station, needs, makes, number in recipes:
+        same = station, tuple(sorted(needs)), makes, number
+        if same not in seen:
+            seen.add(same)
+            made[makes] += 1
+            name = makes if made[makes] == 1 else f"{makes}/{made[makes]}"
+            found.append(RecipeFile(name, station, needs, makes, number))
+    return found
+
+
+def text_of(file: RulesetFile) -> str:
+    """JSON with one recipe, tag or item a line, without the fields that are empty."""
+    fields = {key: value for key, value in msgspec.to_builtins(file).items() if value}
+    return "{\n" + ",\n".join(f" {json.dumps(key)}: {_laid_out(value)}" for key, value in fields.items()) + "\n}\n"
+
+
+def _laid_out(value: Any) -> str:
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) <= WIDTH or isinstance(value, str):
+        return line
+    if isinstance(value, dict):
+        parts = [
+            f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(each, ensure_ascii=False)}"
+            for key, each in value.items()
+        ]
+        return "{\n" + ",\n".join(parts) + "\n }"
+    return "[\n" + ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in value) + "\n ]"
