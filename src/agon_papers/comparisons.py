@@ -186,7 +186,8 @@ class Finding:
 
     def said(self, key: str, how: str) -> str:
         """A {key:how} of what is said: see `agon_papers.statements` for the names, and what may follow their colon."""
-        signs, decimals, words = HOW_SAID.fullmatch(how).groups()  # type: ignore[union-attr] - it matches any text
+        match = HOW_SAID.fullmatch(how)
+        signs, decimals, words = match.groups() if match else ("", "", how)
         spec = f"{signs}{decimals or f'.{self.digits}f'}"
         if key in ("part", "which"):
             if self.mask is None:

@@ -63,7 +63,7 @@ the default.
 **Several at once.**
 `parts = [{ ... }, { ... }]`  each as the row, with these fields instead (`where` added to the row's); all must hold
 `each = { PD = "pd", RPS = "rps" }`  (or a group) the row once for each label, with {each} in its texts; all must hold
-`decide = "pd_equilibria"`    what a row cannot say: a function (evidence, **args) -> Decision, made by `found`; its docstring is the test
+`decide = "mixed_equilibrium"`  what a row cannot say: a function (evidence, **args) -> Decision, made by `found`; its docstring is the test
 """
 
 import ast
@@ -321,12 +321,17 @@ def public_functions(*modules: ModuleType) -> dict[str, Callable[..., Any]]:
 def row(
     paper: str, statement: Statement, make: Callable[[], Decision], why: Callable[[], str] | None = None
 ) -> dict[str, str]:
-    """One statement as a row of results/replication/PAPER_claims.csv. `make` gives its decision; `why` is asked after it."""
+    """One statement as a row of results/replication/PAPER_claims.csv. `make` gives its decision; `why` is asked after it.
+
+    Raises ValueError, in one line that quotes the claim, where its test does not fit the tables.
+    """
     try:
         decision = make()
         reason = why() if why else statement.why
     except Missing as gap:
         decision, reason = Decision(None, ""), f"Missing: {gap}."
+    except (KeyError, NameError, ValueError) as error:
+        raise ValueError(f"the statement '{statement.claim}' does not fit its table: {error}") from error
     said = (paper, statement.section, statement.claim, statement.published)
     return dict(zip(COLUMNS, (*said, decision.text, VERDICTS[decision.holds], reason), strict=True))
 

@@ -147,6 +147,13 @@ def test_a_row_that_does_not_fit_its_table_gets_one_line(fields):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("fields", [{"where": {"modle": "A"}}, {"measure": "piont"}, {"how": "mean per modle"}])
+def test_a_row_that_names_what_is_not_there_is_quoted(fields):
+    with pytest.raises(ValueError, match="the statement 'c' does not fit its table: ") as caught:
+        row("x", Statement(**SAID), lambda: decided(**fields))
+    assert "\n" not in str(caught.value)
+
+
 def test_names_fill_all_texts_but_those_of_the_words():
     one = filled(
         Statement(**{**SAID, "claim": "over {bound}"}, test="all: value > {bound}", say="{part}"), {"bound": 3}
