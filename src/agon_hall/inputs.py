@@ -8,6 +8,7 @@ import panel as pn
 
 from agon.games.inputs import (
     Button,
+    CountField,
     Entered,
     Field,
     Group,
@@ -28,13 +29,16 @@ RADIOS = """
 input[type=radio] { min-height: 0; width: 20px; height: 20px; margin: 0 .4em 0 0; vertical-align: -4px; }
 """
 BOX = {"border": "1px solid #8a8f98", "border-radius": "4px"}
-COLUMNS = [{"flex": flex, "min-width": "0", "max-width": "100%"} for flex in ("3 1 340px", "2 1 320px")]
-"""What is read stands beside what is asked where there is room, and above it on a phone."""
+NAMELESS = "button { display: none !important; }"
+"""The little buttons beside a number have no names; the keyboard's arrows do the same."""
+
+FRESH: Entered = {}
 
 
 class Inputs:
     """The things that `made` returns for what has been entered so far; `panel` shows them.
 
+    `entered` is what has been entered from the start, `style` a style sheet for what is read.
     `send` takes the actions of a button that has some; `refuse` is told why what was entered does not do, or "" when it does.
     """
 
@@ -43,9 +47,11 @@ class Inputs:
         made: Callable[[Entered], Sequence[Thing]],
         send: Callable[[list[Any]], object] = lambda actions: None,
         refuse: Callable[[str], object] = lambda reason: None,
+        entered: Entered = FRESH,
+        style: str = "",
     ) -> None:
-        self._made, self._send, self._refuse = made, send, refuse
-        self.entered: dict[str, Any] = {}
+        self._made, self._send, self._refuse, self._style = made, send, refuse, style
+        self.entered = dict(entered)
         self._typed: dict[str, str] = {}
         """What is typed into fields that have not been left yet."""
         self._shown: dict[tuple[type, str], Any] = {}
@@ -81,20 +87,23 @@ class Inputs:
         finally:
             self._drawing = False
 
-    def _drawn(self, thing: Thing, before: Mapping[Any, Any], used: dict[str, Iterator[Any]], row: bool = False) -> Any:
+    def _drawn(self, thing: Thing, before: Mapping[Any, Any], used: dict[str, Iterator[Any]], look: str = "") -> Any:
         if isinstance(thing, str):
             html = self._spared("block", used)
             if html.object != thing:
                 html.object = thing
             return html
         if isinstance(thing, Group):
-            inner = [self._drawn(each, before, used, thing.look == "row") for each in thing.things]
+            inner = [self._drawn(each, before, used, thing.look) for each in thing.things]
             return _hold(self._spared(thing.look, used), inner)
         key = thing.key or thing.label
-        widget = self._shown[type(thing), key] = before.get((type(thing), key)) or self._widget(thing, key, row)
+        widget = self._shown[type(thing), key] = before.get((type(thing), key)) or self._widget(thing, key, look)
         wanted: dict[str, Any] = {"label": thing.label}
         if isinstance(thing, Button):
             self._do[key] = thing.do
+        elif isinstance(thing, CountField):
+            ends = {"start": thing.first, "end": max(thing.last, thing.first + 1)}
+            wanted |= {**ends, "value": thing.count(self.entered)}
         elif isinstance(thing, ListField):
             wanted |= {"options": dict(thing.options), "value": thing.chosen(self.entered)}
         else:
@@ -106,12 +115,19 @@ class Inputs:
         """A block or group that is in no use, or a new one."""
         found = next(used.get(kind, iter(())), None)
         if found is None:
-            found = GROUPS[kind]()
+            found = block("", self._style) if kind == "block" else GROUPS[kind]()
             self._spare.setdefault(kind, []).append(found)
         return found
 
-    def _widget(self, thing: Field | Button, key: str, row: bool) -> Any:
-        looks: dict[str, Any] = {"width": thing.wide, "sizing_mode": None} if row else {"max_width": thing.wide}
+    def _widget(self, thing: Field | Button, key: str, look: str) -> Any:
+        looks: dict[str, Any] = {"max_width": thing.wide}
+        if look == "row":
+            looks = {"width": thing.wide, "sizing_mode": None}
+        elif look == "bar":
+            looks = {
+                "max_width": None,
+                "styles": {"flex": f"1 1 {thing.wide}px", "max-width": "100%", "min-width": "0"},
+            }
         if isinstance(thing, Button):
             return button(thing.label, partial(self._pressed, key), thing.main, **looks)
         widget = _field(thing, looks)
@@ -159,7 +175,10 @@ def _field(thing: Field, looks: Mapping[str, Any]) -> Any:
         sizes = {"rows": thing.rows, "auto_grow": True, "max_rows": 3 * thing.rows}
         return styled(pn.widgets.TextAreaInput, thing.label, max_length=thing.most, **sizes, **looks)
     if isinstance(thing, LineField):
-        return styled(pn.widgets.TextInput, thing.label, max_length=thing.most, **looks)
+        return styled(pn.widgets.TextInput, thing.label, max_length=thing.most, placeholder=thing.hint, **looks)
+    if isinstance(thing, CountField):
+        sheets = {"stylesheets": [WIDGETS, NAMELESS], "sizing_mode": "stretch_width"} | dict(looks)
+        return pn.widgets.IntInput(label=thing.label, start=thing.first, value=thing.first, **sheets)
     if isinstance(thing, TickField):
         return styled(pn.widgets.CheckBoxGroup, thing.label, options=dict(thing.options), value=[], **looks)
     assert isinstance(thing, ListField)
@@ -169,12 +188,17 @@ def _field(thing: Field, looks: Mapping[str, Any]) -> Any:
     return styled(pn.widgets.Select, thing.label, options=dict(thing.options), value=thing.value, **looks)
 
 
+def _column(flex: str) -> Callable[[], Any]:
+    return partial(stack, styles={"flex": flex, "min-width": "0", "max-width": "100%"}, sizing_mode=None, margin=0)
+
+
 GROUPS: dict[str, Callable[[], Any]] = {
-    "block": partial(block, ""),
     "row": wrapped,
+    "bar": partial(pn.FlexBox, gap="0 8px", margin=0),
     "box": partial(stack, styles=BOX, margin=(4, 8)),
     "columns": partial(pn.FlexBox, sizing_mode="stretch_width"),
-    "read": partial(stack, styles=COLUMNS[0], sizing_mode=None),
-    "asked": partial(stack, styles=COLUMNS[1], sizing_mode=None),
+    "read": _column("3 1 340px"),
+    "asked": _column("2 1 320px"),
+    "half": _column("1 1 420px"),
 }
 """What holds other things, by its look."""

@@ -149,6 +149,7 @@ class HallPage:
             link = f'<a href="/host?key={self.hall.key("host", made.id)}">Its seats and links</a>'
             return {**entered, "said": f'<p role="status"><strong>The table is made.</strong> {link}</p>'}
 
+        marked: list[Thing] = [f"<p><strong>{HELPS}</strong></p>", helps]
         return [
             file,
             *([setting] if settings else []),
@@ -156,7 +157,7 @@ class HallPage:
             LineField(key="seconds", label="Seconds that a person may take for an answer (empty: no limit)"),
             LineField(key="usd", label="What its models may cost, in USD (empty: nothing that costs)"),
             LineField(key="tokens", label="Tokens that its models may use (empty: no limit)"),
-            *([f"<p><strong>{HELPS}</strong></p>", helps] if aids else []),
+            *(marked if aids else []),
             Button("Make the table", make),
             str(entered.get("said", "")),
         ]
@@ -190,7 +191,8 @@ class HostPage:
             LineField(key=each.lower(), label=f"Budget in {each}", value=_held(table, each.lower()))
             for each in ("USD", "tokens")
         ]
-        stopped = [*(budget if table.models else []), Button("Let it go on", lambda: self._goes_on(entered, budget))]
+        on = Button("Let it go on", lambda: self._goes_on(entered, budget))
+        stopped: list[Thing] = [*budget, on] if table.models else [on]
         warned = alert("A match that is given up cannot be played on, and is not used.")
         ending = [Button("Give the match up", lambda: {**entered, "said": warned, "sure": True}, main=False)]
         sure = [Button("Yes, end it for good", self._gives_up, main=False)]

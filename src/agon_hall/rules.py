@@ -54,7 +54,7 @@ class Untold(jinja2.ChainableUndefined):
     def __iter__(self) -> Iterator[str]:
         yield "…"
 
-    def __call__(self, *given: object) -> "Untold":  # noqa: D102
+    def __call__(self, *given: object) -> "Untold":  # type: ignore[override]  # noqa: D102
         return self
 
 
@@ -69,7 +69,7 @@ def _legal(game: Any, start: Any, seat: int) -> Space | Untold:
 
 def _facts(rules: Any) -> str:
     """The facts of a game that has no prompt, as they are."""
-    fields = getattr(rules, "_fields", None) or getattr(rules, "__dataclass_fields__", ())
+    fields: Any = getattr(rules, "_fields", None) or getattr(rules, "__dataclass_fields__", ())
     facts = {name: written(getattr(rules, name)) for name in fields if not name.startswith("_")}
     return items(f"<strong>{text(name.replace('_', ' '))}</strong>: {text(value)}" for name, value in facts.items())
 

@@ -119,24 +119,15 @@ class Store:
 
     def tables(self) -> list[TableRow]:
         """All tables, oldest first."""
-        columns = "id, match, game, entrants, seconds, budget, spent, aids, status, why"
+        columns = ", ".join(TableRow._fields)
         try:
             rows = self._db.execute(f"select {columns} from tables order by made").fetchall()
             return [
                 TableRow(
-                    *(
-                        name,
-                        match,
-                        game,
-                        tuple(json.loads(who)),
-                        seconds,
-                        json.loads(budget),
-                        json.loads(spent),
-                        *stands,
-                    ),
-                    aids=None if aids is None else tuple(json.loads(aids)),
+                    *(name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent)),
+                    *(status, why, None if aids is None else tuple(json.loads(aids))),
                 )
-                for name, match, game, who, seconds, budget, spent, aids, *stands in rows
+                for name, match, game, who, seconds, budget, spent, status, why, aids in rows
             ]
         except (sqlite3.Error, ValueError) as error:
             raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None

@@ -58,7 +58,7 @@ def test_it_is_watched_step_by_step(auction, tmp_path, monkeypatch):
     monkeypatch.setattr(replay, "_games", lambda name, variant: [auction])
     done, turns = played(auction, lambda view, dice: view.past[-1].value // 2)
     made = page(tmp_path, turns)
-    assert "highest bid wins" in made.about.object
+    assert "highest bid wins" in made.about
     for place in places(made):
         assert place == 3 or f"value: {done.views[0].past[0].value}" in html(made)
     public = page(tmp_path, researcher=False)

@@ -44,6 +44,21 @@ class LineField(Field):
     most: int = ENDLESS
     live: bool = False
     """Whether what is typed counts as entered before one leaves the field; the same in TextField."""
+    hint: str = ""
+    """What stands there while nothing is typed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountField(Field):
+    """A whole number from `first` to `last`, gone through one by one."""
+
+    first: int
+    last: int
+
+    def count(self, entered: Entered) -> int:
+        """The number, or the nearest there is."""
+        typed = entered.get(self.key)
+        return min(self.last, max(self.first, self.value if typed is None else int(typed)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +111,12 @@ class Button:
 
 @dataclass(frozen=True)
 class Group:
-    """Things that belong together: in a row, as wide as there is room; in a box; or what is read beside what is asked."""
+    """Things that belong together, in one of the looks that agon_hall.inputs knows."""
 
     things: "Sequence[Thing]"
     look: str = "row"
-    """row, box, or columns (two Groups)."""
+    """row: beside one another, as they are; bar: the same, as wide as there is room; box; columns: of Groups that are beside
+    one another where there is room: `read` and `asked`, or twice `half`."""
 
 
 Thing = str | Field | Button | Group

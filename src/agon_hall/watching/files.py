@@ -14,7 +14,7 @@ from agon.turns import is_turns, read, shown, typed
 LISTED = ["match", "game", "variant", "repetition", "seat", "agent", "model"]
 
 
-def files(folder: Path) -> dict[str, Path]:
+def transcripts(folder: Path) -> dict[str, Path]:
     """The turns tables in a folder and below it, by name."""
     found = sorted(folder.rglob("*.parquet"))
     return {path.relative_to(folder).as_posix().removesuffix(".parquet"): path for path in found if is_turns(path)}

@@ -87,6 +87,11 @@ class Watched:
         return [Told(news(each, view, at, self.named), at >= known) for at, each in enumerate(view.past)]
 
     @functools.cached_property
+    def public(self) -> "Public":
+        """The same for the public."""
+        return Public(self)
+
+    @functools.cached_property
     def beliefs(self) -> list[Belief]:
         """The matrices of players that keep beliefs, where they changed."""
         return beliefs(self.turns)
