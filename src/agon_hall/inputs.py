@@ -177,7 +177,7 @@ def _field(thing: Field, looks: Mapping[str, Any]) -> Any:
     if isinstance(thing, LineField):
         return styled(pn.widgets.TextInput, thing.label, max_length=thing.most, placeholder=thing.hint, **looks)
     if isinstance(thing, CountField):
-        sheets = {"stylesheets": [WIDGETS, NAMELESS], "sizing_mode": "stretch_width"} | dict(looks)
+        sheets = {"stylesheets": [WIDGETS, NAMELESS], "sizing_mode": "stretch_width", "margin": (4, 8)} | dict(looks)
         return pn.widgets.IntInput(label=thing.label, start=thing.first, value=thing.first, **sheets)
     if isinstance(thing, TickField):
         return styled(pn.widgets.CheckBoxGroup, thing.label, options=dict(thing.options), value=[], **looks)

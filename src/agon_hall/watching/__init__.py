@@ -84,7 +84,7 @@ class Watching:
         unfold = ListField(key="unfold", label="Long replies and thoughts", options=FOLDS, value=False, wide=350)
         seats = {label(name): seat for seat, name in enumerate(watched.named)} | {"everybody, in public": PUBLIC}
         seat = ListField(key="seat", label="Seen by", options=seats, value=0, wide=350)
-        seen: list[Thing] = [from_rows(watched, at)]
+        seen: list[Thing] = [told] if (told := from_rows(watched, at)) else []
         if watched.replay is not None:
             whose = seat.chosen(entered)
             totals = None if whose == PUBLIC else tuple(map(float, watched.points[at]))
@@ -104,7 +104,7 @@ class Watching:
             unfold,
             title(watched, at),
             cards(watched, at, unfold.chosen(entered)),
-            Group((Group(tuple(seen), "half"), Group((worths,), "half")), "columns"),
+            Group([Group(each, "half") for each in (seen, [worths]) if each], "columns"),
         ]
 
     def _published(self, watched: Watched, entered: Entered) -> list[Thing]:
@@ -126,7 +126,8 @@ def _moves(step: CountField, entered: Entered) -> Group:
     """Buttons to the first and last place, and by one."""
     now = step.count(entered)
     to = {"First": step.first, "Back": max(step.first, now - 1), "Next": min(step.last, now + 1), "Last": step.last}
-    return Group([Button(name, partial(dict, entered, **{step.key: at}), wide=100) for name, at in to.items()], "bar")
+    moved = {name: partial(dict, entered, **{step.key: at}) for name, at in to.items()}
+    return Group([Button(name, go, main=False, wide=56) for name, go in moved.items()], "bar")
 
 
 def _board(scene: Scene, told: Sequence[Told], entered: Entered) -> list[Thing]:

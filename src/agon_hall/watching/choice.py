@@ -41,9 +41,8 @@ def picking(files: Mapping[str, Path], public: bool, entered: Entered) -> Choice
     """What has been picked so far. The public may look for games and ids: players and variants tell roles."""
     file = _list("file", "Transcript", {name: name for name in files}, next(iter(files), None))
     name = file.chosen(entered)
-    sought = LineField(
-        key=f"{name}/search", label="Search", live=True, hint="id" if public else "id, variant, agent, model"
-    )
+    hint = "id" if public else "id, variant, agent, model"
+    sought = LineField(key=f"{name}/search", label="Search", live=True, hint=hint, wide=190)
     found, why = None, "There are no transcripts here yet: play some matches first."
     if name is not None:
         try:
