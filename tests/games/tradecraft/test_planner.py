@@ -100,6 +100,8 @@ def rules_of(*recipes, **fuel):
     return Ruleset("small", tuple(ITEMS), tuple(made), {}, {item: Fraction(worth) for item, worth in fuel.items()})
 
 
+FEEDING_ITSELF = Ruleset("small", tuple(ITEMS), (Recipe("0", "", (("#t", 2),), "c", 2),), {"t": ("a", "b", "c")})
+"""However often its recipe is used, what it takes could be what it makes."""
 hands = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 4), min_size=1, max_size=3)
 targets = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 2), min_size=1, max_size=2)
 
@@ -109,6 +111,7 @@ targets = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 2), min_size=1,
 @example(rules_of("1 a > 2 b", "1 b > 1 a", "3 c > 1 a"), {"c": 3}, {"b": 3})  # from nothing, once there is one
 @example(rules_of("1 a > 2 b", "1 b > 1 a", "3 c > 1 a"), {"c": 2}, {"b": 1})
 @example(rules_of("1 a > 1 b!", "3 b > 1 c", b="0", c="4"), {"a": 3, "c": 1}, {"c": 1})
+@example(FEEDING_ITSELF, {"a": 2}, {"c": 1, "a": 1})
 def test_plans_are_the_shortest_and_proofs_are_right(rules, hand, target):
     found, tried = plan(rules, hand, target), fewest(rules, hand, target)
     if isinstance(found, Plan):

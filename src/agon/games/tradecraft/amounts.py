@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import cast
+from typing import Any, cast
 
 Amount = int | Fraction
 """How much of an item; a whole number wherever it is one."""
@@ -102,6 +102,11 @@ def hand_of(value: object) -> dict[str, Amount]:
 def written(hand: Hand) -> dict[str, int | str]:
     """A hand as JSON: items in order, whole amounts as numbers, others as "1/8"."""
     return {item: int(amount) if amount == int(amount) else str(amount) for item, amount in sorted(hand.items())}
+
+
+def listed(hand: Mapping[str, Any] | None) -> str:
+    """Items in words."""
+    return ", ".join(f"{amount} {item}" for item, amount in sorted((hand or {}).items())) or "nothing"
 
 
 def short(value: object) -> str:

@@ -11,10 +11,10 @@ from agon.games.html import count, items, listed, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene, happened
 from agon.games.tradecraft.amounts import amount_of
+from agon.games.tradecraft.amounts import listed as in_words
 from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.inputs import decision, proposal, workshop
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
-from agon.games.tradecraft.story import listed as in_words
 from agon.games.tradecraft.story import read
 from agon.games.tradecraft.tree import Node, tree
 from agon.games.tradecraft.words import goods, takes

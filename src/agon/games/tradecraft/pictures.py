@@ -14,10 +14,9 @@ from matplotlib.path import Path as Outline
 
 from agon.figures import COLOURS, MARKERS, figure, styled
 from agon.games.tradecraft import TradeCraft
-from agon.games.tradecraft.amounts import Amount
+from agon.games.tradecraft.amounts import Amount, listed
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.search import Plan, plan
-from agon.games.tradecraft.story import listed
 
 NODES = 200
 """How long a plan is looked for."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from agon import kind
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
-from agon.games.tradecraft.amounts import plus, traded, written
+from agon.games.tradecraft.amounts import listed, plus, traded, written
 from agon.games.tradecraft.game import Facts
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs
@@ -60,7 +60,7 @@ def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
     units = (asked + 1) // 2 if persona == "competitive" else asked
     wanted = _wanted(view, giver)
     offer = _picked(spare, wanted, units + _rejections(view, giver), wanted_first=persona != "competitive")
-    words = f"I need this for {_listed(table.target)}. Tell me what you need." if persona == "cooperative" else ""
+    words = f"I need this for {listed(table.target)}. Tell me what you need." if persona == "cooperative" else ""
     return _call(view, giver, offer, request, words)
 
 
@@ -150,11 +150,3 @@ def _picked(spare: Mapping[str, int], wanted: set[str], units: int, wanted_first
 def _call(view: Observation, partner: int, offer: Hand, request: Hand, message: str) -> Call:
     player = view.rules.players[partner]
     return Call(tool="submit_proposal", partner=player, offer=written(offer), request=written(request), message=message)
-
-
-def _listed(items: Hand) -> str:
-    return ", ".join(f"{amount} {item}" for item, amount in items.items())
-
-
-reference = trader
-"""The reference player, as agon.agents.scripts.reference finds it."""

@@ -237,11 +237,6 @@ def items(written: object) -> Hand:
     return {str(item): _amount(n) for item, n in written.items()} if isinstance(written, Mapping) else {}
 
 
-def listed(hand: Mapping[str, Any] | None) -> str:
-    """Items in words."""
-    return ", ".join(f"{amount} {item}" for item, amount in sorted((hand or {}).items())) or "nothing"
-
-
 def cut(text: str, length: int) -> str:
     """A text, cut off where it is longer than `length` characters."""
     return text if len(text) <= length else f"{text[:length]}..."

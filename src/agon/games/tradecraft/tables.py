@@ -9,7 +9,8 @@ import pandas as pd
 from agon import AgonError
 from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
-from agon.games.tradecraft.story import listed, read
+from agon.games.tradecraft.amounts import listed
+from agon.games.tradecraft.story import read
 from agon.replay import Replay, replayed
 
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from agon.figures import COLOURS, figure, styled
-from agon.games.tradecraft.amounts import Amount
-from agon.games.tradecraft.story import Deal, Turn, listed, read
+from agon.games.tradecraft.amounts import Amount, listed
+from agon.games.tradecraft.story import Deal, Turn, read
 
 
 class Mark(NamedTuple):

@@ -3,13 +3,16 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, plus, whole
 from agon.games.tradecraft.planner.parts import Need, Part, Way
 
 STATES = 20_000
 """States after which the search for an order ends undecided."""
+
+
+N = TypeVar("N", int, float)
 
 
 class Step(NamedTuple):
@@ -27,6 +30,10 @@ class Use(NamedTuple):
     way: Way
     times: int
     taken: tuple[dict[str, int], ...]
+
+
+_State = tuple[dict[str, int], dict[str, Fraction], dict[str, float], list[Step]]
+"""What is in stock, what of fuels is lit, how often each way may still be used, and the steps so far."""
 
 
 class Stuck(NamedTuple):
@@ -64,13 +71,12 @@ def in_order(part: Part, hand: Hand, uses: Sequence[Use], kept: Hand) -> list[St
     return steps
 
 
-def searched(part: Part, hand: Hand, most: Mapping[str, int], target: Hand) -> list[Step] | Stuck | None:
+def searched(part: Part, hand: Hand, most: Mapping[str, float], target: Hand) -> list[Step] | Stuck | None:
     """Steps to the target that use no way more often than `most` says, by trying all; None if that was too much."""
     blocked: set[str] = set()
     whole_hand = {item: int(amount) for item, amount in hand.items() if amount >= 1}
     lit = {item: Fraction(amount) % 1 for item, amount in hand.items() if item in part.fuel and amount % 1}
-    stack: list[tuple[dict[str, int], dict[str, Fraction], dict[str, int], list[Step]]]
-    stack = [(whole_hand, lit, {way: times for way, times in most.items() if times}, [])]
+    stack: list[_State] = [(whole_hand, lit, {way: times for way, times in most.items() if times}, [])]
     seen = set()
     while stack:
         stock, lit, left, steps = stack.pop()
@@ -103,9 +109,6 @@ def searched(part: Part, hand: Hand, most: Mapping[str, int], target: Hand) -> l
     return Stuck(frozenset(blocked))
 
 
-_State = tuple[dict[str, int], dict[str, Fraction], dict[str, int], list[Step]]
-
-
 def _after(way: Way, inputs: dict[str, int], state: _State, part: Part) -> _State:
     """The state after one operation."""
     stock, lit, left, steps = state
@@ -120,7 +123,7 @@ def _after(way: Way, inputs: dict[str, int], state: _State, part: Part) -> _Stat
     return stock, lit, _less(left, {recipe.id: 1}), [*steps, step]
 
 
-def _less(counts: Mapping[str, int], less: Mapping[str, int]) -> dict[str, int]:
+def _less(counts: Mapping[str, N], less: Mapping[str, int]) -> dict[str, N]:
     return {name: rest for name, count in counts.items() if (rest := count - less.get(name, 0))}
 
 

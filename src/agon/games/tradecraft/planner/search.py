@@ -7,6 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -220,6 +221,12 @@ class Workshop:
             return steps
         return searched(self.part, hand, {use.way.recipe.id: use.times for use in uses}, target)
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether no order reaches the target however often the ways are used; False where that is not found out."""
+        often = dict.fromkeys((way.recipe.id for way in self.part.ways), inf)
+        return not self.flows and isinstance(searched(self.part, self.hand, often, self.target), Stuck)
+
     def more(self, solved: Solved, ways: frozenset[str]) -> list[Bound]:
         """One of these ways more often than in a solution, or more of something in hand."""
         often = [
@@ -272,6 +279,9 @@ def orderly(program: Program, shops: Sequence[Workshop], nodes: int) -> Found:
             if len(made) == len(shops):
                 return Found(solved.status, made, solved)
             break
+    else:
+        if any(shop.hopeless for shop in shops):
+            return Found("no order", [], solved)
     return Found("undecided", [], Solved("undecided", None, bound))
 
 

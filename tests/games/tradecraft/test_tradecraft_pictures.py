@@ -12,9 +12,7 @@ from agon import figures
 from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.figures import viewer
-from agon.games.tradecraft import Call, story
-from agon.games.tradecraft import pictures as trading_pictures
-from agon.games.tradecraft import tables as trading_tables
+from agon.games.tradecraft import Call, pictures, story, tables
 from agon.games.tradecraft.pictures import crafting_graph, derivations, planned
 from agon.games.tradecraft.timeline import CHANGES, OUTCOMES, timeline
 from agon.plan import Match, Seat
@@ -74,30 +72,30 @@ def scripted(view, dice):
 
 def test_offers_are_told_with_messages_and_outcomes():
     turns = played(tradecraft(turns=2), scripted)
-    first, second = trading_tables.offers(turns).to_dict("records")
+    first, second = tables.offers(turns).to_dict("records")
     assert (first["gives"], first["wants"], first["outcome"]) == ("2 stick", "1 cobblestone", "accepted")
     assert (first["says"], first["reply"]) == ("<script>x</script>", "<b>ok</b>")
     assert second["outcome"] == "no proposal: no action" and second["proposer"] == "Player 2"
-    assert trading_tables.hands(turns)["Player 1"].iloc[-1] == "1 coal, 1 cobblestone, 2 oak_log, 3 raw_iron, 3 stick"
-    shown = viewer.shown(trading_tables.offers(turns)).data
+    assert tables.hands(turns)["Player 1"].iloc[-1] == "1 coal, 1 cobblestone, 2 oak_log, 3 raw_iron, 3 stick"
+    shown = viewer.shown(tables.offers(turns)).data
     assert "<script" not in shown and "&lt;script&gt;" in shown
 
 
 def test_refusals_are_told_with_their_reasons():
-    found = trading_tables.refusals(played(tradecraft(), clumsy))
+    found = tables.refusals(played(tradecraft(), clumsy))
     assert {"no such tool", "nothing done: no action"} <= set(found.why)
     assert found[found.why == "no such tool"].said.str.startswith("there is no such tool: this is the time for").all()
-    assert trading_tables.refusals(played(tradecraft(turns=1), anything)).empty
+    assert tables.refusals(played(tradecraft(turns=1), anything)).empty
 
 
 def test_an_undecided_offer_is_not_called_a_rejection():
     turns = played(tradecraft(turns=1), lambda view, dice: None if view.phase == "decide" else anything(view, dice))
-    assert trading_tables.offers(turns).outcome.tolist() == ["undecided: rejected"]
+    assert tables.offers(turns).outcome.tolist() == ["undecided: rejected"]
 
 
 def test_points_and_calls_are_summed_by_seat():
     turns = played(GAMES["three"])
-    seated = trading_tables.seating(turns)
+    seated = tables.seating(turns)
     assert seated.points.tolist() == turns.groupby("seat").payoff.sum().tolist()
     assert seated.calls.sum() == turns.legal.notna().sum()
 
@@ -105,8 +103,8 @@ def test_points_and_calls_are_summed_by_seat():
 def test_what_was_told_is_what_each_seat_was_told(monkeypatch):
     turns = played(tradecraft(3, turns=2), scripted)
     monkeypatch.setattr("agon.replay._games", lambda name, variant: [tradecraft(3, turns=2)])
-    replay, why = trading_tables.replay_of(turns)
-    told = trading_tables.tellings(replay)
+    replay, why = tables.replay_of(turns)
+    told = tables.tellings(replay)
     assert not why and "2 stick" in " ".join(told.told[told.player == "Player 3"])
     assert "script" in " ".join(told.told[told.player == "Player 2"])
     assert "script" not in " ".join(told.told[told.player == "Player 3"])
@@ -114,7 +112,7 @@ def test_what_was_told_is_what_each_seat_was_told(monkeypatch):
 
 def test_a_match_of_other_rules_is_not_replayed_and_says_why(monkeypatch):
     monkeypatch.setattr("agon.replay._games", lambda name, variant: [])
-    assert trading_tables.replay_of(played(tradecraft(turns=1)))[1].startswith("no game of conf/game is called")
+    assert tables.replay_of(played(tradecraft(turns=1)))[1].startswith("no game of conf/game is called")
 
 
 def recorded(*calls):
@@ -168,13 +166,13 @@ def test_what_is_taken_stands_left_of_what_is_made_and_begins_with_what_is_held(
 @every_game
 def test_no_plan_takes_more_than_all_hands_hold(game):
     assert planned(game) is not None
-    sheet = trading_pictures.Sheet(game, derivations(game))
+    sheet = pictures.Sheet(game, derivations(game))
     assert not any("too few" in line.text for key in sheet.nodes for line in sheet.text(key))
 
 
 def test_targets_that_exclude_each_other_say_what_is_too_little():
     game = tradecraft(hands=[{"raw_iron": 4}, {"coal": 1}], targets=[{"bucket": 1}, {"shears": 1}])
-    sheet = trading_pictures.Sheet(game, derivations(game))
+    sheet = pictures.Sheet(game, derivations(game))
     assert "too few: 5 needed" in [line.text for line in sheet.text("raw_iron")]
 
 
@@ -188,7 +186,7 @@ def test_without_a_plan_some_way_is_shown_whatever_the_amounts():
 
 def test_a_target_that_cannot_be_made_says_so():
     game = tradecraft(targets=[{"stone_shovel": 1}, {"diamond_sword": 1}])
-    sheet = trading_pictures.Sheet(game, derivations(game))
+    sheet = pictures.Sheet(game, derivations(game))
     assert [line.text for line in sheet.text("diamond_sword")] == [
         "diamond_sword",
         "cannot be made",
