@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from agon import ROOT, AgonError, shown
-from agon.games.magic_settings import make_settings
+from agon.games.settings import make_settings
 
 if TYPE_CHECKING:
     from agon.models import Model

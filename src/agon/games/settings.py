@@ -1,17 +1,29 @@
-"""Settings: files that make many games of one. A game's yaml names a folder; every file in it is a setting, and checked."""
+"""Settings: files that make many games of one. A game's yaml names a folder; every file in it is a setting, and checked.
+
+A family's `settings.py` has the schema `Setting`. It may also make settings: `candidates` yields them, and `chosen` keeps some.
+"""
 
 import functools
+import json
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, ClassVar
 
+import click
 import msgspec
 
-from agon import ROOT, AgonError, located
+from agon import ROOT, AgonError, located, shown
 from agon.games.base import family_module
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Candidate = dict[str, Any]
+"""What the file of a setting holds."""
+
+SHIPPED = "data/settings/magic"
 
 
 class Setting(msgspec.Struct, forbid_unknown_fields=True):
@@ -69,8 +81,7 @@ def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]
             return {"": msgspec.json.decode(path.read_bytes(), type=dict[str, Any])}
         return msgspec.json.decode(path.read_bytes(), type=schema).variants()
     except msgspec.DecodeError as error:  # a ValidationError is one
-        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-        raise AgonError(f"{shown}: {error}") from None
+        raise AgonError(f"{shown(path)}: {error}") from None
 
 
 def by_role(setting: Any, spy: int, *roles: str) -> dict[str, dict[str, Any]]:
@@ -78,3 +89,41 @@ def by_role(setting: Any, spy: int, *roles: str) -> dict[str, dict[str, Any]]:
     fields, seats = msgspec.to_builtins(setting), range(len(setting.clues))
     tested = [spy], [seat for seat in seats if seat != spy]
     return {role: fields | {"tested": seats_tested} for role, seats_tested in zip(roles, tested, strict=True)}
+
+
+def make_settings(
+    *,
+    folder: Annotated[str, "where the files go: FOLDER/GAME/01.json, ..."] = SHIPPED,
+    games: Annotated[str, "which games, with commas between; nothing: all that can make settings"] = "",
+    topics: Annotated[str, "a file of words and clues"] = f"{SHIPPED}/topics.json",
+    keep: Annotated[Count, "settings kept of a game of clues"] = 20,
+    matches: Annotated[Count, "simulated per candidate and role"] = 25,
+    seed: Annotated[Count, "of the candidates"] = 20231115,
+    prefix: Annotated[str, "of the files' names, which tell the games from shipped ones"] = "",
+) -> None:
+    """Makes settings for MAgIC's games.
+
+    Of many candidates for the games of clues all are simulated and the most even are kept. Without anything it makes the
+    shipped ones again, byte for byte.
+    """
+    dice, makers = Random(seed), _makers()
+    found = {name: list(maker.candidates(dice, topics)) for name, maker in makers.items()}
+    asked = games.split(",") if games else list(found)
+    if unknown := sorted(set(asked) - set(found)):
+        raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
+    for game in asked:
+        settings, said, place = found[game], "", ROOT / folder / game
+        if hasattr(makers[game], "chosen"):
+            settings, said = makers[game].chosen(settings, topics, keep, matches)
+        place.mkdir(parents=True, exist_ok=True)
+        for number, setting in enumerate(settings, 1):
+            (place / f"{prefix}{number:02}.json").write_text(json.dumps(setting, indent=1) + "\n")
+        click.echo(f"{shown(place)}: {len(settings)} settings {said}".rstrip())
+
+
+def _makers() -> dict[str, Any]:
+    """The families that make settings: those that choose among them first, as all throw the same dice in this order."""
+    names = sorted(path.parent.name for path in Path(__file__).parent.glob("*/settings.py"))
+    modules = {name: import_module(f"agon.games.{name}.settings") for name in names}
+    makers = {name: module for name, module in modules.items() if hasattr(module, "candidates")}
+    return dict(sorted(makers.items(), key=lambda maker: not hasattr(maker[1], "chosen")))

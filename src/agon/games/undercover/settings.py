@@ -1,9 +1,13 @@
 """The settings of Undercover: files of data/settings."""
 
+from collections.abc import Iterator
+from functools import partial
+from random import Random
 from typing import Any
 
 from agon.games import settings
-from agon.games.settings import Seat, by_role
+from agon.games.deduction.candidates import drawn_clues, most_even, topics_of
+from agon.games.settings import Candidate, Seat, by_role
 from agon.games.undercover.game import Undercover
 
 
@@ -21,3 +25,16 @@ class Setting(settings.Setting):
     def variants(self) -> dict[str, dict[str, Any]]:
         """One game in which the player under test is the spy, and one in which it is everybody else."""
         return by_role(self, self.spy, "undercover", "civilians")
+
+
+def candidates(dice: Random, topics: str) -> Iterator[Candidate]:
+    """Two settings for every pair of words of `topics`, a file: who is the spy, and a first clue for every seat."""
+    for topic in topics_of(topics):
+        for pair in topic.pairs:
+            for word, other in (pair, pair[::-1]):
+                spy = dice.randrange(3)
+                words = [other if seat == spy else word for seat in range(3)]
+                yield {"word": word, "spy_word": other, "spy": spy, "clues": drawn_clues(topic, words, dice)}
+
+
+chosen = partial(most_even, Undercover)

@@ -1,0 +1,82 @@
+"""How settings of games of clues are made: clues for every seat, and a choice of the most even ones.
+
+As in MAgIC, A.1, settings are chosen by playing them: out of many, those in which the two sides come out most even, here between
+reference players instead of GPT-4, over both roles under test.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from random import Random
+
+from agon import AgonError
+from agon.games.deduction.game import Deduction
+from agon.games.deduction.scripts import Clue, Topic, lexicon, reference
+from agon.games.settings import Candidate
+from agon.loop import total
+
+
+def topics_of(path: str) -> Iterable[Topic]:
+    """The topics of a file, in its order. Raises AgonError."""
+    return lexicon(path).by_name.values()
+
+
+def drawn_clues(
+    topic: Topic, words: Sequence[str], dice: Random, given: Mapping[int, Sequence[Clue]] | None = None
+) -> list[str]:
+    """A clue for every seat, all different, by the word that the seat knows.
+
+    A seat has one of its `given` clues, or else one that fits its word; clues that fit two to five words come first.
+    Raises AgonError where no clue is left.
+    """
+    clues: list[str] = []
+    given = given or {}
+    for seat, word in enumerate(words):
+        left = [clue for clue in given.get(seat, topic.clues) if clue.clue not in clues]
+        fitting = left if seat in given else [clue for clue in left if word in clue.fits]
+        if not fitting:
+            raise AgonError(
+                f"topic {topic.topic} has too few clues: none is left for seat {seat}, whose word is {word!r}"
+            )
+        graded = [clue for clue in fitting if 2 <= len(clue.fits) <= 5]
+        clues.append(dice.choice(graded or fitting).clue)
+    return clues
+
+
+def most_even(
+    game: Callable[..., Deduction], candidates: Sequence[Candidate], topics: str, keep: int, matches: int
+) -> tuple[list[Candidate], str]:
+    """The `keep` candidates in which the spy's part of the credits is nearest to a half, and how even they are, in words.
+
+    At most one of a topic or of a word, and no seat with more than its part of the spies. `matches` are played per candidate and role.
+    """
+    shares = [_spy_share(game, setting, topics, matches) for setting in candidates]
+    kept: list[Candidate] = []
+    own: list[float] = []
+    spies, words = Counter[int](), set[str]()
+    for share, setting in sorted(zip(shares, candidates, strict=True), key=lambda each: abs(each[0] - 0.5)):
+        names = {setting.get("topic") or setting["word"], setting.get("spy_word")} - {None}
+        if len(kept) < keep and spies[setting["spy"]] < -(-keep // 3) and not names & words:
+            kept.append(setting)
+            own.append(share)
+            spies[setting["spy"]] += 1
+            words |= names
+    said = f"of {len(shares)} candidates; the spy's part of the credits is {_span(own)}, of all {_span(shares)}"
+    return sorted(kept, key=lambda setting: (setting.get("topic", ""), setting["word"])), said
+
+
+def _spy_share(game: Callable[..., Deduction], setting: Candidate, topics: str, matches: int) -> float:
+    """The spy's part of the credits where reference players play the setting, with either side under test."""
+    answer = partial(reference, knowledge=topics)
+    spy, crowd = setting["spy"], [seat for seat in range(3) if seat != setting["spy"]]
+    paid = [0.0, 0.0]
+    for tested in ([spy], crowd):
+        played = game("", "", tested=tested, interviews=False, **setting)
+        for match in range(matches):
+            points = total(played, [answer] * 3, match)
+            paid = [paid[0] + points[spy], paid[1] + points[crowd[0]]]
+    return paid[0] / sum(paid)
+
+
+def _span(shares: Sequence[float]) -> str:
+    return f"{min(shares):.0%} to {max(shares):.0%}" if shares else "unknown"
