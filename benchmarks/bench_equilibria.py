@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from agon.games import MatrixGame
 from agon.games.equilibria import equilibria, symmetric_equilibrium
+from agon.games.matrix import MatrixGame
 
 
 def games(size, top):

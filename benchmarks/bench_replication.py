@@ -10,8 +10,8 @@ import pytest
 
 from agon import ROOT
 from agon.conf import games
+from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
-from agon.metrics import per_match
 from agon.turns import read
 from agon_papers.counterfactual import cells as counterfactual
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agon.games import MatrixGame
+from agon.games.matrix import MatrixGame
 from agon.games.matrix.simulate import Policy, best_reply_to_last, memory_one, mixed, simulate, tit_for_tat
 
 MATCHES = 200_000

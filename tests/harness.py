@@ -5,8 +5,8 @@ from inspect import isfunction
 
 from agon.agents import seat_dice
 from agon.conf import expand_settings, games
-from agon.games import MatrixGame
 from agon.games.base import families
+from agon.games.matrix import MatrixGame
 from agon.models import Answer
 from agon.plan import Match, Seat
 from agon.play import play_async

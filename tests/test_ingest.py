@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
 from agon import turns as records
-from agon.games import MatrixGame
+from agon.games.matrix import MatrixGame
 from agon.ingest import Bad, Ingested, ingest
 
 PATH = "logs_x/logs_3/data/iteration_0/Some Model/pd/any/pd_zs_tft/game.json"

@@ -7,6 +7,7 @@ import nbformat
 import pandas as pd
 import papermill
 import pytest
+import yaml
 
 from agon import ROOT
 from agon.conf import settings_of
@@ -45,7 +46,14 @@ class TestEveryNotebook:
         assert set(settings_of("notebook", path.stem)) <= set(papermill.inspect_notebook(str(path)))
 
     def test_is_run_by_a_stage(self, path):
-        assert f"python -m agon notebook {path.stem}\n" in (ROOT / "dvc.yaml").read_text()
+        stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"].values()
+        run = {
+            each["do"]["cmd"].replace("${key}", key)
+            for each in stages
+            for key in each.get("foreach", ())
+            if "do" in each
+        } | {each["cmd"] for each in stages if "cmd" in each}
+        assert f"python -m agon notebook {path.stem}" in run
 
 
 def test_settling_takes_out_all_that_differs_from_run_to_run():

@@ -163,8 +163,11 @@ def test_a_game_that_is_nothing_like_any_lists_those_there_are():
     ("text", "said"),
     [
         ("_target_: agon.games.NoGame\n", "NoGame"),
-        ("_target_: agon.games.MatrixGame\nname: x\n", "missing 4 required"),
-        ("_target_: agon.games.relabel\ndefaults: [pd@game, _self_]\nlabels: {a: b}\n", "must name every action"),
+        ("_target_: agon.games.matrix.MatrixGame\nname: x\n", "missing 4 required"),
+        (
+            "_target_: agon.games.matrix.relabel\ndefaults: [pd@game, _self_]\nlabels: {a: b}\n",
+            "must name every action",
+        ),
         ("defaults: [nothing@game]\n", "nothing"),
         ("a: [1\n", "parsing"),
     ],

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from agon.games import MatrixGame
 from agon.games.equilibria import equilibria, symmetric_equilibrium
+from agon.games.matrix import MatrixGame
 from agon.games.matrix import scripts as scripted
 from agon.games.matrix.simulate import (
     CHUNK,

@@ -1,13 +1,42 @@
 """The one loop that steps through a match. It reads and writes nothing: whoever plays, replays, tries out or learns drives it."""
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from random import Random
+from typing import Any, TypeVar
 
-from agon.agents import Script, seat_dice
 from agon.games import Dice, Game, Observation
+
+T = TypeVar("T")
+
+Script = Callable[[Observation, Dice], Any]
+"""A strategy: a pure function of the view and the dice that gives a legal action."""
 
 TABLE = -1
 """In the place of a seat: whose dice the game itself throws."""
+
+
+class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
+    """The dice of one seat (or of the table: seat -1) of one match, seeded when first thrown; most never are."""
+
+    __slots__ = ("_random", "_seed")
+
+    def __init__(self, seed: int, seat: int) -> None:
+        self._seed = (seed, seat)
+        self._random: Random | None = None
+
+    def _ready(self) -> Random:
+        if self._random is None:
+            self._random = Random("{}/{}".format(*self._seed))
+        return self._random
+
+    def random(self) -> float:
+        """A float in [0, 1)."""
+        return self._ready().random()
+
+    def choice(self, seq: Sequence[T]) -> T:
+        """One of `seq`, all equally likely."""
+        return seq[int(self._ready().random() * len(seq))]
+
 
 Moment = tuple[Any, dict[int, Observation], tuple[float, ...]]
 """The state; what each seat that is to move sees, empty when the match is over; what the step before paid each seat (points)."""

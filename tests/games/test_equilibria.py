@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import ROOT
-from agon.games import MatrixGame
 from agon.games.equilibria import best_replies, bimatrix_equilibria, equilibria, symmetric_equilibrium
+from agon.games.matrix import MatrixGame
 
 DILEMMA = [[[4, 4], [1, 6]], [[6, 1], [2, 2]]]
 STAG_HUNT = [[[6, 6], [1, 4]], [[4, 1], [2, 2]]]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.agents import seat_dice
-from agon.games import IllegalAction, MatrixGame, joint, relabel, repay
+from agon.games import IllegalAction
+from agon.games.matrix import MatrixGame, joint, relabel, repay
 from agon.games.tables import payoff_table
 
 DILEMMA = (4, 4), (1, 6), (6, 1), (2, 2)

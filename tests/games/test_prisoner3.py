@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import Run, any_or_void, family, prisoners
 
-from agon.games import MatrixGame
+from agon.games.matrix import MatrixGame
 
 NAMES = {"C": "cooperate", "D": "defect", "-": None}
 seeds = st.integers(0, 2**32)

@@ -16,11 +16,12 @@ from tradecraft_games import TARGETS, Table, tradecraft
 
 from agon.agents import seat_dice
 from agon.agents.prompts import prompts, template_of
-from agon.games import Choice, MatrixGame, Observation
+from agon.games import Choice, Observation
 from agon.games import html as look
 from agon.games.base import PUBLIC, Event
 from agon.games.cost_sharing.game import CostSharing
 from agon.games.html import bars, lines
+from agon.games.matrix import MatrixGame
 from agon.games.pages import Scene
 from agon.games.pages import board_of as parts
 from agon.games.rating.game import Rating

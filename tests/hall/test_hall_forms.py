@@ -10,7 +10,8 @@ from magic_games import any_legal, chameleon, cost_sharing, public_goods
 from tradecraft_games import Table, tradecraft
 
 from agon.agents import seat_dice
-from agon.games import Choice, MatrixGame
+from agon.games import Choice
+from agon.games.matrix import MatrixGame
 from agon.games.spaces import Form, Number, Offer, Space, Text
 from agon.games.tradecraft.recipes import Craft
 from agon_hall import forms

@@ -9,7 +9,7 @@ import pytest
 from agon import AgonError
 from agon.agents.scripts import anything
 from agon.games.rating.game import Rating
-from agon.metrics.ratings import COLUMNS, averages, compared, distance, outcomes, reliability, scores
+from agon.games.rating.metrics import COLUMNS, averages, compared, distance, outcomes, reliability, scores
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 

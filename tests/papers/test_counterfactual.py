@@ -5,9 +5,9 @@ import pytest
 
 from agon import ROOT
 from agon.conf import games
+from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
-from agon.metrics import per_match
 from agon.report import whole_cells
 from agon_papers.comparisons import rounds_to
 from agon_papers.counterfactual import cells as counterfactual

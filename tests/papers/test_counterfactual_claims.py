@@ -7,9 +7,9 @@ import pytest
 
 from agon import ROOT
 from agon.conf import games
+from agon.games.matrix.metrics import action_shares, per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
-from agon.metrics import action_shares, per_match
 from agon_papers.counterfactual.cells import MODELS
 from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
 from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared

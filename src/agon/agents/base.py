@@ -1,42 +1,16 @@
 """The one question every player answers: given what this seat sees, what does it do?"""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from agon.games import Dice, Observation
+from agon.loop import Script as Script
+from agon.loop import seat_dice as seat_dice
 from agon.models import Answering, Halted
 
 T = TypeVar("T")
-
-
-class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
-    """The dice of one seat (or of the table: seat -1) of one match, seeded when first thrown; most never are."""
-
-    __slots__ = ("_random", "_seed")
-
-    def __init__(self, seed: int, seat: int) -> None:
-        self._seed = (seed, seat)
-        self._random: Random | None = None
-
-    def _ready(self) -> Random:
-        if self._random is None:
-            self._random = Random("{}/{}".format(*self._seed))
-        return self._random
-
-    def random(self) -> float:
-        """A float in [0, 1)."""
-        return self._ready().random()
-
-    def choice(self, seq: Sequence[T]) -> T:
-        """One of `seq`, all equally likely."""
-        return seq[int(self._ready().random() * len(seq))]
-
-
-Script = Callable[[Observation, Dice], Any]
-"""A strategy: a pure function of the view and the dice that gives a legal action."""
 
 
 @dataclass(frozen=True, slots=True)

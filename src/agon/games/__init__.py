@@ -1,6 +1,5 @@
-"""Engines: frozen states and six verbs. They know no agent, model, prompt, file or plot."""
+"""Engines: frozen states and five verbs. They know no agent, model, prompt, file or plot. A folder for each family of games."""
 
 from agon.games.base import Choice, Dice, Game, IllegalAction, Observation
-from agon.games.matrix.game import MatrixGame, joint, relabel, repay
 
-__all__ = ["Choice", "Dice", "Game", "IllegalAction", "MatrixGame", "Observation", "joint", "relabel", "repay"]
+__all__ = ["Choice", "Dice", "Game", "IllegalAction", "Observation"]

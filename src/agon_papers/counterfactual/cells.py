@@ -29,7 +29,7 @@ READINGS = {
     "literal": {metric: metric for metric in _PRINTED},
     "reconciled": {metric: _AS_DONE.get(metric, metric) for metric in _PRINTED},
 }
-"""Reading -> the paper's metric -> the column of agon.metrics.per_match that it means."""
+"""Reading -> the paper's metric -> the column of agon.games.matrix.metrics.per_match that it means."""
 
 GROUPS = {"efficiency": ["variant", "model", "prompt"], "validity_rate": ["model"]}
 """What a printed cell of these metrics averages over: everything but these keys. The others: one row and one opponent."""
@@ -40,7 +40,7 @@ KEYS = ["variant", "model", "prompt", "opponent"]
 def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> pd.DataFrame:
     """Mean and standard deviation of every printed group: game, metric, KEYS ("all" where averaged over), value, sd, n, low, high.
 
-    `matches` is agon.metrics.per_match of the player under test. As done, validity in rps leaves out opponent ap.
+    `matches` is agon.games.matrix.metrics.per_match of the player under test. As done, validity in rps leaves out opponent ap.
     """
     known = matches.astype(dict.fromkeys(("model", "agent", "opponent", "variant"), object))
     known = known.assign(model=known.model.map(MODELS), prompt=known.agent).dropna(subset="model")

@@ -39,7 +39,7 @@ def claims(
 ) -> pd.DataFrame:
     """Every claim with the deciding numbers and its verdict: holds, fails, or cannot be checked. One row each, see COLUMNS.
 
-    `matches`: agon.metrics.per_match of the player under test, all recorded matches. `shares`: agon.metrics.action_shares of
+    `matches`: agon.games.matrix.metrics.per_match of the player under test, all recorded matches. `shares`: action_shares of
     seat 0 by game, variant, model, agent, opponent. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
     `settings`: one row per match with temperature and max_tokens; without it the claim on decoding cannot be checked.
     """

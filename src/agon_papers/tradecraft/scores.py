@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from agon.metrics import ratings
+from agon.games.rating import metrics as ratings
 from agon_papers.tradecraft.facts import DIMENSIONS, LOGGED, Facts
 
 PASSES = {2: "second pass", 1: "first pass"}

@@ -10,7 +10,7 @@ from agon import AgonError
 from agon.agents.scripts import anything
 from agon.games.rating.annotations import KEPT, LONGEST, Sheet, annotations, judged, logs, setting, shuffled
 from agon.games.rating.game import DIMENSIONS
-from agon.metrics.ratings import reliability, scores
+from agon.games.rating.metrics import reliability, scores
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 

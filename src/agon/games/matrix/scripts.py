@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from agon import kind
-from agon.games import Dice, MatrixGame, Observation
+from agon.games import Dice, Observation
 from agon.games.equilibria import symmetric_equilibrium
+from agon.games.matrix import MatrixGame
 
 
 def _drawn(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:

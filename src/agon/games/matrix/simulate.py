@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agon.games import MatrixGame
+from agon.games.matrix import MatrixGame
 
 CHUNK = 8192
 """Matches advanced together: few enough for a round of them to stay in the processor's cache."""

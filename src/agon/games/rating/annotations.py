@@ -18,8 +18,8 @@ from agon import AgonError
 from agon.agents.prompts import Template, source_of
 from agon.games import Dice
 from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
+from agon.games.rating.metrics import COLUMNS
 from agon.games.settings import variants
-from agon.metrics.ratings import COLUMNS
 from agon.turns import shown
 
 KEPT = [*COLUMNS, "why"]
