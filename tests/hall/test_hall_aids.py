@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from dataclasses import replace
 from functools import partial
@@ -9,19 +10,19 @@ from functools import partial
 import pytest
 from driving import hall, settled, sit_all
 from games.test_conformance import ALL
-from harness import PD, RPS, Told, at_the_table, in_turn, seated
+from harness import PD, RPS, Told, at_the_table, experiment, in_turn, seated
 from test_hall_boards import everybody, states
 from test_hall_forms import Sheet, workshop
 from tradecraft_games import Table
 
-from agon import AgonError
+from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.llm import LLM
 from agon.conf import settings_of
 from agon.games.html import as_text, prose
 from agon.games.matrix.scripts import grim
 from agon.games.pages import Scene, aids_told, board_of, page_of
-from agon.plan import PERSON
+from agon.plan import PERSON, plan
 from agon.turns import read
 from agon_hall.look import Block
 from agon_hall.seat import SeatPage
@@ -101,9 +102,19 @@ def test_an_aid_that_a_game_does_not_have_is_said_when_matches_are_planned():
     assert LLM.texts(RPS, aids=["payoffs"]) is LLM.texts(RPS)
 
 
-def test_no_agent_of_conf_is_given_any():
-    """So that ids of matches are what they were before there were aids."""
-    assert "aids" not in settings_of("agent", "zs")
+def planned(folder, agent):
+    """The id of a match between stand-ins, with the project's settings and another agent in them."""
+    return plan(experiment(agents=[f"{agent}@standin"], repetitions=1), folder / "conf")[0].id
+
+
+def test_an_agent_of_conf_is_given_aids_by_a_setting_and_no_other_match_is_another(tmp_path):
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    for name, aid in (("helped", "payoffs"), ("misled", "tree")):
+        (tmp_path / f"conf/agent/{name}.yaml").write_text(f"defaults: [zs, _self_]\naids: [{aid}]\n")
+    assert planned(tmp_path, "zs") == plan(experiment(agents=["zs@standin"], repetitions=1))[0].id
+    assert planned(tmp_path, "helped") != planned(tmp_path, "zs") and "aids" not in settings_of("agent", "zs")
+    with pytest.raises(AgonError, match="has no aid 'tree'"):
+        planned(tmp_path, "misled")
 
 
 # --- tables
