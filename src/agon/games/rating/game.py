@@ -22,7 +22,7 @@ THEORY_OF_MIND = "theory_of_mind"
 """The dimension that is answered by three booleans, one for each of ORDERS."""
 DIMENSIONS = (*SCORED, THEORY_OF_MIND)
 ORDERS = ("first", "second", "third")
-"""What one player thinks of another's mind; of what that one thinks of its own; and anything deeper."""
+"""Thinking about another's mind; about what the other thinks of one's own mind; and anything deeper."""
 
 
 class Log(msgspec.Struct):

@@ -110,7 +110,7 @@ class Calls(Space):
 
 
 def _shallow(value: object, most: int) -> bool:
-    """Whether a JSON value has at most so many levels."""
+    """Whether a JSON value has at most `most` levels."""
     if not isinstance(value, Mapping | list | tuple):
         return True
     inner = value.values() if isinstance(value, Mapping) else value

@@ -15,8 +15,8 @@ from agon.games.tradecraft import story
 from agon.metrics.interval import pooled
 
 KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
-"""What can be wrong with a call: refused by the rules; only asked for, and refused; not for this phase; not to be understood by
-the table (no such tool or item, no decision, a bad message); not to be read at all."""
+"""What can be wrong with a call: a proposal or a craft that the rules refuse; a check of a craft that fails; a tool of another
+phase; no such tool or item, no decision, or a bad message; no readable call at all."""
 
 TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
 

@@ -27,7 +27,7 @@ FUELS = 8
 
 
 class Wish(NamedTuple):
-    """How difficult a problem is to be."""
+    """How difficult a problem should be."""
 
     players: int = 2
     operations: tuple[int, int] = (4, 6)
@@ -109,7 +109,7 @@ def generated(rules: Ruleset, wishes: Sequence[Wish], seed: int) -> Iterator[Pro
 
 
 def _tried(rules: Ruleset, wish: Wish, used: Collection[str], dice: Random) -> Problem | None:
-    """A candidate, if it turns out to be as wished."""
+    """A random candidate; None where it is not as wished."""
     needed: dict[str, Counter[str]] = {}
     while len(needed) < wish.players:
         found_one = next((each for _ in range(TRIES) if (each := _target(rules, wish, {*used, *needed}, dice))), None)

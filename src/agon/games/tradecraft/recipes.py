@@ -241,7 +241,7 @@ class Ruleset:
         return sum(taken.values()) == total * times and _fits(taken, limits, times)
 
     def _burns(self, recipe: Recipe, times: int, inputs: Hand) -> bool:
-        """The same where some of the inputs burn. Items that may be either are counted by what else they could be, and worth."""
+        """`_exactly` for a recipe that burns fuel. Items that may be ingredient or fuel are grouped by ingredient and worth."""
         _, kinds, limits, total = self._shape(recipe)
         taken: dict[int, int] = {}
         either: dict[tuple[int, int], int] = {}
@@ -358,7 +358,7 @@ def _added(taken: Mapping[int, int], either: Iterable[tuple[int, int]], pieces: 
 
 
 def _split(groups: Sequence[tuple[int, int]], pieces: int, worth: int) -> Iterator[tuple[int, ...]]:
-    """How many to take of each group (worth so much each, at most so many) to have `pieces` that are worth `worth`."""
+    """How many to take of each group (worth of a piece, pieces at most) so that `pieces` of them are worth `worth`."""
     (each, most), rest = groups[0], groups[1:]
     if not rest:
         if 0 <= pieces <= most and pieces * each == worth:
@@ -376,7 +376,7 @@ def _split(groups: Sequence[tuple[int, int]], pieces: int, worth: int) -> Iterat
 
 
 def _least(groups: Sequence[tuple[int, int]], pieces: int) -> int:
-    """What so many pieces are worth at least."""
+    """The least that `pieces` of these groups are worth."""
     total = 0
     for each, most in sorted(groups):
         taken = min(most, pieces)

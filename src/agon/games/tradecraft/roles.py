@@ -55,7 +55,7 @@ class RoleCalls(Calls):
         return Call(tool="rethink", text="Keep what I hold.") if self.role == "planner" else super().example(dice)
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """As always; but the planner, which would act in the stead of the phase's role, is kept to its tools."""
+        """The call in an answer; the planner may call only its own tools, as others would act for the phase's role."""
         reading = super().read(text, last)
         if self.role != "planner" or reading.action is None or reading.action["tool"] in self.tools:
             return reading
@@ -83,7 +83,7 @@ class Now(NamedTuple):
     recent: Sequence[Deal]
     """This and the following at the first step alone."""
     condensed: Sequence[Deal]
-    """Turns before these, of which templates are to say less."""
+    """Turns before these, told without what was said."""
     dropped: int
     """The last turn that is left out."""
     answer: Mapping[str, Any] | None

@@ -138,7 +138,7 @@ def _rejections(view: Observation, partner: int) -> int:
 
 
 def _picked(spare: Mapping[str, int], wanted: set[str], units: int, wanted_first: bool) -> dict[str, int]:
-    """So many units of what it can spare, of what it has most of first."""
+    """Up to `units` pieces of what the seat can spare, those first of which it has most."""
     order = sorted(spare, key=lambda item: ((item in wanted) != wanted_first, -spare[item], item))
     picked: dict[str, int] = {}
     for item in order:

@@ -94,7 +94,7 @@ class Call:
         return items(self.call.get(name, self.detail.get(name)))
 
     def after(self, hands: Hands) -> Hands:
-        """`hands` as they are known to be after the call: of all seats, or of this one, as far as the records say it."""
+        """`hands` with those that the records give after the call: all, or that of its seat."""
         if "hands" in self.detail:
             hands = tuple(map(items, self.detail["hands"]))
         if "hand" in self.detail:

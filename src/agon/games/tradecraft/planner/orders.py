@@ -162,7 +162,7 @@ def _mixes(members: Sequence[str], count: int, stock: Mapping[str, int]) -> Iter
 
 
 def _spare(hand: Hand, uses: Sequence[Use], kept: Hand) -> dict[str, Amount]:
-    """What is neither an ingredient nor to be kept, and may be burned."""
+    """What may be burned: neither an ingredient nor kept."""
     left: dict[str, Amount] = dict(hand)
     for use in uses:
         left[use.way.recipe.makes] = left.get(use.way.recipe.makes, 0) + use.times * use.way.recipe.number
@@ -224,7 +224,7 @@ def _batch(
 
 
 def _taken(count: int, given: Mapping[str, int], stock: Hand) -> dict[str, int] | None:
-    """So many pieces out of those given for it, as far as the stock has them."""
+    """`count` pieces out of those that a use takes; None where the stock lacks them."""
     taken: dict[str, int] = {}
     for item, most in given.items():
         if amount := min(count, most, int(stock.get(item, 0))):

@@ -82,7 +82,7 @@ class Program:
         return program
 
     def relax(self, condition: int, high: float) -> None:
-        """Let the sum of a condition be larger."""
+        """Raise the upper end of a condition."""
         terms, low, _ = self._rows[condition]
         self._rows[condition] = terms, low, high
 

@@ -63,7 +63,7 @@ class Undecided:
 
     verdict = "not decided"
     at_least: int
-    """A plan, if there is one, has at least so many operations."""
+    """The operations of a plan, at least, if there is one."""
 
 
 Answer = Plan | Impossible | Undecided
@@ -124,7 +124,7 @@ def _impossible(status: str = "") -> Impossible:
 
 
 def fewest(bound: float, matters: Part) -> int:
-    """The fewest operations that can cost so much, ties included."""
+    """The fewest operations whose cost, ties included, can reach a bound."""
     mixed = (sum(need.number for need in way.needs if len(need.members) > 1) for way in matters.ways)
     dearest = UNIT + (1 + max(mixed, default=0)) * HIGHEST_TIE
     return least(bound / dearest)

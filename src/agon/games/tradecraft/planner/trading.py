@@ -41,7 +41,7 @@ class Needs:
 
     verdict = "craftable"
     trades: int
-    """It must trade with so many of the others: fewer do not have enough."""
+    """With how many of the others it must trade: fewer do not have enough."""
     gives: Mapping[int, Mapping[str, int]]
     """Seat -> what it gives: with so few trades, the fewest units, and then the fewest operations."""
     plan: Plan
@@ -203,7 +203,7 @@ def performed(ruleset: Ruleset, hands: Sequence[Hand], done: Exchange) -> list[d
 def _meetings(seats: int, crafting: bool) -> Iterator[tuple[tuple[int, int], ...]]:
     """Who trades with whom, in turn, fewest trades first.
 
-    Without crafts in between, what counts is only from whom items can come to whom: a way that adds nothing is left out.
+    Without crafts in between, only the ways that items can take matter: meetings that open no new way are left out.
     """
     known: list[set[tuple[int, int]]] = []
     for trades in range(crafting, MOST_TRADES + 1):
@@ -215,7 +215,7 @@ def _meetings(seats: int, crafting: bool) -> Iterator[tuple[tuple[int, int], ...
 
 
 def _flows(pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """From whom items can come to whom, when these seats meet in turn."""
+    """(giver, taker) for each way that items can take when these seats meet in turn."""
     flows: set[tuple[int, int]] = set()
     for a, b in pairs:
         through = {(giver, b) for giver, taker in flows if taker == a} | {

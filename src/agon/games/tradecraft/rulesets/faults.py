@@ -12,7 +12,7 @@ from agon.games.tradecraft.planner.search import Workshop
 USED = 1e-7
 """Operations fewer than this are rounding of the solver."""
 CYCLES = 20
-"""No more cycles are looked for: a ruleset with so many needs mending first."""
+"""Cycles that are reported, at most."""
 
 
 def faults(ruleset: Ruleset) -> list[str]:

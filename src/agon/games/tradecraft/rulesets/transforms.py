@@ -11,7 +11,7 @@ from agon.games.tradecraft.rulesets.invented import invented_names
 
 TRIES = 20
 SPARE = 10
-"""One recipe in so many is kept ready for items that others need: fewer make longer chains, or none that works."""
+"""One recipe in SPARE is kept for items that others need. With fewer, chains get longer, or no ruleset works."""
 
 
 def permuted(file: RulesetFile, seed: int) -> dict[str, str]:
