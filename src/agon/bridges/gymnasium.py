@@ -1,7 +1,7 @@
 """The engine's games as PettingZoo and Gymnasium environments, so that learners written for these interfaces can play them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -39,7 +39,7 @@ def single_agent_env(game: Game[Any], seat: int, opponents: Sequence[Script], se
     every other seat throws its own dice. A reset without a seed goes on to the next match; the first one starts from `seed`.
     Raises AgonError when there is no such seat or the number of opponents is wrong, ValueError as `parallel_env` does.
     """
-    return SingleSeat(game, seat, opponents, seed)
+    return SingleSeat(parallel_env(game), seat, opponents, seed, single_agent_env)
 
 
 class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
@@ -119,37 +119,70 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
         return views
 
 
-class SingleSeat(Env[View, np.int64]):
-    """One match after another of one seat against scripts; see `single_agent_env`."""
+class OneSeat(Env[Any, Any]):
+    """One match after another of one seat against scripts, at a `table` that has all seats.
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own declaration
+    `own`: what the environment was made with besides game, seat, opponents and seed, and `made_by` whom, for the spec.
+    """
 
-    def __init__(self, game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0) -> None:
+    metadata: Mapping[str, Any] = {"render_modes": []}  # type: ignore[assignment]
+    kind = ""
+    """What the spec's name has after the game's."""
+
+    def __init__(
+        self,
+        table: Any,
+        seat: int,
+        opponents: Sequence[Script],
+        seed: int,
+        made_by: Callable[..., Env[Any, Any]],
+        **own: Any,
+    ) -> None:
+        game: Game[Any] = table.game
         if seat not in range(game.seats) or len(opponents) != game.seats - 1:
             raise AgonError(
                 f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {len(opponents)} opponents does not fit"
             )
-        self.table = parallel_env(game)
-        self.agent = self.table.possible_agents[seat]
+        self.table, self.agent = table, table.possible_agents[seat]
         others = [other for other in range(game.seats) if other != seat]
         self.scripts = dict(zip(others, opponents, strict=True))
-        self.observation_space = self.table.observation_space(self.agent)
-        self.action_space = self.table.action_space(self.agent)
+        self.observation_space = table.observation_space(self.agent)
+        self.action_space = table.action_space(self.agent)
         self.spec = EnvSpec(
-            f"agon/{re.sub('[^a-zA-Z0-9_.-]', '_', f'{game.name}_{game.variant}')}-v{game.rules}",
-            "agon.bridges.gymnasium:single_agent_env",
-            kwargs={"game": game, "seat": seat, "opponents": opponents, "seed": seed},
+            f"agon/{re.sub('[^a-zA-Z0-9_.-]', '_', table.metadata['name'] + self.kind)}-v{game.rules}",
+            f"{made_by.__module__}:{made_by.__name__}",
+            kwargs={"game": game, "seat": seat, "opponents": opponents, "seed": seed, **own},
         )
         self._first: int | None = seed
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[View, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Starts a match; `options` are ignored, as there are none."""
         chosen, self._first = self._first if seed is None else seed, None
         super().reset(seed=chosen)
         if chosen is None:
             chosen = int(self.np_random.integers(2**63))
         self._dice = {seat: seat_dice(chosen, seat) for seat in self.scripts}
-        views, _ = self.table.start(seat_dice(chosen, TABLE))
+        return self._begun(chosen)
+
+    def _begun(self, seed: int) -> tuple[Any, dict[str, Any]]:
+        """What the seat sees at the start of the match of a seed, and the info."""
+        raise NotImplementedError
+
+    def _answer(self, seat: int, silent: bool = False) -> Any:
+        """What the script at `seat` does. Raises AgonError for what is not legal; None is, where it may be `silent`."""
+        view = self.table.game.observe(self.table.state, seat)
+        action = self.scripts[seat](view, self._dice[seat])
+        if action in view.legal or (silent and action is None):
+            return action
+        legal = ", ".join(view.legal.options) if isinstance(view.legal, Choice) else view.legal.as_json()
+        raise AgonError(f"the script at seat {seat} answered {action!r}: only {legal} are legal")
+
+
+class SingleSeat(OneSeat):
+    """A seat of a game in which all move at once; see `single_agent_env`."""
+
+    def _begun(self, seed: int) -> tuple[View, dict[str, Any]]:
+        views, _ = self.table.start(seat_dice(seed, TABLE))
         return views[self.agent], {}
 
     def step(self, action: np.int64) -> tuple[View, float, bool, bool, dict[str, Any]]:
@@ -157,18 +190,9 @@ class SingleSeat(Env[View, np.int64]):
         if not self.table.agents:
             raise IllegalAction("the match is over, or has not begun: call reset")
         self.table.label(self.agent, action)  # before any script throws its dice
-        answers = {self.table.possible_agents[seat]: self._answer(seat) for seat in self.scripts}
+        answers = {self.table.possible_agents[seat]: self.table.codes[self._answer(seat)] for seat in self.scripts}
         views, points, ended, _, _ = self.table.step({self.agent: action, **answers})
         return views[self.agent], points[self.agent], ended[self.agent], False, {}
-
-    def _answer(self, seat: int) -> int:
-        view = self.table.game.observe(self.table.state, seat)
-        action = self.scripts[seat](view, self._dice[seat])
-        if action not in view.legal:
-            raise AgonError(
-                f"the script at seat {seat} answered {action!r}: only {', '.join(self.table.codes)} are legal"
-            )
-        return self.table.codes[action]
 
 
 def _legal(game: Game[Any], asked: Mapping[int, Observation]) -> tuple[Choice, int]:

@@ -6,20 +6,18 @@ other characters are observed as JSON escapes, and an answer may hold any. No an
 counted, and the seat is told why and asked again; after `attempts` of them nothing is done for it. So every match ends.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
-from gymnasium import Env
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Text
 from pettingzoo import AECEnv
 
 from agon import AgonError
 from agon.agents import Script, seat_dice
 from agon.agents.telling import answered, in_ascii, told
+from agon.bridges.gymnasium import OneSeat
 from agon.games import Game, IllegalAction
 from agon.loop import TABLE, steps
 
@@ -55,7 +53,8 @@ def single_text_env(
     Texts and rewards are those of `text_env`. `reset(seed=n)` starts the match that agon.play plays with the seed n; one
     without goes on to the next match. Raises AgonError when there is no such seat or the number of opponents is wrong.
     """
-    return SingleTextSeat(game, seat, opponents, seed, attempts)
+    table = text_env(game, attempts=attempts)
+    return SingleTextSeat(table, seat, opponents, seed, single_text_env, attempts=attempts)
 
 
 class TextMatch(AECEnv):  # type: ignore[misc]
@@ -66,7 +65,11 @@ class TextMatch(AECEnv):  # type: ignore[misc]
         if attempts < 1:
             raise AgonError(f"attempts is {attempts}; it must be at least 1")
         self.game, self.attempts = game, attempts
-        self.metadata = {"name": f"{game.name}_{game.variant}", "render_modes": ["ansi"], "is_parallelizable": False}
+        self.metadata = {
+            "name": f"{game.name}_{game.variant}_text",
+            "render_modes": ["ansi"],
+            "is_parallelizable": False,
+        }
         self.render_mode = "ansi"
         self.possible_agents = [f"seat_{seat}" for seat in range(game.seats)]
         self.agents: list[str] = []
@@ -175,39 +178,13 @@ class TextMatch(AECEnv):  # type: ignore[misc]
             self.terminations = dict.fromkeys(self.agents, True)
 
 
-class SingleTextSeat(Env[str, str]):
-    """One match after another of one seat against scripts; see `single_text_env`."""
+class SingleTextSeat(OneSeat):
+    """A seat of any game, in words; see `single_text_env`."""
 
-    metadata: Mapping[str, Any] = {"render_modes": []}  # type: ignore[assignment]
+    kind = "_text"
 
-    def __init__(
-        self, game: Game[Any], seat: int, opponents: Sequence[Script], seed: int = 0, attempts: int = 3
-    ) -> None:
-        if seat not in range(game.seats) or len(opponents) != game.seats - 1:
-            raise AgonError(
-                f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {len(opponents)} opponents does not fit"
-            )
-        self.table = text_env(game, attempts=attempts)
-        self.agent = self.table.possible_agents[seat]
-        others = [other for other in range(game.seats) if other != seat]
-        self.scripts = dict(zip(others, opponents, strict=True))
-        self.observation_space = self.table.observation_space(self.agent)
-        self.action_space = self.table.action_space(self.agent)
-        self.spec = EnvSpec(
-            f"agon/{re.sub('[^a-zA-Z0-9_.-]', '_', f'{game.name}_{game.variant}_text')}-v{game.rules}",
-            "agon.bridges.text:single_text_env",
-            kwargs={"game": game, "seat": seat, "opponents": opponents, "seed": seed, "attempts": attempts},
-        )
-        self._first: int | None = seed
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[str, dict[str, Any]]:
-        """Starts a match; `options` are ignored, as there are none."""
-        chosen, self._first = self._first if seed is None else seed, None
-        super().reset(seed=chosen)
-        if chosen is None:
-            chosen = int(self.np_random.integers(2**63))
-        self._dice = {seat: seat_dice(chosen, seat) for seat in self.scripts}
-        self.table.start(chosen)
+    def _begun(self, seed: int) -> tuple[str, dict[str, Any]]:
+        self.table.start(seed)
         return self._going_on()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -221,12 +198,5 @@ class SingleTextSeat(Env[str, str]):
     def _going_on(self) -> tuple[str, dict[str, Any]]:
         """The others move until the own seat is asked, or the match is over."""
         while self.table.agent_selection != self.agent and not self.table.terminations[self.agent]:
-            self.table.act(self._answer(self.table.seat))
+            self.table.act(self._answer(self.table.seat, silent=True))
         return self.table.observe(self.agent), dict(self.table.infos[self.agent])
-
-    def _answer(self, seat: int) -> Any:
-        view = self.table.game.observe(self.table.state, seat)
-        action = self.scripts[seat](view, self._dice[seat])
-        if action is not None and action not in view.legal:
-            raise AgonError(f"the script at seat {seat} answered {action!r}: it is not legal")
-        return action

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import stat
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import IO, Any, BinaryIO, NamedTuple, cast
 
 import zstandard
 
@@ -109,7 +110,7 @@ def _unpacked(path: Path, name: str) -> Iterator[Found]:
                 (open_as for magic, open_as in PACKED.items() if start.startswith(magic)), lambda plain: plain
             )
             with ThreadPoolExecutor(1) as thread:
-                yield from _untarred(_Ahead(open_as(stream), thread), path.name, name)
+                yield from _untarred(io.BufferedReader(_Ahead(open_as(stream), thread), CHUNK), path.name, name)
 
 
 def _unzipped(stream: BinaryIO, archive: str, name: str) -> Iterator[Found]:
@@ -133,39 +134,25 @@ def _inflated(members: zipfile.ZipFile, info: zipfile.ZipInfo) -> Found:
         return Bad(path, f"cannot be unpacked: {first_line(error)}")
 
 
-class _Ahead:
-    """A stream that is unpacked a few MiB ahead in a thread; goes forward only, which is all that a tar needs."""
+class _Ahead(io.RawIOBase):
+    """A stream that is unpacked a few MiB ahead in a thread."""
 
     def __init__(self, stream: Any, thread: ThreadPoolExecutor) -> None:
-        self._stream, self._thread = stream, thread
+        self._stream, self._thread, self._chunk = stream, thread, memoryview(b"")
         self._waiting = deque(thread.submit(stream.read, CHUNK) for _ in range(4))
-        self._chunk, self._start, self._end = b"", 0, 0
-        self._at = 0
 
-    def tell(self) -> int:
-        return self._at
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
 
-    def seek(self, position: int) -> None:
-        if position < self._at:
-            raise tarfile.ReadError("its parts overlap")
-        while self._end < position and self._more():
-            pass
-        self._at = position
-
-    def read(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        end = self._at + size
-        while self._at < end and (self._at < self._end or self._more()):
-            part = self._chunk[self._at - self._start : end - self._start]
-            self._at += len(part)
-            parts.append(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
-
-    def _more(self) -> bool:
-        self._waiting.append(self._thread.submit(self._stream.read, CHUNK))
-        self._chunk = self._waiting.popleft().result()
-        self._start, self._end = self._end, self._end + len(self._chunk)
-        return bool(self._chunk)
+    def readinto(self, place: Any) -> int:
+        """Fills as much of `place` as one chunk holds."""
+        if not self._chunk:
+            self._waiting.append(self._thread.submit(self._stream.read, CHUNK))
+            self._chunk = memoryview(self._waiting.popleft().result())
+        size = min(len(place), len(self._chunk))
+        place[:size], self._chunk = self._chunk[:size], self._chunk[size:]
+        return size
 
 
 class _Header(tarfile.TarInfo):
@@ -181,24 +168,21 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(str(error)) from None
 
 
-def _untarred(stream: Any, archive: str, name: str) -> Iterator[Found]:
+def _untarred(stream: BinaryIO, archive: str, name: str) -> Iterator[Found]:
     try:
-        with tarfile.TarFile(fileobj=stream, tarinfo=_Header) as members:
+        with tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 16, tarinfo=_Header) as members:
             for info in members:
                 if info.name.rpartition("/")[2] == name:
                     path = printable(info.name).removeprefix("./")
                     fault = _fault(path, info.isreg() and not info.issparse(), info.size)
-                    yield Bad(path, fault) if fault else File(path, _exactly(stream, info))
+                    yield Bad(path, fault) if fault else File(path, _bytes(members, info))
     except BROKEN as error:
         yield Bad(archive, f"is damaged or breaks off ({first_line(error)})")
 
 
-def _exactly(stream: _Ahead, info: tarfile.TarInfo) -> bytes:
-    stream.seek(info.offset_data)
-    data = stream.read(info.size)
-    if len(data) < info.size:
-        raise tarfile.ReadError(f"{printable(info.name)} breaks off")
-    return data
+def _bytes(members: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
+    with cast(IO[bytes], members.extractfile(info)) as stream:
+        return stream.read()
 
 
 def _fault(path: str, regular: bool, size: int) -> str:

@@ -1,17 +1,18 @@
 """Chameleon: all know the topic, all but one the word; the one who does not tries to pass for one who does."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from agon import kind
 from agon.games.base import Event
-from agon.games.deduction.game import Ask, Deduction, State, holds, plain
-from agon.games.spaces import Choice, Form, Space, Text
+from agon.games.deduction.game import Ask, Deduction, holds, plain
+from agon.games.spaces import Form, Space, Text
 
 CREDITS = {"caught": (0, 2), "guessed": (1, 1), "escaped": (2, 0), "even": (1, 1)}
 """Outcome -> (chameleon's credits, those of each other player); 2 in all. MAgIC, A.2, with the outcomes as its code numbers
 them (0 to 3, in this order): as the paper words them, a wrong accusation would pay 1 : 1, against its own Figure 5."""
+
+ROLES = ("chameleon", "non-chameleon")
 
 
 class Facts(NamedTuple):
@@ -22,7 +23,7 @@ class Facts(NamedTuple):
     players: tuple[str, ...]
     rounds: int
     topic: str
-    roles: tuple[str, str] = ("chameleon", "non-chameleon")
+    roles: tuple[str, str] = ROLES
 
 
 @kind("agon.games.chameleon.Chameleon")
@@ -36,6 +37,7 @@ class Chameleon(Deduction):
     """
 
     credits = CREDITS
+    sides = ROLES
     topic: str = ""
 
     def __post_init__(self) -> None:
@@ -44,11 +46,6 @@ class Chameleon(Deduction):
         if holds(self.topic, self.word):
             raise ValueError(f"{self.name}: the topic, which all know, holds the word {self.word!r}: {self.topic!r}")
         super().__post_init__()
-
-    @cached_property
-    def roles(self) -> tuple[str, ...]:
-        """Each seat's role, which it knows."""
-        return tuple("chameleon" if seat == self.spy else "non-chameleon" for seat in range(self.seats))
 
     def _steps(self) -> tuple[Ask, ...]:
         steps: list[Ask] = []
@@ -70,22 +67,12 @@ class Chameleon(Deduction):
         return (Event("topic", None, self.topic),)
 
     def _role_seen(self, seat: int) -> str:
-        return "chameleon" if seat == self.spy else "non-chameleon"
+        return self.roles[seat]
 
     def _space(self, phase: str, seat: int) -> Space:
-        if phase == "identify":
-            roles: tuple[str, str] = Facts._field_defaults["roles"]
-            return Choice(tuple(f"{player}, {role}" for player in self.players for role in roles))
         space: Any = super()._space(phase, seat)
         if phase == "evaluate" and seat == self.spy:
             return Form(
                 tuple(part if view != seat else ("word", Text(self.length)) for view, part in enumerate(space.parts))
             )
         return space
-
-    def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
-        if outcome == "caught" and state.at < len(self._schedule):
-            return state._replace(outcome=outcome), (0.0,) * self.seats  # it may guess
-        spy, crowd = self.credits[outcome]
-        paid = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
-        return state._replace(at=len(self._schedule), outcome=outcome), paid

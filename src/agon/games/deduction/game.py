@@ -117,6 +117,10 @@ class Deduction(Game[State]):
 
     credits: ClassVar[Mapping[str, tuple[int, int]]]
     """Outcome -> credits of the spy, and of each other player."""
+    sides: ClassVar[tuple[str, str]]
+    """The spy's role, and the others'."""
+    doubt: ClassVar[tuple[str, ...]] = ()
+    """What a player may say of its role besides."""
 
     @property
     def _words(self) -> tuple[str, ...]:
@@ -126,11 +130,6 @@ class Deduction(Game[State]):
     def _word_of(self, seat: int) -> str:
         """The word that a seat must not say."""
         return self.word
-
-    @cached_property
-    def roles(self) -> tuple[str, ...]:
-        """Each seat's true role."""
-        raise NotImplementedError
 
     def _steps(self) -> tuple[Ask, ...]:
         raise NotImplementedError
@@ -149,13 +148,15 @@ class Deduction(Game[State]):
         return ()
 
     def _role_seen(self, seat: int) -> str:
+        """The role that a seat is told."""
         return ""
 
-    def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
-        """After the ballot or the guess: the match goes on or pays."""
-        raise NotImplementedError
+    # --- what they share
 
-    # --- the six verbs
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Each seat's true role."""
+        return tuple(self.sides[seat != self.spy] for seat in range(self.seats))
 
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes words and seats."""
@@ -221,6 +222,14 @@ class Deduction(Game[State]):
             "spy": self.players[self.spy],
         }
 
+    def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
+        """After the ballot or the guess: the match pays, unless a spy that is caught may still guess."""
+        if outcome == "caught" and state.at < len(self._schedule):
+            return state._replace(outcome=outcome), (0.0,) * self.seats
+        spy, crowd = self.credits[outcome]
+        paid = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
+        return state._replace(at=len(self._schedule), outcome=outcome), paid
+
     def _now(self, state: State) -> Ask:
         """The step to come, or the last one of a match that is over."""
         return self._schedule[min(state.at, len(self._schedule) - 1)]
@@ -239,7 +248,9 @@ class Deduction(Game[State]):
         return (Ask(phase, round_, tuple(range(self.seats))),) if wanted else ()
 
     def _space(self, phase: str, seat: int) -> Space:
-        """What a seat may answer in a phase that both games have."""
+        """What a seat may answer in a phase."""
+        if phase == "identify":
+            return Choice(tuple(f"{player}, {role}" for player in self.players for role in self.sides + self.doubt))
         if phase == "vote":
             return Choice(self.players if self.semantics == "published" else self._others(seat))
         if phase == "evaluate":

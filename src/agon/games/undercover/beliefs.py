@@ -8,7 +8,7 @@ from agon.games.deduction.beliefs import Suspecting
 from agon.games.deduction.game import NOBODY, UNSURE
 from agon.games.deduction.suspicion import suspect, watcher
 from agon.games.spaces import Choice, Form
-from agon.games.undercover.game import Facts
+from agon.games.undercover.game import ROLES
 
 
 class Mind(Suspecting):
@@ -60,5 +60,4 @@ class Mind(Suspecting):
             return watcher(self.matrix, self.seat, True, "last") if first == self.seat else first
         if self.role == UNSURE:
             return None
-        roles: tuple[str, ...] = Facts._field_defaults["roles"]
-        return watcher(self.matrix, self.seat, False) if self.role == roles[0] else self.suspect
+        return watcher(self.matrix, self.seat, False) if self.role == ROLES[0] else self.suspect

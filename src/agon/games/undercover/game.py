@@ -1,17 +1,17 @@
 """Undercover: everybody describes a word, and one player's word is another one; nobody is told whose."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from agon import kind
 from agon.games.base import Event
-from agon.games.deduction.game import UNSURE, Ask, Deduction, State, plain
-from agon.games.spaces import Choice, Space
+from agon.games.deduction.game import UNSURE, Ask, Deduction, plain
 
 CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
 """Outcome -> (undercover's credits, those of each civilian); 3 in all. MAgIC, A.2, with the outcomes as its code numbers them
 (0 to 2, in this order)."""
+
+ROLES = ("undercover", "civilian")
 
 
 class Facts(NamedTuple):
@@ -21,7 +21,7 @@ class Facts(NamedTuple):
     seats: int
     players: tuple[str, ...]
     rounds: int
-    roles: tuple[str, str] = ("undercover", "civilian")
+    roles: tuple[str, str] = ROLES
 
 
 @kind("agon.games.undercover.Undercover")
@@ -33,6 +33,7 @@ class Undercover(Deduction):
     """
 
     credits = CREDITS
+    sides, doubt = ROLES, (UNSURE,)
     rounds: int = 2
     spy_word: str = ""
 
@@ -48,11 +49,6 @@ class Undercover(Deduction):
     def _word_of(self, seat: int) -> str:
         return self.spy_word if seat == self.spy else self.word
 
-    @cached_property
-    def roles(self) -> tuple[str, ...]:
-        """Each seat's role, which nobody knows."""
-        return tuple("undercover" if seat == self.spy else "civilian" for seat in range(self.seats))
-
     def _steps(self) -> tuple[Ask, ...]:
         steps: list[Ask] = []
         for round_ in range(1, self.rounds + 1):
@@ -65,15 +61,3 @@ class Undercover(Deduction):
 
     def _opening(self, seat: int) -> tuple[Event, ...]:
         return (Event("word", None, self._word_of(seat)),)
-
-    def _space(self, phase: str, seat: int) -> Space:
-        if phase == "identify":
-            roles: tuple[str, str] = Facts._field_defaults["roles"]
-            return Choice(tuple(f"{player}, {role}" for player in self.players for role in (*roles, UNSURE)))
-        return super()._space(phase, seat)
-
-    def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
-        spy, crowd = self.credits[outcome]
-        return state._replace(outcome=outcome), tuple(
-            float(spy if seat == self.spy else crowd) for seat in range(self.seats)
-        )
