@@ -140,6 +140,18 @@ def table_numbers(part):
     return {int(number) for numbers in named for number in re.findall(r"\d+", numbers)}
 
 
+def test_what_decides_a_deviation_is_there():
+    page = (ROOT / "docs/deviations.md").read_text()
+    named = re.findall(r"`((?:agon|conf|tests)[\w/.]*)`(?: \(((?:`\w+`(?:, )?)+)\))?", page)
+    for path, names in named:
+        found = [place for place in (ROOT / "src" / path, ROOT / path) if place.exists()]
+        assert found, f"there is no {path}"
+        for name in re.findall(r"\w+", names):
+            text = found[0].read_text()
+            assert re.search(rf"^(?:def |class )?{name}\b", text, re.MULTILINE), f"{path} has no {name}"
+    assert len(named) > 60
+
+
 @needs_results
 def test_the_deviations_name_every_table_with_a_wrong_caption():
     tables = pd.concat(pd.read_csv(path) for path in TABLES)
