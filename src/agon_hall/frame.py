@@ -28,7 +28,7 @@ a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 {% block contents %}
 <header><strong>agon</strong>{% for name, link in links %} <a href="{{ link | e }}">{{ name | e }}</a>{% endfor %}</header>
 <p id="lost" role="alert" hidden>{{ lost | e }}</p>
-<main>{{ embed(roots[0]) }}</main>
+<main>{% for root in roots %}{{ embed(root) }}{% endfor %}</main>
 {% endblock %}
 """)
 

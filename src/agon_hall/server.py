@@ -245,7 +245,7 @@ def serve(
             handler.addFilter(_Quiet())
     # a browser sends a button that came later whole when it is first pressed; every such warning would be kept in memory
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
-    pn.extension()
+    pn.extension(browser_info=False)
 
     said("looking up what can be played ...")
     warm()
