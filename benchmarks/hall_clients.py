@@ -111,7 +111,8 @@ class Page:
                 for event in content["events"]:
                     if event["kind"] == "ModelChanged":
                         self._follow(event["model"]["id"], event["attr"], event["new"])
-                self._changed()
+                if any(event["kind"] == "ModelChanged" for event in content["events"]):
+                    self._changed()
             case "ERROR":
                 self.errors.append(str(content)[:2000])
 

@@ -1,16 +1,12 @@
-"""How pages look: the style sheets, and blocks, stacks and widgets that take little memory."""
+"""How pages look: the style sheets, and blocks, stacks and widgets that use them."""
 
-import functools
-from collections.abc import Callable, Mapping
-from html import escape
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import panel as pn
-import param
-from bokeh.models import Column, FlexBox, Row
-from panel.layout.base import ListPanel
-from panel.models.markup import HTML
-from panel.reactive import Reactive
+from bokeh.document import Document
+from panel.io.state import set_curdoc
 
 from agon.games.inputs import WIDEST
 
@@ -58,65 +54,10 @@ button.bk-btn:hover { text-decoration: underline; } button.bk-btn[disabled] { op
 """For native widgets."""
 
 
-class Lean(Reactive):
-    """Looks for changes of what changes here alone. To look for all that could change takes half the memory of a page."""
-
-    changing: ClassVar[tuple[str, ...]] = (
-        "object",
-        "objects",
-        "visible",
-        "disabled",
-        "label",
-        "name",
-        "value",
-        "options",
-    )
-    __abstract = True
-
-    def _link_params(self) -> None:
-        names = [name for name in self.changing if name in self.param]
-        self._internal_callbacks.append(self.param.watch(self._param_change, names))
-
-
-@functools.cache
-def lean(kind: type[Reactive]) -> type[Reactive]:
-    """The same widget, lean."""
-    return type(kind.__name__, (Lean, kind), {"__doc__": kind.__doc__})
-
-
-class Block(Lean):
-    """Markup, whose scripts do not run. Panel's own pane of HTML does the same with twice the objects and time."""
-
-    object = param.String("", doc="All of it; everything from outside went through agon.games.html.text.")
-    disable_math = param.Boolean(True)
-    run_scripts = param.Boolean(False)
-    _rename: ClassVar[Mapping[str, str | None]] = {"object": "text"}
-
-    def _get_model(self, doc: Any, root: Any = None, parent: Any = None, comm: Any = None) -> HTML:
-        model = HTML(**self._get_properties(doc))
-        self._models[(root or model).ref["id"]] = (model, parent)
-        return model  # to which nothing comes from the browser
-
-    def _process_param_change(self, params: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = super()._process_param_change(params)
-        if "text" in found:
-            found["text"] = escape(found["text"])  # the browser's half unescapes it
-        return found
-
-
-class Stack(Lean, ListPanel):
-    """Things below one another. Panel's own column also listens to how far it is scrolled, at twice the cost."""
-
-    _bokeh_model: ClassVar[type[FlexBox]] = Column
-    _direction = "vertical"
-    _stylesheets: ClassVar[list[str]] = pn.Column._stylesheets
-    _linked_properties = ()
-
-
-class Wrapped(Stack):
-    """Things beside one another, in as many lines as they need; at least as wide as the widest, as in a stack."""
-
-    _bokeh_model: ClassVar[type[FlexBox]] = Row
+Block = pn.pane.HTML
+"""Markup; everything in it that comes from outside went through agon.games.html.text."""
+Stack = pn.Column
+"""Things below one another."""
 
 
 def stack(*things: Any, **more: Any) -> Stack:
@@ -124,26 +65,45 @@ def stack(*things: Any, **more: Any) -> Stack:
     return Stack(*things, **({"sizing_mode": "stretch_width"} | more))
 
 
-def wrapped(*things: Any) -> Wrapped:
+def wrapped(*things: Any) -> pn.Row:
     """Things beside one another, the lower edges of a line in one line, however many lines they need."""
     style = ":host { flex-wrap: wrap; } * { align-self: flex-end; }"
-    return Wrapped(*things, sizing_mode="stretch_width", stylesheets=[style])
+    return pn.Row(*things, sizing_mode="stretch_width", stylesheets=[style])
 
 
 def block(html: str, style: str = "", **more: Any) -> Block:
     """A block of markup in the looks of the hall, and in a `style` of its own."""
     looks = {"sizing_mode": "stretch_width", "margin": (4, 8)}
-    return Block(object=html, stylesheets=[CSS + style], **(looks | more))  # type: ignore[no-untyped-call]
+    return Block(html, stylesheets=[CSS + style], **(looks | more))
 
 
 def styled(kind: Callable[..., Any], name: str, **more: Any) -> Any:
     """A native widget in the looks of the hall."""
     looks = {"sizing_mode": "stretch_width", "max_width": WIDEST, "min_width": 100, "margin": (4, 8)}
-    return lean(kind)(label=name, stylesheets=[WIDGETS], **(looks | more))
+    return kind(label=name, stylesheets=[WIDGETS], **(looks | more))
 
 
 def button(name: str, pressed: Callable[[], Any], main: bool = True, **more: Any) -> Any:
     """A button; `main` where it is what one most likely wants. A press that comes when it cannot be pressed any more does nothing."""
     made = styled(pn.widgets.Button, name, color="primary" if main else "default", **more)
-    made.on_click(lambda event: pressed() if made.visible and not made.disabled else None)
+
+    def press(event: object) -> None:
+        if made.visible and not made.disabled:
+            with together(pn.state.curdoc):
+                pressed()
+
+    made.on_click(press)
     return made
+
+
+@contextmanager
+def together(document: Document | None) -> Iterator[None]:
+    """What is changed in a served page, in its own turn, is sent in one message."""
+    with (
+        set_curdoc(document) if document is not None else nullcontext()
+    ):  # else it is the page of whoever caused the change
+        if document is None or document.session_context is None or not pn.state.loaded:  # what is held would be lost
+            yield
+        else:
+            with pn.io.hold(document):
+                yield

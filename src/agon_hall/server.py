@@ -16,13 +16,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import panel as pn
-from bokeh.protocol.exceptions import ValidationError
-from bokeh.protocol.receiver import Receiver
 from bokeh.server.auth_provider import AuthProvider
-from bokeh.server.views import ws
+from bokeh.server.urls import per_app_patterns
 from bokeh.util.warnings import BokehUserWarning
-from panel.io import document as documents
-from panel.io.server import get_server
+from panel.io.server import WSHandler, get_server
 from tornado.ioloop import IOLoop
 from tornado.web import HTTPError, RequestHandler
 
@@ -30,7 +27,7 @@ from agon import AgonError
 from agon.conf import settings_of
 from agon.games.html import text
 from agon_hall.families import desks
-from agon_hall.frame import LINKS, page, refusal, taken_apart
+from agon_hall.frame import LINKS, page, refusal
 from agon_hall.inputs import Inputs
 from agon_hall.lobby import HallPage, HostPage, warm
 from agon_hall.seat import SeatPage
@@ -212,16 +209,14 @@ def _argument(name: str) -> str:
     return b"".join(pn.state.session_args.get(name, [])[:1]).decode("utf-8", "replace")
 
 
-class _Bounded(Receiver):
+class _TextSocket(WSHandler):
     """Refuses what no page of ours sends: parts in bytes, which could be so many that they fill the memory."""
 
-    async def consume(self, fragment: str | bytes) -> Any:
+    async def on_message(self, fragment: str | bytes) -> None:
         if isinstance(fragment, bytes):
-            raise ValidationError("parts in bytes are not taken")
-        return await super().consume(fragment)
-
-
-ws.Receiver = _Bounded  # type: ignore[attr-defined]
+            self.close(1003, "parts in bytes are not taken")
+        else:
+            await super().on_message(fragment)
 
 
 class _Quiet(logging.Filter):
@@ -250,7 +245,7 @@ def serve(
             handler.addFilter(_Quiet())
     # a browser sends a button that came later whole when it is first pressed; every such warning would be kept in memory
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
-    pn.extension()
+    pn.extension(browser_info=False)
 
     said("looking up what can be played ...")
     warm()
@@ -274,12 +269,14 @@ async def _until_stopped(
     password: str,
     said: Callable[[str], object],
 ) -> None:
+    per_app_patterns[:] = [(path, _TextSocket if kind is WSHandler else kind) for path, kind, *_ in per_app_patterns]
     try:
         server = get_server(
             Pages(hall, folder).made(),
             port=port,
             address=address,
             title=TITLES | {f"/{name}": f"{name.capitalize()} - agon" for name in desks(folder)},
+            location=False,
             websocket_origin=[f"{name}:{port}" for name in (*LOOPBACK[:2], address)] + list(origins),
             loop=IOLoop.current(),
             auth_provider=Gate(hall, password),
@@ -297,26 +294,11 @@ async def _until_stopped(
     stopped = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-    tidying = [asyncio.create_task(each()) for each in (_tidied, taken_apart)]
+    gc.collect()
+    gc.freeze()  # what is there for good is never looked through again
     server.start()
     said(
         f"http://{'localhost' if address in LOOPBACK else address}:{port}/ - Ctrl-C ends it; every answer is kept in {folder}"
     )
     await stopped.wait()
-    for task in tidying:
-        task.cancel()
     server.stop()
-
-
-async def _tidied() -> None:
-    """Takes memory back that is in circles, every two minutes: everybody waits for half a second then.
-
-    Python, and Panel after every page that is closed, would do so more often, and look through what is always there, too.
-    """
-    documents.GC_DEBOUNCE = DAY
-    gc.set_threshold(5_000, 20, 1_000_000)
-    gc.collect()
-    gc.freeze()
-    while True:
-        await asyncio.sleep(120)
-        gc.collect()

@@ -13,7 +13,6 @@ from tornado.websocket import websocket_connect
 
 from agon.plan import PERSON
 from agon_hall.families import known_pages
-from agon_hall.frame import taken_apart
 from agon_hall.server import Pages
 
 
@@ -55,16 +54,15 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path):
                 address="localhost",
                 loop=IOLoop.current(),
                 check_unused_sessions_milliseconds=100,
+                unused_session_lifetime_milliseconds=100,
                 start=True,
             )
-            tidying = asyncio.create_task(taken_apart())
             try:
                 await left_by(port, path, 1)  # what the first page ever needs stays
                 stays = await Browser.opens(port, path)
                 opened, left = await left_by(port, path, 5)
                 await stays.asks("PULL-DOC-REQ", {}, "PULL-DOC-REPLY")
             finally:
-                tidying.cancel()
                 server.stop()
             return opened, left
 
@@ -75,19 +73,22 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path):
         opened, left = asyncio.run(run())
     finally:
         gc.enable()
-    assert opened > 5 * 1000 and left < opened / 2  # the rest are small circles, for the collection of all there is
+    assert opened > 5 * 1000 and left < opened / 5
 
 
 async def left_by(port, path, number):
-    """Objects of so many pages, while they are open, and when most are gone after they were closed, or ten seconds later."""
+    """Objects of so many pages, while they are open, and when most are gone after they were closed, or 30 seconds later.
+
+    Nothing but Panel looks for what can go, some seconds after a page was closed: the test switches Python's own search off.
+    """
     before = len(gc.get_objects())
     browsers = [await Browser.opens(port, path) for _ in range(number)]
     opened = len(gc.get_objects()) - before
     for each in browsers:
         each.socket.close()
-    end = asyncio.get_running_loop().time() + 10
+    end = asyncio.get_running_loop().time() + 30
     left = opened
-    while left > opened / 2 and asyncio.get_running_loop().time() < end:
+    while left > opened / 5 and asyncio.get_running_loop().time() < end:
         await asyncio.sleep(0.2)
         left = len(gc.get_objects()) - before
     return opened, left
