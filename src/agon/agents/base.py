@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 
 class Agent(Protocol):
-    """A player that takes its time (a model, a person)."""
+    """A player whose answers take time: a model or a person."""
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """Answers one question."""

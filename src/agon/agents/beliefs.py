@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The templates' own text, for telling matches apart."""
+        """The templates' own text, which ids of matches hash."""
         return f"{self.agent.text}\n{self.own.text}"
 
 

@@ -37,7 +37,7 @@ class LLM:
 
     asks_model = True
     idle: ClassVar = {"answer_tokens", "folder"}
-    """Settings that change no answer: for estimates, and a folder whose texts themselves tell matches apart."""
+    """Settings that ids of matches leave out: one is for estimates, and of the folder the texts are hashed."""
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ class Mind:
         """The latest analysis."""
 
     def due(self, view: Observation) -> list[int]:
-        """The moments at which it should have thought by now and has not: how much of `view.past` it knew then."""
+        """How much of `view.past` was known at each analysis that is due and has not been made."""
         raise NotImplementedError
 
     def think(self, view: Observation) -> Thinking:
@@ -61,7 +61,7 @@ class Mind:
         raise NotImplementedError
 
     def pairs(self, verb: Sequence[str], views: Sequence[int], names: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """The name of each question -> whose view of whom it is about; `verb` for the own view and for another's."""
+        """Question -> (whose view, of which seat); `verb` in the first person and in the third."""
         return {
             f"{'I ' + verb[0] if view == self.seat else f'{names[view]} {verb[1]}'} "
             f"{'me' if seat == self.seat else names[seat]}": (view, seat)

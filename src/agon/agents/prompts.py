@@ -42,7 +42,7 @@ class Template:
         with _blamed(self.file):
             self._macros = vars(self._environment.get_template(self.file).module)
             self.text = "\n".join(_sources(self._environment, self.file))
-            """The templates' own text, for telling matches apart."""
+            """The templates' own text, which ids of matches hash."""
         for macro in needed:
             if not isinstance(self._macros.get(macro), Macro):
                 known = f"{', '.join(needed[:-1])} and {needed[-1]}"

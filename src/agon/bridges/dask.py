@@ -199,8 +199,8 @@ async def record(
 ) -> list[Halted]:
     """As agon.record.record, on the workers of a Dask scheduler at `executor.address`, or of a cluster made for it.
 
-    `concurrency` matches are in flight in all (None: see `in_flight`). Workers may come to
-    grief at any moment: what they had paid for is recorded here.
+    `concurrency` matches are in flight in all (None: see `in_flight`). Workers may
+    fail at any moment: the calls that they had paid for are recorded here.
     """
     calls = sum(model.concurrency for model in ledger.models.values())
     in_all = min(len(matches), concurrency or in_flight(len(matches), calls))

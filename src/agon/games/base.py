@@ -100,7 +100,7 @@ class NormalForm(Protocol):
         """Points of each seat for one action profile."""
 
     def __hash__(self) -> int:
-        """It is looked up."""
+        """Normal forms are keys of caches."""
 
 
 class Game(ABC, Generic[S]):
@@ -243,3 +243,10 @@ def known_semantics(name: str, semantics: str, known: tuple[str, ...]) -> None:
     """Raises ValueError for a reading of the rules that a game called `name` does not have."""
     if semantics not in known:
         raise ValueError(f"{name}: semantics is {semantics!r}; it must be {' or '.join(known)}")
+
+
+def known_counts(name: str, **counts: object) -> None:
+    """Raises ValueError unless all settings `counts` of a game called `name` are whole numbers from 1."""
+    for what, count in counts.items():
+        if type(count) is not int or count < 1:
+            raise ValueError(f"{name}: {what} is {count!r}; it must be a whole number, 1 at least")

@@ -84,13 +84,6 @@ def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]
         raise AgonError(f"{shown(path)}: {error}") from None
 
 
-def by_role(setting: Any, spy: int, *roles: str) -> dict[str, dict[str, Any]]:
-    """One game in which the player under test is the spy, and one in which it is everybody else; `roles` name them."""
-    fields, seats = msgspec.to_builtins(setting), range(len(setting.clues))
-    tested = [spy], [seat for seat in seats if seat != spy]
-    return {role: fields | {"tested": seats_tested} for role, seats_tested in zip(roles, tested, strict=True)}
-
-
 def make_settings(
     *,
     folder: Annotated[str, "where the files go: FOLDER/GAME/01.json, ..."] = SHIPPED,

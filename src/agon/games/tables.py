@@ -37,23 +37,15 @@ def equilibrium_table(games: Iterable[Game[Any]]) -> pd.DataFrame:
 
     All equilibria of games that are not degenerate, computed exactly; of degenerate ones the extreme points.
     """
-    return pd.DataFrame(
-        [
-            {
-                "game": game.name,
-                "variant": game.variant,
-                "equilibrium": number,
-                "seat": seat,
-                "action": action,
-                "weight": float(weight),
-            }
-            for game in games
-            if (form := game.normal_form) is not None
-            for number, profile in enumerate(equilibria(form).profiles)
-            for seat, mix in enumerate(profile)
-            for action, weight in zip(form.options, mix, strict=True)
-        ]
-    )
+    rows = [
+        (game.name, game.variant, number, seat, action, float(weight))
+        for game in games
+        if (form := game.normal_form) is not None
+        for number, profile in enumerate(equilibria(form).profiles)
+        for seat, mix in enumerate(profile)
+        for action, weight in zip(form.options, mix, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["game", "variant", "equilibrium", "seat", "action", "weight"])
 
 
 def seat_table(games: Iterable[Game[Any]]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from agon import AgonError
 from agon.ingest.base import Bad
-from agon.ingest.files import first_line
+from agon.ingest.files import read_whole
 from agon.ingest.recorded import Conditions, Recorded, Settings
 from agon.turns import shown
 
@@ -58,12 +58,8 @@ def facts(folder: Path) -> Recorded:
 
 
 def _read(path: Path, schema: pya.Schema) -> pd.DataFrame:
-    try:
+    with read_whole(path):
         table = pq.read_table(path, columns=schema.names).select(schema.names).cast(schema)
-    except FileNotFoundError:
-        raise AgonError(f"{shown(path)} is not there: `dvc pull` brings the published facts") from None
-    except (pya.ArrowException, KeyError, ValueError, OSError) as error:
-        raise AgonError(f"{shown(path)} cannot be read ({first_line(error)}): get it again") from None
     gaps = [name for name in schema.names if not name.endswith("action") and table[name].null_count]
     if gaps:
         raise AgonError(f"{shown(path)} has empty cells in {', '.join(gaps)}: get it again")

@@ -13,10 +13,12 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, cast
 
+import pyarrow as pya
 import zstandard
 
 from agon import AgonError
@@ -191,6 +193,17 @@ def _fault(path: str, regular: bool, size: int) -> str:
     if not regular:
         return "is no regular file"
     return f"is larger than {LARGEST >> 20} MiB" if size > LARGEST else ""
+
+
+@contextmanager
+def read_whole(path: Path) -> Iterator[None]:
+    """Turns what readers of tables raise into an AgonError of one line."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise AgonError(f"{shown(path)} is not there: `dvc pull` brings the published facts") from None
+    except (pya.ArrowException, AttributeError, KeyError, ValueError, TypeError, OSError) as error:
+        raise AgonError(f"{shown(path)} cannot be read ({first_line(error)}): get it again") from None
 
 
 def printable(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The games of the counterfactual paper as they were recorded, before anything about them is believed."""
+"""The games of the counterfactual paper as they were recorded, before they are checked against the rules."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pya
 
-from agon import AgonError
 from agon.ingest.base import Bad, Ingested
-from agon.turns import shown, typed
+from agon.ingest.files import read_whole
+from agon.turns import typed
 
 RULES = 1
 """Version of what is written about a recorded game."""
@@ -71,28 +70,16 @@ TYPES = {"turn": "int64", "step": "int64", "seat": "Int64", "partner": "Int64", 
 
 def read_games(path: Path) -> pd.DataFrame:
     """games.csv: a row per game of the paper, seats in the game's order where the log says it (`logged`)."""
-    try:
+    with read_whole(path / "games.csv"):
         table = pd.read_csv(path / "games.csv", dtype={"cut": "boolean", "won_0": "boolean", "won_1": "boolean"})
         return table.astype({"problem": "Int64", "logged": "bool", "turns": "int64"})
-    except FileNotFoundError:
-        raise AgonError(f"{shown(path / 'games.csv')} is not there: `dvc pull` brings the published facts") from None
-    except (AttributeError, KeyError, ValueError, TypeError) as error:
-        raise AgonError(f"{shown(path / 'games.csv')} cannot be read ({_first(error)}): get it again") from None
 
 
 def read_events(path: Path) -> pd.DataFrame:
     """events.parquet: a row per recorded event, in the order of each game's log."""
-    try:
+    with read_whole(path / "events.parquet"):
         table = pd.read_parquet(path / "events.parquet").astype(TYPES)
         return table.sort_values(["game", "step"], kind="stable")
-    except FileNotFoundError:
-        raise AgonError(f"{shown(path / 'events.parquet')} is not there: `dvc pull` brings the facts") from None
-    except (pya.ArrowException, KeyError, ValueError, TypeError, OSError) as error:
-        raise AgonError(f"{shown(path / 'events.parquet')} cannot be read ({_first(error)}): get it again") from None
-
-
-def _first(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 # ---- one game ----

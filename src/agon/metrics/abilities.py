@@ -127,7 +127,7 @@ def _made_of(counts: pd.Series, how: str) -> pd.Series:
 
 
 def paired(tallied: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
-    """Is `one` another than `other` (challengers) in each ability? Exact, paired by setting; two-sided.
+    """Does `one` differ from `other` (challengers) in each ability? An exact two-sided test, paired by setting.
 
     A row per ability: ability, metric, one, other (rates), difference, settings (both have some), differing, p, holm (Holm's
     correction over these abilities). The test exchanges the two challengers' whole tallies of a setting, in all ways: for

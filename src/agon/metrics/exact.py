@@ -1,4 +1,4 @@
-"""Exact tests on counts, and what corrects them for being several."""
+"""Exact tests on counts, and a correction for multiple tests."""
 
 from math import gcd
 
@@ -11,7 +11,7 @@ FINEST = 2_000_000
 
 
 def flips(apart: NDArray[np.float64]) -> float:
-    """Two-sided p of the sum of `apart` (whole numbers) if each of them might as well have the other sign: over all choices of signs.
+    """Two-sided p of the sum of `apart` (whole numbers) in the sign-flip permutation test, over all choices of signs.
 
     Exact, up to sums of absolute values of FINEST in their greatest common divisor; larger ones are first rounded to a FINESTth.
     """
@@ -30,7 +30,7 @@ def flips(apart: NDArray[np.float64]) -> float:
 
 
 def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Holm's correction: p values as if the smallest had been looked for among all, the next among all but one, and so on."""
+    """Holm's step-down correction (1979) of p values, in their own order."""
     order = np.argsort(p, kind="stable")
     corrected = np.empty(len(p))
     corrected[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))

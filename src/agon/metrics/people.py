@@ -1,4 +1,4 @@
-"""How people, or any other players, did against whom they met."""
+"""Results of people, or of any other agent, against each kind of opponent."""
 
 import pandas as pd
 

@@ -3,28 +3,20 @@
 from collections.abc import Iterator
 from functools import partial
 from random import Random
-from typing import Any
 
-from agon.games import settings
 from agon.games.chameleon.game import Chameleon
-from agon.games.deduction.candidates import drawn_clues, most_even, topics_of
-from agon.games.settings import Candidate, Seat, by_role
+from agon.games.deduction.clue_settings import ClueSetting, drawn_clues, most_even, topics_of
+from agon.games.settings import Candidate
 
 
-class Setting(settings.Setting):
-    """A topic, the word that all but the spy know, and a first clue for every seat."""
+class Setting(ClueSetting):
+    """A topic, which all know, and the word that all but the spy know."""
 
+    names = ("chameleon", "crowd")
     topic: str
-    word: str
-    spy: Seat
-    clues: list[str]
 
     def __post_init__(self) -> None:
         Chameleon("chameleon", "", self.word, self.spy, self.clues, topic=self.topic)
-
-    def variants(self) -> dict[str, dict[str, Any]]:
-        """One game in which the player under test is the spy, and one in which it is everybody else."""
-        return by_role(self, self.spy, "chameleon", "crowd")
 
 
 def candidates(dice: Random, topics: str) -> Iterator[Candidate]:

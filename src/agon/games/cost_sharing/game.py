@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import kind
-from agon.games.base import PUBLIC, Dice, Event, Game, Observation, known_seats, known_semantics, refuse_illegal
+from agon.games.base import (
+    PUBLIC,
+    Dice,
+    Event,
+    Game,
+    Observation,
+    known_counts,
+    known_seats,
+    known_semantics,
+    refuse_illegal,
+)
 from agon.games.spaces import Choice, Offer, Space
 
 Semantics = Literal["strict", "published", "published_pgm"]
@@ -98,9 +108,7 @@ class CostSharing(Game[State]):
                 )
             if airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
                 raise ValueError(f"{self.name}: the numbers of airline {airline.name} must be above 0")
-        for what, count in (("rounds", self.rounds), ("fee", self.fee)):
-            if type(count) is not int or count < 1:
-                raise ValueError(f"{self.name}: {what} is {count!r}; it must be a whole number, 1 at least")
+        known_counts(self.name, rounds=self.rounds, fee=self.fee)
         known_semantics(self.name, self.semantics, get_args(Semantics))
         proper = Offer(names)
         if len(self.proposals) != seats:

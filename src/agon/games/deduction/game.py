@@ -19,6 +19,7 @@ from agon.games.base import (
     Note,
     Observation,
     Seen,
+    known_counts,
     known_seats,
     known_semantics,
     refuse_illegal,
@@ -89,9 +90,7 @@ class Deduction(Game[State]):
         if seats < 3:
             raise ValueError(f"{self.name}: there are {seats} clues; one for each of at least 3 players is needed")
         known_semantics(self.name, self.semantics, get_args(Semantics))
-        for what, count in (("rounds", self.rounds), ("length", self.length)):
-            if type(count) is not int or count < 1:
-                raise ValueError(f"{self.name}: {what} is {count!r}; it must be a whole number, 1 at least")
+        known_counts(self.name, rounds=self.rounds, length=self.length)
         known_seats(self.name, (self.spy,), seats)
         for seat, clue in enumerate(self.clues):
             for word in self._words:

@@ -106,7 +106,7 @@ def regret(course: Course) -> NDArray[np.float64]:
 
 
 def exploitability(course: Course) -> NDArray[np.float64]:
-    """Points per round that the least welcome reply to the player's overall mix takes off its security level.
+    """How far the worst reply to the player's overall mix keeps it below its security level (points per round).
 
     The security (maximin) level is what the player can make sure of; in a zero-sum game this is the usual exploitability.
     """

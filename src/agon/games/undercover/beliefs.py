@@ -17,14 +17,14 @@ class Mind(Suspecting):
     role = UNSURE
 
     def due(self, view: Observation) -> list[int]:
-        """Counts of clues are what it goes by."""
+        """After every round of clues, and before its own clue."""
         clues = [count for count, event in enumerate(view.past, 1) if event.phase == "clue"]
         asked = len(clues) if view.phase == "clue" else 0
         due = [count for count in range(self.done + 1, len(clues) + 1) if count % self.seats == 0 or count == asked]
         return [clues[count - 1] for count in due]
 
     def think(self, view: Observation) -> Thinking:
-        """The own role, whose name is the last thing said; then suspicions as far as it has any, and a plan for a clue."""
+        """Asks for the own role first, then for suspicions and, once the role is known, a plan for the next clue."""
         self.done = sum(event.phase == "clue" for event in view.past)
         self.step, self.written = "role", ()
         roles = (*view.rules.roles, UNSURE)

@@ -3,28 +3,20 @@
 from collections.abc import Iterator
 from functools import partial
 from random import Random
-from typing import Any
 
-from agon.games import settings
-from agon.games.deduction.candidates import drawn_clues, most_even, topics_of
-from agon.games.settings import Candidate, Seat, by_role
+from agon.games.deduction.clue_settings import ClueSetting, drawn_clues, most_even, topics_of
+from agon.games.settings import Candidate
 from agon.games.undercover.game import Undercover
 
 
-class Setting(settings.Setting):
-    """The word of all but the spy, the spy's, and a first clue for every seat."""
+class Setting(ClueSetting):
+    """The word of all but the spy, and the spy's."""
 
-    word: str
+    names = ("undercover", "civilians")
     spy_word: str
-    spy: Seat
-    clues: list[str]
 
     def __post_init__(self) -> None:
         Undercover("undercover", "", self.word, self.spy, self.clues, spy_word=self.spy_word)
-
-    def variants(self) -> dict[str, dict[str, Any]]:
-        """One game in which the player under test is the spy, and one in which it is everybody else."""
-        return by_role(self, self.spy, "undercover", "civilians")
 
 
 def candidates(dice: Random, topics: str) -> Iterator[Candidate]:

@@ -1,4 +1,4 @@
-"""How settings of games of clues are made: clues for every seat, and a choice of the most even ones.
+"""The settings of games of clues, and how they are made: clues for every seat, and a choice of the most even ones.
 
 As in MAgIC, A.1, settings are chosen by playing them: out of many, those in which the two sides come out most even, here between
 reference players instead of GPT-4, over both roles under test.
@@ -8,12 +8,32 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from random import Random
+from typing import Any, ClassVar
+
+import msgspec
 
 from agon import AgonError
 from agon.games.deduction.game import Deduction
 from agon.games.deduction.scripts import Clue, Topic, lexicon, reference
-from agon.games.settings import Candidate
+from agon.games.settings import Candidate, Seat, Setting
 from agon.loop import total
+
+
+class ClueSetting(Setting):
+    """The word of all but the spy, who is the spy, and a first clue for every seat."""
+
+    names: ClassVar[tuple[str, str]]
+    """What the two games are called in which the spy is under test, and everybody else."""
+
+    word: str
+    spy: Seat
+    clues: list[str]
+
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """One game in which the player under test is the spy, and one in which it is everybody else."""
+        fields, seats = msgspec.to_builtins(self), range(len(self.clues))
+        tested = [self.spy], [seat for seat in seats if seat != self.spy]
+        return {name: fields | {"tested": seats_tested} for name, seats_tested in zip(self.names, tested, strict=True)}
 
 
 def topics_of(path: str) -> Iterable[Topic]:
