@@ -55,14 +55,14 @@ def refusal(title: str, why: str) -> Viewable:
 SOON = 25
 """Milliseconds: what changes within them is drawn at once."""
 AFTER = 500
-"""Milliseconds after which Panel is asked for what it may still hold."""
+"""Milliseconds after which Panel is made to send what it may still hold."""
 
 
 class LiveView:
     """Draws again, soon after it is told that something has changed; on a server in the page's own turn, once for many."""
 
     def __init__(self, draw: Callable[[], None], watching: set[Callable[[], object]]) -> None:
-        self._draw, self._due, self._asking = draw, False, False
+        self._draw, self._due, self._flushing = draw, False, False
         self.document: Document | None = pn.state.curdoc
         watching.add(self.changed)
         if self.document is not None:
@@ -81,13 +81,13 @@ class LiveView:
         self._due = False
         with together(self.document):
             self._draw()
-        if not self._asking:
-            self._asking = True
-            self.document.add_timeout_callback(self._ask, AFTER)
+        if not self._flushing:
+            self._flushing = True
+            self.document.add_timeout_callback(self._flush, AFTER)
 
-    def _ask(self) -> None:
+    def _flush(self) -> None:
         """Sends the title once more. Panel (1.9.4) may keep back a change made while it writes, until there is another one."""
         assert self.document is not None
-        self._asking = False
+        self._flushing = False
         with together(self.document):
             self.document.set_title(self.document.title)

@@ -65,10 +65,9 @@ def stack(*things: Any, **more: Any) -> Stack:
     return Stack(*things, **({"sizing_mode": "stretch_width"} | more))
 
 
-def wrapped(*things: Any) -> pn.Row:
+def wrapped(*things: Any) -> pn.FlexBox:
     """Things beside one another, the lower edges of a line in one line, however many lines they need."""
-    style = ":host { flex-wrap: wrap; } * { align-self: flex-end; }"
-    return pn.Row(*things, sizing_mode="stretch_width", stylesheets=[style])
+    return pn.FlexBox(*things, align_items="flex-end", sizing_mode="stretch_width")
 
 
 def block(html: str, style: str = "", **more: Any) -> Block:
@@ -98,12 +97,10 @@ def button(name: str, pressed: Callable[[], Any], main: bool = True, **more: Any
 
 @contextmanager
 def together(document: Document | None) -> Iterator[None]:
-    """What is changed in a served page, in its own turn, is sent in one message."""
-    with (
-        set_curdoc(document) if document is not None else nullcontext()
-    ):  # else it is the page of whoever caused the change
-        if document is None or document.session_context is None or not pn.state.loaded:  # what is held would be lost
-            yield
-        else:
-            with pn.io.hold(document):
-                yield
+    """What is changed in a page of a server is sent in one message. Elsewhere (None: a notebook) it is sent as it comes."""
+    if document is None or document.session_context is None:
+        yield
+        return
+    # in the page itself, not in that of whoever caused the change; what is held before a page is loaded would be lost
+    with set_curdoc(document), pn.io.hold(document) if pn.state.loaded else nullcontext():
+        yield

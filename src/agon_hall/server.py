@@ -269,6 +269,7 @@ async def _until_stopped(
     password: str,
     said: Callable[[str], object],
 ) -> None:
+    # the table of Bokeh's routes, in which Panel too enters what it serves
     per_app_patterns[:] = [(path, _TextSocket if kind is WSHandler else kind) for path, kind, *_ in per_app_patterns]
     try:
         server = get_server(
