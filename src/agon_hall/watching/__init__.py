@@ -126,8 +126,11 @@ def _moves(step: CountField, entered: Entered) -> Group:
     """Buttons to the first and last place, and by one."""
     now = step.count(entered)
     to = {"First": step.first, "Back": max(step.first, now - 1), "Next": min(step.last, now + 1), "Last": step.last}
-    moved = {name: partial(dict, entered, **{step.key: at}) for name, at in to.items()}
-    return Group([Button(name, go, main=False, wide=56) for name, go in moved.items()], "bar")
+    buttons = [
+        Button(name, lambda at=at: {**entered, step.key: at}, main=False, wide=56)  # type: ignore[misc]
+        for name, at in to.items()
+    ]
+    return Group([*buttons], "bar")
 
 
 def _board(scene: Scene, told: Sequence[Told], entered: Entered) -> list[Thing]:
