@@ -3,16 +3,12 @@
 import inspect
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agon import games, kind
+from agon import kind
 from agon.games import Dice, Observation
-from agon.games.base import family_module
-
-SCRIPTS = tuple(Path(next(iter(games.__path__))).glob("*/scripts.py"))
+from agon.games.base import family_module, modules
 
 
 @kind("agon.agents.magic.anything")
@@ -38,7 +34,7 @@ def _reference(rules: Any, settings: frozenset[str]) -> tuple[Callable[..., obje
     if module is None or not hasattr(module, "reference"):
         raise ValueError("the game's family has no reference player: write `reference` in its scripts.py")
     own = _settings(module)
-    known = own.union(*(_settings(import_module(f"agon.games.{path.parent.name}.scripts")) for path in SCRIPTS))
+    known = own.union(*map(_settings, modules("scripts").values()))
     if unknown := settings - known:
         raise ValueError(
             f"no reference player takes {', '.join(sorted(unknown))}: there are {', '.join(sorted(known))}"

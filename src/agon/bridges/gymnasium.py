@@ -42,7 +42,22 @@ def single_agent_env(game: Game[Any], seat: int, opponents: Sequence[Script], se
     return SingleSeat(parallel_env(game), seat, opponents, seed, single_agent_env)
 
 
-class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
+class Seats:
+    """The spaces of an environment's agents: the same objects each time, as seeding a space needs."""
+
+    observation_spaces: dict[str, Any]
+    action_spaces: dict[str, Any]
+
+    def observation_space(self, agent: str) -> Any:
+        """What an agent may see."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """What an agent may do."""
+        return self.action_spaces[agent]
+
+
+class SimultaneousMatch(Seats, ParallelEnv):  # type: ignore[misc]
     """One match after another of a game in which all seats move at once; see `parallel_env`."""
 
     def __init__(self, game: Game[Any], seed: int = 0) -> None:
@@ -60,14 +75,6 @@ class SimultaneousMatch(ParallelEnv):  # type: ignore[misc]
         self.observation_spaces = {
             agent: MultiDiscrete(np.full(self._shape, len(self.codes) + 1)) for agent in self.possible_agents
         }
-
-    def observation_space(self, agent: str) -> MultiDiscrete:
-        """The same object each time, as seeding a space needs."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Discrete[np.int64]:
-        """The same object each time, as seeding a space needs."""
-        return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: Any = None) -> tuple[Views, dict[str, dict[str, Any]]]:
         """Starts a match; `options` are ignored, as there are none."""

@@ -17,7 +17,7 @@ from pettingzoo import AECEnv
 from agon import AgonError
 from agon.agents import Script, seat_dice
 from agon.agents.telling import answered, in_ascii, told
-from agon.bridges.gymnasium import OneSeat
+from agon.bridges.gymnasium import OneSeat, Seats
 from agon.games import Game, IllegalAction
 from agon.loop import TABLE, steps
 
@@ -57,7 +57,7 @@ def single_text_env(
     return SingleTextSeat(table, seat, opponents, seed, single_text_env, attempts=attempts)
 
 
-class TextMatch(AECEnv):  # type: ignore[misc]
+class TextMatch(Seats, AECEnv):  # type: ignore[misc]
     """One match after another, seat by seat; see `text_env`."""
 
     def __init__(self, game: Game[Any], seed: int = 0, attempts: int = 3) -> None:
@@ -78,14 +78,6 @@ class TextMatch(AECEnv):  # type: ignore[misc]
         """Of seats that move at once, those that have answered."""
         self.action_spaces = {agent: Text(LENGTH, charset=PLAIN) for agent in self.possible_agents}
         self.observation_spaces = {agent: Text(REACH, charset=PLAIN) for agent in self.possible_agents}
-
-    def observation_space(self, agent: str) -> Text:
-        """The same object each time, as seeding a space needs."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Text:
-        """The same object each time, as seeding a space needs."""
-        return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: Any = None) -> None:
         """Starts a match; `options` are ignored, as there are none."""

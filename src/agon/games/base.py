@@ -220,6 +220,12 @@ def family_module(made: Any, name: str) -> ModuleType | None:
     return None
 
 
+def modules(name: str) -> dict[str, ModuleType]:
+    """The module `name` (settings, scripts ...) of every family in this folder that has one, by family, in alphabetical order."""
+    names = sorted(path.parent.name for path in Path(__file__).parent.glob(f"*/{name}.py"))
+    return {family: import_module(f"agon.games.{family}.{name}") for family in names}
+
+
 def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
     """Raises IllegalAction unless the seats to move act, no others, each with a legal action or None."""
     asked = game.to_move(state)

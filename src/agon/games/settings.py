@@ -6,7 +6,6 @@ A family's `settings.py` has the schema `Setting`. It may also make settings: `c
 import functools
 import json
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, ClassVar
@@ -15,7 +14,7 @@ import click
 import msgspec
 
 from agon import ROOT, AgonError, located, shown
-from agon.games.base import family_module
+from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -116,7 +115,5 @@ def make_settings(
 
 def _makers() -> dict[str, Any]:
     """The families that make settings: those that choose among them first, as all throw the same dice in this order."""
-    names = sorted(path.parent.name for path in Path(__file__).parent.glob("*/settings.py"))
-    modules = {name: import_module(f"agon.games.{name}.settings") for name in names}
-    makers = {name: module for name, module in modules.items() if hasattr(module, "candidates")}
+    makers = {name: module for name, module in modules("settings").items() if hasattr(module, "candidates")}
     return dict(sorted(makers.items(), key=lambda maker: not hasattr(maker[1], "chosen")))

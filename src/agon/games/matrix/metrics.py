@@ -164,12 +164,10 @@ def per_match(
     """
     parts = []
     for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
-        rules = payoffs[(payoffs.game == game) & (payoffs.variant == variant)]
+        rules = _of_game(payoffs, game, variant)
         if rules.empty:
             raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
-        known = (
-            equilibria[(equilibria.game == game) & (equilibria.variant == variant)] if equilibria is not None else None
-        )
+        known = None if equilibria is None else _of_game(equilibria, game, variant)
         parts += [_one_game(group, rules, known, seat) for seat in seats]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, *METRICS])
 
@@ -213,9 +211,8 @@ def of_arrays(
     equilibria: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """`of_course` for seat 0 of played arrays (matches, rounds, 2): positions of actions, and points (agon.games.matrix.simulate)."""
-    rules = payoffs[(payoffs.game == game) & (payoffs.variant == variant)]
-    known = equilibria[(equilibria.game == game) & (equilibria.variant == variant)] if equilibria is not None else None
-    payoff, options = _payoff_matrix(rules, 0)
+    known = None if equilibria is None else _of_game(equilibria, game, variant)
+    payoff, options = _payoff_matrix(_of_game(payoffs, game, variant), 0)
     course = Course(
         own=actions[:, :, 0].astype(np.int8),
         other=actions[:, :, 1].astype(np.int8),
@@ -224,6 +221,10 @@ def of_arrays(
         payoff=payoff,
     )
     return of_course(course, _targets(known, 0, options)).assign(game=game, variant=variant)
+
+
+def _of_game(table: pd.DataFrame, game: object, variant: object) -> pd.DataFrame:
+    return table[(table.game == game) & (table.variant == variant)]
 
 
 def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str]]:
@@ -280,21 +281,11 @@ def action_shares(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "
     valid = turns[turns.valid & turns.action.notna()]
     legal = valid[[*by, "legal"]].drop_duplicates()
     options = {label: json.loads(label)["choice"] for label in legal.legal.unique()}
-    possible = (
-        legal.assign(action=pd.Series([options[label] for label in legal.legal], index=legal.index, dtype=object))
-        .explode("action")
-        .astype({"action": "str"})
-        .drop(columns="legal")
-        .drop_duplicates()
-    )
+    legal["action"] = pd.Series([options[label] for label in legal.legal], index=legal.index, dtype=object)
+    possible = legal.explode("action").astype({"action": "str"}).drop(columns="legal").drop_duplicates()
     keys = [*by, "action"]
-    counts = (
-        valid.assign(action=decoded(valid.action).astype("str"))
-        .groupby(keys, observed=True, dropna=False)
-        .size()
-        .rename("count")
-        .reset_index()
-    )
+    taken = valid.assign(action=decoded(valid.action).astype("str"))
+    counts = taken.groupby(keys, observed=True, dropna=False).size().rename("count").reset_index()
     table = possible.merge(counts, on=keys, how="left").fillna({"count": 0})
     total = table.groupby(list(by), observed=True, dropna=False)["count"].transform("sum")
     return table.assign(value=table["count"] / total, n=total.astype(int)).drop(columns="count").reset_index(drop=True)
