@@ -6,6 +6,7 @@ A family's `settings.py` has the schema `Setting`. It may also make settings: `c
 import functools
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, ClassVar
@@ -114,6 +115,13 @@ def make_settings(
 
 
 def _makers() -> dict[str, Any]:
-    """The families that make settings: those that choose among them first, as all throw the same dice in this order."""
-    makers = {name: module for name, module in modules("settings").items() if hasattr(module, "candidates")}
-    return dict(sorted(makers.items(), key=lambda maker: not hasattr(maker[1], "chosen")))
+    """The families that make settings, in the order in which they throw the same dice.
+
+    Those of agon that choose among their candidates, its others, then those outside src.
+    """
+    from agon.conf import find_families
+
+    own = sorted(modules("settings").items(), key=lambda maker: not hasattr(maker[1], "chosen"))
+    outside = [folder.name for folder in find_families() if (folder / "settings.py").is_file()]
+    found = dict(own) | {name: import_module(f"{name}.settings") for name in outside}
+    return {name: module for name, module in found.items() if hasattr(module, "candidates")}
