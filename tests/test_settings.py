@@ -93,6 +93,19 @@ def test_what_balancing_does_not_understand_writes_nothing(arguments, code, said
     assert said in capsys.readouterr().err and not (tmp_path / "made").exists()
 
 
+def test_a_family_outside_src_makes_settings_too(tmp_path, monkeypatch):
+    """The dice that it throws are thrown last: shipped settings stay as they are."""
+    (tmp_path / "far").mkdir()
+    text = "def candidates(dice, topics):\n    yield {'size': dice.randrange(9), 'topics': topics}\n"
+    (tmp_path / "far/settings.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("agon.conf.find_families", lambda: [tmp_path / "far"])
+    assert main(["make-settings", f"folder={tmp_path / 'made'}", "games=far,cost_sharing"]) == 0
+    assert [*json.loads((tmp_path / "made/far/01.json").read_text())] == ["size", "topics"]
+    made, shipped = ((folder / "cost_sharing/01.json").read_text() for folder in (tmp_path / "made", MAGIC))
+    assert made == shipped
+
+
 def test_balancing_explains_itself(capsys):
     assert main(["make-settings", "--help"]) == 0 and "keep=20" in capsys.readouterr().out
 
