@@ -4,9 +4,11 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import click
+import msgspec
 import nbformat
 import pandas as pd
 import pytest
@@ -17,6 +19,7 @@ from agon import ROOT
 from agon.cli import agon, main
 from agon.conf import settings_of
 from agon.plan import plan
+from agon_papers.statements import Statement
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
 HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -114,6 +117,13 @@ def test_every_settings_file_shown_can_be_used(path):
     for block in blocks(path, "yaml"):
         settings = yaml.safe_load(block)
         assert instantiate(settings) is not None if "_target_" in settings else plan(settings)
+
+
+@pytest.mark.parametrize("path", HOW_TOS, ids=lambda path: path.stem)
+def test_every_statement_shown_can_be_read(path):
+    for block in blocks(path, "toml"):
+        for row in tomllib.loads(block).values():
+            assert msgspec.convert(row, Statement).tests()
 
 
 @needs_results
