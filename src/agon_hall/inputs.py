@@ -91,7 +91,7 @@ class Inputs:
         if isinstance(thing, str):
             html = self._spared("block", used)
             if html.object != thing:
-                html.object = thing
+                html.param.update(object=thing, visible=bool(thing))
             return html
         if isinstance(thing, Group):
             inner = [self._drawn(each, before, used, thing.look) for each in thing.things]
@@ -115,7 +115,7 @@ class Inputs:
         """A block or group that is in no use, or a new one."""
         found = next(used.get(kind, iter(())), None)
         if found is None:
-            found = block("", self._style) if kind == "block" else GROUPS[kind]()
+            found = block("", self._style, visible=False) if kind == "block" else GROUPS[kind]()
             self._spare.setdefault(kind, []).append(found)
         return found
 

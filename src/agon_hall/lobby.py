@@ -51,7 +51,7 @@ def offered() -> dict[str, list[str]]:
 def players(name: str) -> dict[str, bool]:
     """The agents that can play the games of a file, and whether each asks a model."""
     own = page_of(_game(_first(name)))
-    others = {agent for page in known_pages().values() if page is not own for agent in page.raters}
+    others = {agent for page in known_pages().values() if page is not own for agent in page.own_agents}
     return {agent: asks for agent, asks in agents_for(_first(name)).items() if agent not in others}
 
 

@@ -123,7 +123,7 @@ class FamilyPage:
     aids: ClassVar[Mapping[str, str]] = {}
     """What people are given beyond what models are told, each by its name, with a few words on what it is: parts of the
     board, and helps in forms. A table, or a model's agent (setting `aids`), has those that its settings name."""
-    raters: ClassVar[Collection[str]] = ()
+    own_agents: ClassVar[Collection[str]] = ()
     """Agents of conf/agent that are made for this family alone: no others' tables offer them."""
 
     def board(self, scene: Scene) -> Parts:

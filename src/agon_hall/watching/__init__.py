@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import panel as pn
 
@@ -126,11 +127,8 @@ def _moves(step: CountField, entered: Entered) -> Group:
     """Buttons to the first and last place, and by one."""
     now = step.count(entered)
     to = {"First": step.first, "Back": max(step.first, now - 1), "Next": min(step.last, now + 1), "Last": step.last}
-    buttons = [
-        Button(name, lambda at=at: {**entered, step.key: at}, main=False, wide=56)  # type: ignore[misc]
-        for name, at in to.items()
-    ]
-    return Group([*buttons], "bar")
+    moved = {name: partial(dict[str, Any], entered, **{step.key: at}) for name, at in to.items()}
+    return Group([Button(name, go, main=False, wide=56) for name, go in moved.items()], "bar")
 
 
 def _board(scene: Scene, told: Sequence[Told], entered: Entered) -> list[Thing]:

@@ -16,7 +16,7 @@ from agon.games.rating.words import entry, said
 class RatingPage(FamilyPage):
     """Of rating."""
 
-    raters = ("rater", "rater_counts", "rater_random")
+    own_agents = ("rater", "rater_counts", "rater_random")
 
     def board(self, scene: Scene) -> Parts:
         """The dimension, and the log turn by turn."""
