@@ -10,6 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 T = TypeVar("T")
 
+KINDS: dict[Any, str] = {}
+"""Classes and functions -> the names that `kind` gave them."""
+
 
 def shown(path: Path) -> str:
     """A path as messages show it: from the project's root where it lies inside."""
@@ -27,7 +30,7 @@ def kind(name: str) -> Callable[[T], T]:
     """
 
     def named(made: T) -> T:
-        made.__kind__ = name  # type: ignore[attr-defined]
+        KINDS[made] = name
         return made
 
     return named
@@ -43,6 +46,15 @@ def located(target: str) -> Any:
 
 
 def kind_of(made: Any) -> str:
-    """The name given by `kind`; without one, the class's or function's own name, without its module."""
-    found: str = vars(made).get("__kind__", made.__qualname__)  # not inherited: a subclass is something else
-    return found
+    """The name given by `kind`; without one FOLDER.NAME: that of its family's folder, and its own. Raises AgonError without a name.
+
+    A kind is not inherited, nor taken over by what wraps it: that is something else.
+    """
+    if made in KINDS:
+        return KINDS[made]
+    name = getattr(made, "__qualname__", "<nameless>")
+    if "<" in name:
+        raise AgonError(
+            f"{made!r} has no name of its own, by which matches could be told apart: write a function or class"
+        )
+    return f"{made.__module__.split('.')[-2:][0]}.{name}"

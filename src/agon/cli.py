@@ -9,6 +9,7 @@ note for the help, and `*names` are what stands without a `=`.
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -175,7 +176,8 @@ def _modules() -> Iterator[str]:
     if _loaded("config").get("families"):
         from agon.conf import find_families
 
-        yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
+        with suppress(AgonError):  # said when a game is asked for; help and completion still come
+            yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
 
 
 @cache

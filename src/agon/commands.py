@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from agon import ROOT, AgonError, shown
+from agon.games.base import families
 from agon.games.settings import make_settings
 
 if TYPE_CHECKING:
@@ -279,6 +280,8 @@ def _code(matches: Sequence[Match], recording: Path | None) -> str:
     made = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
     made |= {type(match.game) for match in matches}
     sources |= {Path(file) for each in made if (file := inspect.getsourcefile(each))}
+    folders = {folder for match in matches for folder in families(match.game)}
+    sources |= {path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md")}
     if recording is not None and recording.is_file():
         sources.add(recording)
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()

@@ -71,6 +71,8 @@ def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str,
     """conf/config.yaml with `overrides` (Hydra's syntax). Raises AgonError in one line for what is not there."""
     for override in overrides:
         group, given, name = override.partition("=")
+        if group == "families":
+            raise AgonError("families are named in conf/config.yaml alone, so that every command knows the same games")
         if not given:
             raise AgonError(f"{override!r} sets nothing: write setting=value, for instance experiment={override}")
         if (conf / group).is_dir() and not (conf / group / f"{name}.yaml").is_file():
@@ -131,6 +133,9 @@ def find_families(conf: Path = CONF) -> list[Path]:
             raise AgonError(f"families in conf/config.yaml: {folder} has no game.py")
         if str(folder.parent) not in sys.path:
             sys.path.append(str(folder.parent))
+    names = [folder.name for folder in folders]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise AgonError(f"families in conf/config.yaml: two folders are called {twice.pop()}: rename one")
     return folders
 
 

@@ -50,10 +50,15 @@ def steps(game: Game[Any], dice: Dice) -> Steps:
     Nothing has been paid at the first moment. Raises IllegalAction as the game does, also for actions after the last moment.
     """
     to_move, observe, step = game.to_move, game.observe, game.step
-    state, payoffs = game.start(dice), (0.0,) * game.seats
+    everyone = game.seats
+    state, payoffs = game.start(dice), (0.0,) * everyone
     while True:
-        actions = yield state, {seat: observe(state, seat) for seat in to_move(state)}, payoffs
+        actions = yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
         state, payoffs = step(state, actions)
+        if len(payoffs) != everyone:
+            raise ValueError(
+                f"{game.name} paid {len(payoffs)} of its {everyone} seats: a step pays every seat, if only 0"
+            )
 
 
 def started(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:

@@ -47,7 +47,7 @@ class Space(ABC):
 
     def parsed(self, text: str) -> Any | None:
         """The action that a text without blanks around it stands for, legal or not; None where it stands for none."""
-        return None
+        raise NotImplementedError(f"{type(self).__name__} says nowhere how its answers are read: define parsed or read")
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The action in a player's answer: what stands after the one [move], in its line (agon.games.reading)."""
@@ -81,8 +81,10 @@ class Choice(Space):
 
     def parsed(self, text: str) -> str | None:
         """The option, whatever its case; a full stop may follow."""
+        bare = text.rstrip(".").strip()
+        exact = next((each for each in (text, bare) if each in self.options), None)
         labels = {folded(label): label for label in self.options}
-        return labels.get(folded(text.rstrip(".").strip()))
+        return exact or (labels.get(folded(bare)) if len(labels) == len(self.options) else None)
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The option in a move message, which may hold an explanation."""
@@ -114,7 +116,7 @@ class Number(Space):
 
     def parsed(self, text: str) -> int | None:
         """The number; a full stop may follow."""
-        return int(text.rstrip(".")) if re.fullmatch(r"\d{1,9}\.?", text, re.ASCII) else None
+        return int(text.rstrip(".")) if re.fullmatch(r"-?\d{1,18}\.?", text, re.ASCII) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Repeated normal-form games for any number of players, and the transforms that make their variants."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 from math import isfinite
@@ -90,7 +90,7 @@ class MatrixGame(Game[State]):
         return self.rounds
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MatrixGame, (self.name, self.variant, self.options, self.payoff, self.rounds, self.rules)
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     def __hash__(self) -> int:
         return self._hash

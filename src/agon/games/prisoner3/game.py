@@ -33,10 +33,6 @@ class Prisoner3(MatrixGame):
         object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        *_, own = super().__reduce__()
-        return Prisoner3, (*own, self.tested, self.semantics)
-
     def observe(self, state: Any, seat: int) -> Observation:
         """All finished rounds from the seat's side, and of the rules all but who is under test."""
         return super().observe(state, seat)._replace(rules=self._public)
