@@ -6,7 +6,7 @@ import panel as pn
 import pytest
 from bokeh.document import Document
 
-from agon.games.rating import desk
+from agon.games.rating import page as desk
 from agon.games.rating.annotations import LONGEST, Sheet, annotations, logs, shuffled
 from agon.games.rating.game import Rating
 from agon_hall.inputs import Inputs
