@@ -206,7 +206,7 @@ def _read(path: Path) -> RulesetFile:
 
 def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
     """Another ruleset of a file, whose source says how it was made."""
-    from agon.games.tradecraft.rulesets.transforms import joint, permuted, renamed, rewired, unheard
+    from agon.games.tradecraft.rulesets.invented import joint, permuted, renamed, rewired, unheard
 
     names, recipes = {"permute": permuted, "unheard": unheard}, {"rewire": rewired, "joint": joint}
     made = renamed(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
