@@ -87,13 +87,13 @@ class Scene(NamedTuple):
         return [(*done[1 : own + 1], done[0], *done[own + 1 :]) for done in self.view.past]
 
 
-def points(scene: Scene, title: str = "Points so far") -> str:
+def points(scene: Scene) -> str:
     """Totals as a table; nothing where they are not known, or nobody has any."""
     totals = scene.totals or ()
     if not any(totals):
         return ""
     rows = [(scene.who(seat), number(totals[seat])) for seat in scene.order if seat < len(totals)]
-    return table(title, ["Player", "Points"], rows, True)
+    return table("Points so far", ["Player", "Points"], rows, True)
 
 
 def happened(event: Event, named: Sequence[str], value: str | None = None) -> str:

@@ -28,9 +28,9 @@ def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
     return before, table.loc[[name + PGM for name in names]].set_axis(before.index)
 
 
-def area_gains(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.DataFrame:
+def area_gains(table: pd.DataFrame) -> pd.DataFrame:
     """What beliefs add to the area: index model, columns vanilla, enhanced, gain (percent)."""
-    return _gained(*pairs(areas(table, order)))
+    return _gained(*pairs(areas(table)))
 
 
 def _gained(before: pd.Series, after: pd.Series) -> pd.DataFrame:
