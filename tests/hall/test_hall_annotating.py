@@ -21,7 +21,10 @@ class Rater:
     """A person at a page, who sees nothing but widgets and panes."""
 
     def __init__(self, folder, who="ann", games=LOGS, **settings):
-        self.page = Inputs(desk.RatersDesk(folder, games, who, **settings).things).panel
+        self.page = Inputs(desk.RatersDesk(folder, games, **settings).things).panel
+        if who:
+            self.named("Your rater name").value = who
+            self.press("Start")
 
     def all(self, kind):
         return list(self.page.select(kind))

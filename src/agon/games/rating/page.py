@@ -118,32 +118,18 @@ def _ratings(space: Ratings, entered: Entered) -> tuple[Any, ...]:
 
 
 class RatersDesk:
-    """Asks for a rater's name unless given, and then about turn after turn; answers go to `folder`/NAME.csv.
+    """Asks for a rater's name, and then about turn after turn; answers go to `folder`/NAME.csv.
 
     `games`: what is rated, or its folder from the project's root.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        games: Sequence[Rating] | str = LOGS,
-        who: str | None = None,
-        dimensions: Sequence[str] = STUDIED,
-    ) -> None:
-        self.folder, self.games, self.dimensions, self.who = folder, games, dimensions, who
-        self._begun: Mapping[str, Any] | None = None
-        """What is entered at first where the rater is known."""
+    def __init__(self, folder: Path, games: Sequence[Rating] | str = LOGS, dimensions: Sequence[str] = STUDIED) -> None:
+        self.folder, self.games, self.dimensions = folder, games, dimensions
 
     def things(self, entered: Entered) -> Sequence[Thing]:
         """The door, or the turn that the rater has come to: `sheet`, `at` and `since` of what is entered say which."""
         if "sheet" in entered:
             return _turn(entered)
-        if self.who is None:
-            return self._door(entered)
-        self._begun = self._begun or self._begin(self.who)
-        return _turn({**self._begun, **entered}) if "sheet" in self._begun else [alert(self._begun["fault"])]
-
-    def _door(self, entered: Entered) -> list[Thing]:
         label = "Your rater name: letters, digits, - and _"
         fault = alert(entered["fault"]) if "fault" in entered else ""
         start = Button("Start", lambda: {**entered, **self._begin(str(entered.get("who") or "").strip())})

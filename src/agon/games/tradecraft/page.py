@@ -1,7 +1,6 @@
 """How people see TradeCraft: hands, one's own target and the way to it, proposals and decisions, what was crafted."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import lru_cache
 from heapq import heappop, heappush
 from math import ceil, inf
@@ -13,7 +12,7 @@ from agon.games.base import Event, Observation
 from agon.games.html import count, items, listed, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene, happened
-from agon.games.tradecraft.amounts import Amount, Hand, amount_of
+from agon.games.tradecraft.amounts import Amount, Hand, amount_of, exact
 from agon.games.tradecraft.amounts import listed as in_words
 from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.inputs import decision, goods, proposal, takes, workshop
@@ -187,19 +186,15 @@ page = TradeCraftPage()
 def _held(scene: Scene) -> dict[str, Mapping[str, Any]]:
     """Player -> hand: as last shown to all, and one's own as it is now."""
     shown: Mapping[str, Any] = next((event.value for event in reversed(scene.view.past) if event.phase == "hands"), {})
-    found: dict[str, Mapping[str, Any]] = {player: _numbers(hand) for player, hand in shown.items()}
+    found: dict[str, Mapping[str, Any]] = {player: exact(hand) for player, hand in shown.items()}
     if not scene.watched and shown:
         found[scene.players[scene.own]] = known(scene.view).hand
     return found
 
 
-def _numbers(hand: Mapping[str, Any]) -> dict[str, Any]:
-    return {item: amount if isinstance(amount, int) else Fraction(amount) for item, amount in hand.items()}
-
-
 def _target(scene: Scene) -> Mapping[str, Any]:
     """What one's own seat must hold; nothing for who only watches."""
-    return next((_numbers(event.value) for event in scene.view.past if event.phase == "target"), {})
+    return next((exact(event.value) for event in scene.view.past if event.phase == "target"), {})
 
 
 def _turn(scene: Scene, facts: Facts) -> str:
