@@ -214,7 +214,12 @@ def families(made: Any) -> tuple[Path, ...]:
 
 def family_module(made: Any, name: str) -> ModuleType | None:
     """The module `name` (settings, scripts, beliefs, page ...) of the nearest family that has one; None where none has."""
-    for folder, package in _families(_class_of(made)):
+    return _module(_class_of(made), name)
+
+
+@cache
+def _module(made: Any, name: str) -> ModuleType | None:
+    for folder, package in _families(made):
         if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
             return import_module(f"{package}.{name}")
     return None

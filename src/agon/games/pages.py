@@ -194,7 +194,7 @@ def board_of(scene: Scene) -> Parts:
 
 def known_aids(game: Any, names: Collection[str]) -> None:
     """Raises AgonError for the name of an aid that a game does not have."""
-    known = page_of(game).aids
+    known = page_of(game).aids if names else ()
     if unknown := [each for each in names if each not in known]:
         there = f"there are {', '.join(known)}" if known else "it has none"
         raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {there}")
