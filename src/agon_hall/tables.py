@@ -243,7 +243,10 @@ class Table:
     def changed(self) -> None:
         """Tells everybody who watches."""
         for watcher in list(self.watching):
-            watcher()
+            try:
+                watcher()
+            except Exception:  # of one page, which is no reason not to tell the others
+                log.exception("a page could not be told what has changed")
 
     # --- what is seen and answered
 
