@@ -272,7 +272,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except click.ClickException as error:
         return _failed(error.format_message(), error.exit_code)
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:  # nothing that is run ends without a word
         if "debug=true" in words:
             raise
         if isinstance(error, AgonError):

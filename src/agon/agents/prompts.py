@@ -101,20 +101,23 @@ def prompts(source: Source, style: str) -> Prompts:
     return Prompts(source, style)
 
 
-@functools.cache
 def template_of(game: Any, folder: str | None = None) -> Source:
     """A game's template: NAME.md in a user's `folder`, else prompt.md in the folder of its family."""
     return _named(game, "", "prompt.md", folder)
 
 
-@functools.cache
 def beliefs_of(game: Any, folder: str | None = None) -> Template:
     """What an agent that thinks about beliefs is asked in a game: beliefs/NAME.md in a user's `folder`, else its family's beliefs.md.
 
     Three macros: `ask(view, since, mind)`, `again(fault, view)`, and `recall(view, mind)`, what is said to the agent of its
     beliefs when it is next asked for a decision. Raises AgonError when there is none, or it is broken.
     """
-    return Template(_named(game, "beliefs/", "beliefs.md", folder), ("ask", "again", "recall"))
+    return _beliefs(_named(game, "beliefs/", "beliefs.md", folder))
+
+
+@functools.cache
+def _beliefs(source: Source) -> Template:
+    return Template(source, ("ask", "again", "recall"))
 
 
 def source_of(game: Any, file: str, folder: str | None = None) -> Source:
