@@ -259,7 +259,7 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
         raise AgonError(f"agent {seat.agent} cannot play {game.name}: {raised(error, game)}") from error
 
 
-def _example(view: Observation, dice: Dice) -> Any:
+def _example(view: Observation, dice: Dice) -> object:
     return view.legal.example(dice)
 
 
@@ -275,7 +275,7 @@ def _check(space: Space) -> None:
         raise ValueError(f"{name} writes {said[:80]!r}, which it does not read: give it a method parsed (or read)")
 
 
-def raised(error: BaseException, game: Game[Any]) -> str:
+def raised(error: BaseException, game: object) -> str:
     """What a match of a game came to, in one line: the error, the game's class, and where in the code of games and scripts it was."""
     while error.__cause__ is not None:
         error = error.__cause__
@@ -418,9 +418,9 @@ def _player(name: str, conf: Path) -> Any:
     return made
 
 
-def _keywords(player: Any) -> dict[str, Any]:
+def _keywords(player: object) -> dict[str, Any]:
     return getattr(player, "keywords", {})
 
 
-def _hash(content: Any) -> str:
+def _hash(content: object) -> str:
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -47,7 +47,7 @@ class Template:
                 known = f"{', '.join(needed[:-1])} and {needed[-1]}"
                 raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {known}")
 
-    def rendered(self, macro: str, *values: Any) -> str:
+    def rendered(self, macro: str, *values: object) -> str:
         """What a macro makes of some values."""
         try:
             return str(self._macros[macro](*values))
@@ -119,7 +119,7 @@ def _beliefs(source: Source) -> Template:
     return Template(source, ("ask", "again", "recall"))
 
 
-def source_of(game: Any, file: str, folder: str | None = None) -> Source:
+def source_of(game: object, file: str, folder: str | None = None) -> Source:
     """A file among the templates of a game (or of a class of games); one in a user's `folder` comes first."""
     own = [] if folder is None else [_folder(folder)]
     return Source(file, (*own, *families(game), OWN))

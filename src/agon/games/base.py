@@ -122,7 +122,7 @@ class Game(ABC, Generic[S]):
     rules: int = 1
     """Version of the rules: raised when the same actions lead elsewhere than before."""
 
-    def __init_subclass__(cls, **more: Any) -> None:
+    def __init_subclass__(cls, **more: object) -> None:
         """A dataclass may have what is computed here as a field (`players: tuple[str, ...]`), which is required without a default.
 
         Raises TypeError for a field that is called like a method.
@@ -209,7 +209,7 @@ class Game(ABC, Generic[S]):
 
 
 @cache
-def _families(made: Any) -> tuple[tuple[Path, str], ...]:
+def _families(made: type | FunctionType) -> tuple[tuple[Path, str], ...]:
     found: dict[Path, str] = {}
     for each in made.__mro__ if isinstance(made, type) else (made,):
         file = getattr(sys.modules[each.__module__], "__file__", None)
@@ -218,16 +218,16 @@ def _families(made: Any) -> tuple[tuple[Path, str], ...]:
     return tuple(found.items())
 
 
-def _class_of(made: Any) -> Any:
+def _class_of(made: object) -> type | FunctionType:
     return made if isinstance(made, type | FunctionType) else type(made)
 
 
-def families(made: Any) -> tuple[Path, ...]:
+def families(made: object) -> tuple[Path, ...]:
     """The folders of the family of a game, of its public rules, or of a class or function in it, and of what it inherits from."""
     return tuple(folder for folder, _ in _families(_class_of(made)))
 
 
-def family_module(made: Any, name: str) -> ModuleType | None:
+def family_module(made: object, name: str) -> ModuleType | None:
     """The module `name` (settings, scripts, beliefs, page ...) of the nearest family that has one; None where none has."""
     for folder, package in _families(_class_of(made)):
         if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
