@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from agon import ROOT, AgonError, shown
+from agon import ROOT, AgonError, in_project, shown
 from agon.games.base import families
 from agon.games.settings import make_settings
 
@@ -162,7 +162,7 @@ def ingest(settings: Settings) -> int:
     from agon.turns import write
 
     out = _out(settings, settings["source"])
-    found = ingested(settings["source"], ROOT / Path(settings["path"]).expanduser(), games())
+    found = ingested(settings["source"], in_project(settings["path"]), games())
     for bad in found.bad:
         click.echo(f"bad: {bad.path}: {bad.reason}", err=True)
     if not found.matches:
@@ -180,7 +180,9 @@ def serve(settings: Settings) -> None:
     from agon_hall.server import serve as served
 
     asked = settings["serve"]
-    served(ROOT / asked["folder"], asked["address"], asked["port"], asked["origins"], asked["sampling"], click.echo)
+    served(
+        in_project(asked["folder"]), asked["address"], asked["port"], asked["origins"], asked["sampling"], click.echo
+    )
 
 
 def collect(settings: Settings) -> None:
@@ -192,7 +194,7 @@ def collect(settings: Settings) -> None:
     from agon.play import ordered
     from agon.turns import read, write
 
-    played = sorted((ROOT / settings["serve"]["folder"] / "played").glob("*.parquet"))
+    played = sorted((in_project(settings["serve"]["folder"]) / "played").glob("*.parquet"))
     if not played:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
     out = _out(settings, "people")
@@ -250,7 +252,7 @@ def _lock(name: str) -> Path:
 
 
 def _outside_data(out: str) -> Path:
-    path = ROOT / Path(out).expanduser()
+    path = in_project(out)
     if path.resolve().is_relative_to(ROOT / "data"):
         raise AgonError(f"out={out} lies in data/, which holds inputs only: name another place")
     return path

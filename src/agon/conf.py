@@ -3,6 +3,7 @@
 import difflib
 import functools
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
@@ -186,11 +188,27 @@ def _composed(name: str, overrides: Sequence[str], conf: Path) -> dict[str, Any]
         settings: dict[str, Any] = OmegaConf.to_container(composed, resolve=True)  # type: ignore[assignment]
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         unknown = re.match(r"Key '.*' is not in struct\s+full_key: (\S+)", reason(error))
+        _require_readable(overrides)
         if unknown:
             keys = _keys(_composed(name, (), conf))
             raise AgonError(f"there is no setting {unknown[1]!r} in conf/: {offered(unknown[1], keys)}") from error
         raise AgonError(reason(error)) from error
     return settings
+
+
+def _require_readable(overrides: Sequence[str]) -> None:
+    """Raises AgonError for an override that Hydra's grammar does not read as one value, with how to write it."""
+    parser = OverridesParser.create()
+    for override in overrides:
+        with suppress(HydraException):
+            if not parser.parse_override(override).is_sweep_override():
+                continue
+        key, _, value = override.partition("=")
+        mark = "'" if "'" not in value else '"'
+        inner = re.sub(rf"(\\*){mark}", rf"\1\1\\{mark}", value)
+        inner = re.sub(r"(\\+)$", r"\1\1", inner)
+        quoted = shlex.quote(f"{key}={mark}{inner}{mark}")
+        raise AgonError(f"{override!r} cannot be read: where its value is one text, write {quoted}")
 
 
 def _keys(settings: dict[str, Any], above: str = "") -> list[str]:

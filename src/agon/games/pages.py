@@ -69,7 +69,7 @@ class Scene(NamedTuple):
         """The same as HTML."""
         return text(self.name(seat))
 
-    def called(self, player: Any) -> str:
+    def called(self, player: object) -> str:
         """A player that the game names, as HTML."""
         return self.who(self.players.index(player)) if player in self.players else text(player)
 
@@ -77,7 +77,7 @@ class Scene(NamedTuple):
         """What the game calls a player, for pictures, where there is little room."""
         return "you" if seat == self.own else label(self.players[seat], 14)
 
-    def done(self, action: Any) -> str:
+    def done(self, action: object) -> str:
         """An action as HTML."""
         return UNREAD if action is None else text(action)
 
@@ -172,7 +172,7 @@ class FamilyPage:
 _ANY = FamilyPage()
 
 
-def page_of(made: Any) -> FamilyPage:
+def page_of(made: object) -> FamilyPage:
     """The page of the family of a game, of its rules, or of a class or function of it, or of one that it inherits from.
 
     Raises AgonError for a page.py that makes none.

@@ -7,13 +7,11 @@ import pandas as pd
 
 from agon.games.prisoner3.game import prisoner3
 from agon.metrics.abilities import area
-from agon_papers.comparisons import printed_as
+from agon_papers.comparisons import COLUMNS, printed_as
 from agon_papers.magic.bounds import roles
 from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts
 
 READINGS = ("literal", "reconciled")
-
-COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
 
 
 def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:

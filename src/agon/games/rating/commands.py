@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 from msgspec import Meta
 
-from agon import ROOT, AgonError, shown
+from agon import AgonError, in_project, shown
 
 Count = Annotated[int, Meta(ge=1)]
 
@@ -29,7 +29,7 @@ def make_logs(
     names = list(dict.fromkeys(own.match.astype(str)))[:matches]
     if not names:
         raise AgonError(f"{turns} has no matches of TradeCraft to make logs of")
-    place, aimless = ROOT / folder, 0
+    place, aimless = in_project(folder), 0
     place.mkdir(parents=True, exist_ok=True)
     for name in names:
         rows = own[own.match == name]

@@ -12,7 +12,7 @@ import click
 import msgspec
 from msgspec import Meta
 
-from agon import ROOT, AgonError, shown
+from agon import AgonError, in_project, shown
 
 if TYPE_CHECKING:
     from agon.games.tradecraft.problems import Wish
@@ -75,7 +75,7 @@ def certify_problems(*files: str) -> None:
     from agon.games.tradecraft.problems import certified, problem
 
     for file in files:
-        _keep(ROOT / file, certified(problem(ROOT / file)))
+        _keep(in_project(file), certified(problem(in_project(file))))
 
 
 def invent_ruleset(
@@ -119,7 +119,7 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS) -> None:
     from agon.games.tradecraft.rulesets.facts import taken_over
 
     for name in facts:
-        text = (ROOT / name).read_bytes()
+        text = in_project(name).read_bytes()
         with _refusals():
             file = taken_over(text)
             _write(folder, file.ruleset, file)
@@ -163,9 +163,9 @@ def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int) -> None:
     from agon.games.tradecraft.problems import generated
     from agon.games.tradecraft.rulesets import ruleset
 
-    (ROOT / folder).mkdir(parents=True, exist_ok=True)
+    in_project(folder).mkdir(parents=True, exist_ok=True)
     for number, found in enumerate(generated(ruleset(name), wishes, seed), 1):
-        _keep(ROOT / folder / f"{number:02}.json", found)
+        _keep(in_project(folder) / f"{number:02}.json", found)
 
 
 def _keep(path: Path, found: Problem) -> None:
@@ -189,7 +189,7 @@ def _refusals(place: str = "") -> Iterator[None]:
 
 def _path(name: str) -> Path:
     """A file by its path, or by the ruleset's name."""
-    return ROOT / (name if name.endswith(".json") else f"{RULESETS}/{name}.json")
+    return in_project(name if name.endswith(".json") else f"{RULESETS}/{name}.json")
 
 
 def _read(path: Path) -> RulesetFile:
@@ -219,9 +219,9 @@ def _write(folder: str, name: str, file: RulesetFile) -> None:
 
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
         raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
-    (ROOT / folder).mkdir(parents=True, exist_ok=True)
+    in_project(folder).mkdir(parents=True, exist_ok=True)
     text = text_of(msgspec.structs.replace(file, ruleset=name))
-    (ROOT / folder / f"{name}.json").write_text(text, encoding="utf-8")
+    (in_project(folder) / f"{name}.json").write_text(text, encoding="utf-8")
 
 
 def _unused(file: RulesetFile, path: Path) -> Iterator[str]:
