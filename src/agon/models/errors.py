@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from agon.models.base import CallFailed

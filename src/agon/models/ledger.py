@@ -111,7 +111,13 @@ class Ledger:
             self.limiters[name].leave(-size / 4)
             raise
         self.in_flight[key] = size
-        self.note()
+        try:
+            self.note()
+        except BaseException:  # what may be spent cannot be kept: the call is not made
+            self.in_flight.pop(key)
+            self.budget.settle(key)
+            self.limiters[name].leave(-size / 4)
+            raise
         return None
 
     def _bound(self, name: str, size: int) -> CostBound:
