@@ -8,9 +8,10 @@ import socket
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
+from agon import visible
 from agon.models.base import CallFailed
 
 LONGEST = 300
@@ -40,7 +41,7 @@ SECRET = re.compile(r"\b(sk|pk|rk|gsk|hf|xai|tgp)[-_][\w*.-]{4,}|(?<=bearer )\S+
 
 def failure(error: Exception, key: str | None = None) -> CallFailed:
     """What was raised in a call, as a CallFailed. `key` names the environment variable whose value must not be told."""
-    response = getattr(error, "response", None)
+    response: Any = getattr(error, "response", None)
     if hasattr(response, "status_code"):
         return refusal(response.status_code, response.headers, response.content.decode("utf-8", "replace"), key)
     causes = list(_causes(error))
@@ -112,8 +113,7 @@ def one_line(text: str, key: str | None = None) -> str:
     if len(text) > READ:  # at its end may be what was cut in two
         cut = cut[: -max(LONGEST, *map(len, hidden), 0)]
     line = without_pieces(" ".join(cut.split())[: 3 * LONGEST], key)
-    line = SECRET.sub("[hidden]", line)
-    line = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+    line = visible(SECRET.sub("[hidden]", line))
     return line if len(line) <= LONGEST and len(text) <= READ else line[: LONGEST - 3] + "..."
 
 

@@ -13,13 +13,15 @@ from typing import Any, ClassVar
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Model, Request
-from agon.models.errors import SHORTEST, failure, one_line, words
+from agon.models.errors import READ, SHORTEST, failure, one_line, words
 
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
 
 MOST_BYTES_OF_A_TOKEN = 16
 """On average over a text. English has about 4, and no language more than 12; a server that counts fewer tokens is not believed."""
+BYTES_OF_A_PART = 32
+"""Of JSON that holds many parts, each item takes as long to read as so many bytes of text."""
 MOST = 10**9
 """No call has so many tokens: a server that says so is not believed."""
 
@@ -33,8 +35,8 @@ class Remote(Model):
     base_url: str | None = None
     """The server's address; None is the provider's own."""
     most_bytes: int = 4_000_000
-    """Bytes of one response, unpacked: a longer one is not read to its end, and the call has failed. No answer of a million
-    tokens is as long."""
+    """Bytes of one response, unpacked, and `BYTES_OF_A_PART` times the parts of its JSON: of a longer one no more is read, and
+    the call has failed. An answer of a hundred thousand tokens has half a million; long lists of logprobs may have more."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 
@@ -96,14 +98,16 @@ class Remote(Model):
 
     def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
         """The answer in a response's body, whatever kind of content the server calls it."""
-        text = data.decode("utf-8", "replace")
+        if sum(data.count(sign) for sign in (b"[", b"{", b",")) * BYTES_OF_A_PART > self.most_bytes:
+            return CallFailed("too large", f"the answer has more parts than most_bytes={self.most_bytes} allows")
         try:
             try:
                 content = json.loads(data)
             except UnicodeDecodeError:
-                content = json.loads(text)
+                content = json.loads(data.decode("utf-8", "replace"))
         except (RecursionError, ValueError):
-            return CallFailed("not JSON", one_line(f"the answer is not JSON: {text[:1000] or '(nothing)'}", self.key))
+            told = data[:READ].decode("utf-8", "replace") or "(nothing)"
+            return CallFailed("not JSON", one_line(f"the answer is not JSON: {told}", self.key))
         try:
             answer = self.read(content)
             sent, received = (
@@ -111,7 +115,9 @@ class Remote(Model):
                 for texts in ([message.text for message in messages], [answer.text, answer.thinking])
             )
         except Exception:  # servers put anything anywhere
-            return CallFailed("no answer", one_line(f"no answer in it: {words(text)}", self.key))
+            return CallFailed(
+                "no answer", one_line(f"no answer in it: {words(data.decode('utf-8', 'replace'))}", self.key)
+            )
         too_few = (
             sent > answer.tokens_in * MOST_BYTES_OF_A_TOKEN or received > answer.tokens_out * MOST_BYTES_OF_A_TOKEN
         )
