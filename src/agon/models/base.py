@@ -74,7 +74,7 @@ class Answer:
     """Of these, read from the provider's prompt cache."""
     tokens_out: Tokens = 0
     """Tokens received, thinking included."""
-    seconds: float = 0.0
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
     """From sending to the last byte, of the call that succeeded."""
     id: str = ""
     """The provider's name for this answer."""

@@ -10,7 +10,7 @@ from httpx2 import AsyncClient, Limits, ReadError, RemoteProtocolError, Request,
 
 TOLD = 10_000
 """Bytes of an error that are read by the SDKs and for messages."""
-OF_THE_BODY = {"content-encoding", "content-length", "content-type", "transfer-encoding"}
+OF_THE_BODY = {b"content-encoding", b"content-length", b"content-type", b"transfer-encoding"}
 """Headers that no longer hold, or need not be trusted, once the body is unpacked."""
 TRUSTED = create_ssl_context()
 """Whom all clients of this process trust: to read the certificates takes 20 ms."""
@@ -38,15 +38,16 @@ def bounded(kind: type[AsyncClient], connections: int, most: int) -> AsyncClient
                 try:
                     async for piece in response.aiter_bytes():
                         content += piece
+                        if not response.is_success and len(content) > TOLD:
+                            break
                         if len(content) > most:
                             raise TooLarge(f"the answer is longer than {most:,} bytes (most_bytes)")
                 finally:
                     await response.aclose()
-            except (ClientError, ValueError) as error:
+            except (ClientError, OSError, ValueError) as error:
                 raise RemoteProtocolError(str(error)) from error
-            headers = [(name, value) for name, value in response.headers.multi_items() if name not in OF_THE_BODY]
-            body = bytes(content if response.is_success else content[:TOLD])
-            return Response(response.status_code, headers=headers, content=body, request=request)
+            headers = [(name, value) for name, value in response.headers.raw if name.lower() not in OF_THE_BODY]
+            return Response(response.status_code, headers=headers, content=bytes(content), request=request)
 
     limits = Limits(max_connections=connections, max_keepalive_connections=connections)
     return Bounded(limits=limits, follow_redirects=False, verify=TRUSTED)

@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import sleep
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from time import time
 from typing import Any, Protocol
@@ -246,12 +246,11 @@ class Live:
 
 def _storable(answer: Answer, key: str) -> Answer:
     """What a replay will give, but that it is not recorded. Raises what comes of an adapter's answer that cannot be kept."""
-    texts = [getattr(answer, name) for name in ("text", "thinking", "id", "stop")]
-    if not all(text.isascii() for text in texts):
-        texts = list(map(clean, texts))
-    text, thinking, id_, stop = texts
-    kept = replace(answer, text=text, thinking=thinking, id=id_, stop=stop, exchange=key)
-    return msgspec.convert(kept, Answer, from_attributes=True)
+    kept = {name: getattr(answer, name) for name in FIELDS}
+    for name in ("text", "thinking", "id", "stop"):
+        if not kept[name].isascii():
+            kept[name] = clean(kept[name])
+    return msgspec.convert(kept | {"exchange": key}, Answer)
 
 
 def _pauses(key: str, attempt: int) -> float:

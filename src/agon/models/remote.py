@@ -20,7 +20,7 @@ NO_WORDS = "(no answer)"
 
 MOST_BYTES_OF_A_TOKEN = 16
 """On average over a text. English has about 4, and no language more than 12; a server that counts fewer tokens is not believed."""
-BYTES_OF_A_PART = 32
+BYTES_OF_A_PART = 64
 """Of JSON that holds many parts, each item takes as long to read as so many bytes of text."""
 MOST = 10**9
 """No call has so many tokens: a server that says so is not believed."""
