@@ -19,6 +19,11 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
+def visible(text: str) -> str:
+    """Text that does nothing to a terminal or a log: what cannot be printed, but for line ends, is spelled out (\\x1b)."""
+    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
+
+
 class AgonError(Exception):
     """Something the user can mend; its text is one line that says what is wrong and what to do."""
 

@@ -19,7 +19,7 @@ import click
 import msgspec
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, visible
 
 CONF = ROOT / "conf"
 SETTINGS = "[setting=value ...]"
@@ -303,5 +303,5 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _failed(text: str, code: int) -> int:
-    click.echo(f"agon: {text}", err=True)
+    click.echo(f"agon: {visible(text)}", err=True)
     return code
