@@ -201,6 +201,10 @@ class Live:
                 if failure.then == "stop":
                     raise AgonError(f"model {self.name}: {failure}") from None
                 last = failure
+            except Exception as error:  # a stand-in's script may raise anything; what is in flight is waited for
+                failure = CallFailed(type(error).__name__, str(error))
+                await self.ledger.failed(self.name, Failure(key, failure.kind, str(failure), self.clock()), None)
+                raise
             else:
                 answer = _storable(answer, key)
                 for field in FIELDS:
