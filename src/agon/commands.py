@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from agon import ROOT, AgonError, shown
+from agon import ROOT, AgonError, shown, visible
 from agon.games.base import families
 from agon.games.settings import make_settings
 
@@ -164,9 +164,9 @@ def ingest(settings: Settings) -> int:
     out = _out(settings, settings["source"])
     found = ingested(settings["source"], ROOT / Path(settings["path"]).expanduser(), games())
     for bad in found.bad:
-        click.echo(f"bad: {bad.path}: {bad.reason}", err=True)
+        click.echo(visible(f"bad: {bad.path}: {bad.reason}"), err=True)
     if not found.matches:
-        raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} bad files")
+        raise AgonError(f"no match in {visible(settings['path'])} could be read: {len(found.bad)} bad files")
     write(found.turns, out)
     click.echo(f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files")
     return 3 if found.bad else 0
