@@ -15,8 +15,15 @@ KINDS: dict[Any, str] = {}
 
 
 def shown(path: Path) -> str:
-    """A path as messages show it: from the project's root where it lies inside."""
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+    """A path as messages show it: from the project's root where it lies inside, as `visible` text."""
+    return visible(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
+
+
+def visible(text: str) -> str:
+    """Text that may go to a terminal: what cannot be printed, such as control characters, as its escape."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def visible(text: str) -> str:
