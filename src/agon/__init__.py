@@ -20,13 +20,6 @@ def shown(path: Path) -> str:
 
 
 def visible(text: str) -> str:
-    """Text that may go to a terminal: what cannot be printed, such as control characters, as its escape."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-
-
-def visible(text: str) -> str:
     """Text that does nothing to a terminal or a log: what cannot be printed, but for line ends, is spelled out (\\x1b)."""
     return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 import dask
 import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, as_completed
-from distributed.comm import get_address_host
+from distributed.comm.addressing import get_address_host
 from distributed.comm.core import connect
 from distributed.core import Server, Status, rpc
 from distributed.security import Security
