@@ -13,14 +13,36 @@ T = TypeVar("T")
 KINDS: dict[Any, str] = {}
 """Classes and functions -> the names that `kind` gave them."""
 
+PACKAGES = {"agon.agents", "agon.games", "agon.models"}
+"""Where `_target_` of a file in conf/ may lie; what conf/config.yaml names under `families` and `packages` is added."""
+
+
+def printable(text: str) -> str:
+    """A text for a terminal: control characters as escapes, which do nothing there. Line breaks stay."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+
 
 def shown(path: Path) -> str:
     """A path as messages show it: from the project's root where it lies inside."""
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+    return printable(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
 
 
 class AgonError(Exception):
     """Something the user can mend; its text is one line that says what is wrong and what to do."""
+
+
+def text_of(path: Path, most: int = 1_000_000) -> str:
+    """A file's text in UTF-8, of at most `most` bytes. Raises AgonError."""
+    try:
+        if not path.is_file():
+            raise AgonError(f"there is no file {shown(path)}")
+        if (size := path.stat().st_size) > most:
+            raise AgonError(f"{shown(path)} has {size:,} bytes: {most:,} are read at most")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise AgonError(f"{shown(path)} is not text in UTF-8") from None
+    except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
 
 
 def kind(name: str) -> Callable[[T], T]:
@@ -36,13 +58,30 @@ def kind(name: str) -> Callable[[T], T]:
     return named
 
 
-def located(target: str) -> Any:
-    """The class or function with a dotted name, as in conf's `_target_`. Raises AgonError where there is none."""
+def located(target: Any) -> Any:
+    """The class or function with a dotted name, as in conf's `_target_`.
+
+    It lies in one of PACKAGES, and is not something that a module there has imported from elsewhere. Raises AgonError.
+    """
+    if not isinstance(target, str):
+        raise AgonError(f"_target_ is {target!r}; it must be the dotted name of a class or function")
     module, _, name = target.rpartition(".")
+    if not _allowed(module) or any(part.startswith("_") for part in target.split(".")):
+        raise AgonError(
+            f"_target_: {target!r} is not in {', '.join(sorted(PACKAGES))}: "
+            "what lies elsewhere is named under `families` or `packages` in conf/config.yaml"
+        )
     try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise AgonError(f"_target_: {target!r} cannot be imported: {error}") from None
+        found = getattr(import_module(module), name)
+    except Exception as error:  # a module of the reader's own may do anything
+        raise AgonError(f"_target_: {target!r} cannot be imported: {error or type(error).__name__}") from None
+    if not callable(found) or not _allowed(getattr(found, "__module__", None) or ""):
+        raise AgonError(f"_target_: {target!r} is no class or function of {module}")
+    return found
+
+
+def _allowed(module: str) -> bool:
+    return any(f"{module}.".startswith(f"{package}.") for package in PACKAGES)
 
 
 def kind_of(made: Any) -> str:

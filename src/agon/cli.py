@@ -49,9 +49,9 @@ class Verb(click.Command):
         run, settings = self._composed(words)
         if not cfg:
             return run() or 0
-        from omegaconf import OmegaConf
+        import yaml
 
-        click.echo(OmegaConf.to_yaml(settings), nl=False)
+        click.echo(yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True), nl=False)
         return 0
 
     def _completed(self, ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
@@ -75,7 +75,7 @@ class Configured(Verb):
             if group in chosen and name in _names(group):
                 yield from (f"{group}={each}" for each in _names(group))
                 settings[group] = _loaded(f"{group}/{name}")
-        yield from (each for each in _keys(settings) if not each.startswith("hydra."))
+        yield from _keys(settings)
 
 
 class OfNotebook(Verb):
@@ -153,11 +153,10 @@ def _names(group: str) -> list[str]:
 
 
 def _loaded(name: str) -> dict[str, Any]:
-    """A file of conf/ as it is: to complete a word, Hydra would take too long."""
-    from omegaconf import OmegaConf
+    """A file of conf/ as it is."""
+    from agon.conf import document
 
-    settings: Any = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
-    return settings
+    return document(CONF / f"{name}.yaml")
 
 
 def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from omegaconf import OmegaConf
 
 from agon import AgonError, kind_of, located
-from agon.conf import CONF, distinct, expand_settings, file_of, load, names, reason, settings_of
+from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
 from agon.games import Game
 from agon.loop import total
 from agon.models import Model
@@ -217,8 +216,7 @@ def _policies(conf: Path) -> dict[str, Any]:
 
 def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
     """The games that a file of conf/game builds upon, without those that have settings."""
-    file: Any = OmegaConf.load(conf / "game" / f"{name.partition('/')[0]}.yaml")
-    for each in file.get("defaults", []):
+    for each in document(conf / "game" / f"{name.partition('/')[0]}.yaml").get("defaults", []):
         parent = str(each).partition("@")[0]
         if parent in names("game", conf) and "settings" not in file_of("game", parent, conf):
             yield load("game", parent, conf)

@@ -13,6 +13,7 @@ from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
 
 from agon import ROOT, AgonError
+from agon.agents.sandbox import Sandbox
 from agon.games import Observation
 from agon.games.base import families
 
@@ -39,6 +40,7 @@ class Template:
         self.file = source.file
         self._environment = _environment(source.folders)
         _look_up(source)
+        self._environment.begin()
         with _blamed(self.file):
             self._macros = vars(self._environment.get_template(self.file).module)
             self.text = "\n".join(_sources(self._environment, self.file))
@@ -50,6 +52,7 @@ class Template:
 
     def rendered(self, macro: str, *values: Any) -> str:
         """What a macro makes of some values."""
+        self._environment.begin()
         try:
             return str(self._macros[macro](*values))
         except Exception:
@@ -155,16 +158,15 @@ def _sources(environment: jinja2.Environment, name: str) -> list[str]:
 
 
 @functools.cache
-def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
+def _environment(folders: tuple[Path, ...]) -> Sandbox:
     families = {folder.name: jinja2.FileSystemLoader(folder / "prompts") for folder in reversed(folders)}
-    environment = jinja2.Environment(
+    environment = Sandbox(
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders), jinja2.PrefixLoader(families)]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         autoescape=False,  # plain text for models; nothing of this reaches HTML unescaped
     )
     environment.filters["number"] = lambda value: str(int(value)) if value == int(value) else str(value)
-    environment.filters["join"] = lambda values, between="": between.join(map(str, values))  # Jinja's own is slow
     environment.filters["quoted"] = quoted
     environment.globals["points"] = _points
     return environment

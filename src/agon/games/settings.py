@@ -5,7 +5,7 @@ A family's `settings.py` has the schema `Setting`. It may also make settings: `c
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import click
 import msgspec
 
-from agon import ROOT, AgonError, located, shown
+from agon import ROOT, AgonError, located, shown, text_of
 from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
@@ -24,6 +24,8 @@ Candidate = dict[str, Any]
 """What the file of a setting holds."""
 
 SHIPPED = "data/settings/magic"
+LARGEST = 16_000_000
+"""Bytes of a file."""
 
 
 class Setting(msgspec.Struct, forbid_unknown_fields=True):
@@ -76,12 +78,27 @@ def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
 
 
 def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
+    text = text_of(path, most=LARGEST)
     try:
         if schema is None:
-            return {"": msgspec.json.decode(path.read_bytes(), type=dict[str, Any])}
-        return msgspec.json.decode(path.read_bytes(), type=schema).variants()
-    except msgspec.DecodeError as error:  # a ValidationError is one
+            found = {"": msgspec.json.decode(text, type=dict[str, Any])}
+        else:
+            found = msgspec.json.decode(text, type=schema).variants()
+    except (msgspec.DecodeError, RecursionError) as error:  # a ValidationError is one
         raise AgonError(f"{shown(path)}: {error}") from None
+    if directive := next(_directives(found), None):
+        raise AgonError(
+            f"{shown(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"
+        )
+    return found
+
+
+def _directives(value: Any) -> Iterator[str]:
+    """The names in a value that would have something built."""
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from _directives(each)
+    if isinstance(value, dict):
+        yield from value.keys() & {"_target_", "_partial_", "_args_"}
 
 
 def make_settings(
