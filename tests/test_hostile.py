@@ -13,6 +13,7 @@ from agon.agents.prompts import prompts, source_of
 from agon.cli import main
 from agon.conf import CONF, configuration, load
 from agon.games.matrix import MatrixGame
+from agon.plan import plan
 
 SECRET = "a-secret-of-these-tests"
 GAME = {
@@ -159,6 +160,88 @@ def test_an_override_reads_nothing_but_itself(word, monkeypatch):
     refused(lambda: configuration([word]))
 
 
+# --- what fits
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "said"),
+    [
+        ("game", {"options": ["", "b"]}, "none empty"),
+        ("game", {"options": [" ", "b"]}, "none empty"),
+        ("game", {"options": ["\x1b[31ma", "b"]}, "none empty"),
+        ("game", {"options": "ab"}, "options does not fit: Expected `array`, got `str`"),
+        ("game", {"rules": -1}, "rules is -1"),
+        ("game", {"rules": True}, "rules does not fit"),
+        ("game", {"rules": "1"}, "rules does not fit"),
+        ("game", {"rounds": 0}, "rounds is 0"),
+        ("game", {"rounds": "many"}, "rounds does not fit"),
+        ("game", {"name": ""}, "name is ''"),
+        ("game", {"variant": "a\nb"}, "variant is"),
+        ("game", {"ruond": 3}, "no setting 'ruond': did you mean rounds?"),
+        ("game", {"payoff": None}, "payoff does not fit"),
+        ("model", {"model": ""}, "at `$.model`"),
+        ("model", {"model": "   "}, "at `$.model`"),
+        ("model", {"context": "x"}, "context does not fit"),
+        ("model", {"context": -5}, "at `$.context`"),
+        ("model", {"price": {"inptu": 1}}, "inptu"),
+        ("model", {"price": {"input": -1}}, "at `$.price"),
+        ("model", {"price": [1]}, "price does not fit"),
+        ("model", {"concurrency": 0}, "at `$.concurrency`"),
+        ("model", {"concurency": 1}, "did you mean concurrency?"),
+        ("model", {"parameters": "hot"}, "parameters does not fit"),
+        ("agent", {"styel": "zs"}, "did you mean style?"),
+        ("agent", {"attempts": "many"}, "attempts does not fit"),
+        ("agent", {"on_invalid": "cheat"}, "on_invalid does not fit"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_name(conf, group, changes, said):
+    own = {"model": STAND_IN | {"policy": POLICY}, "game": GAME, "agent": AGENT}[group]
+    assert put(conf, group, own)() is not None
+    assert said in refused(put(conf, group, own | changes, "other"))
+
+
+POLICY = {"_target_": "agon.games.matrix.scripts.grim", "_partial_": True}
+AGENT = {"_target_": "agon.agents.llm.LLM", "_partial_": True}
+SEATED = {"name": "mine", "repetitions": 1, "pairings": [{"games": ["pd"], "seats": [["kind"], ["kind"]]}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"repetitions": 10**23}, "100,000,000,000,000,000,000,000 matches"),
+        ({"repetitions": 10**7}, "10,000,000 matches of 320,000,000 decisions"),
+        ({"repetitions": 0}, "at `$.repetitions`"),
+        ({"repetition": 3}, "unknown field `repetition`"),
+        ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 matches of 2,000,000,000 decisions"),
+        (
+            {"pairings": [], "tournaments": [{"games": ["pd"], "agents": ["kind"] * 2000, "repetitions": 10**6}]},
+            "say large",
+        ),
+    ],
+)
+def test_what_cannot_end_is_refused_with_what_it_comes_to(conf, changes, said):
+    put(conf, "agent", POLICY, "kind")
+    put(conf, "game", GAME | {"rounds": 10**9}, "long")
+    assert said in refused(lambda: plan(SEATED | changes, conf))
+
+
+def test_what_is_said_to_be_large_is_planned(conf, monkeypatch):
+    monkeypatch.setattr("agon.plan.MATCHES", 2)
+    put(conf, "agent", POLICY, "kind")
+    assert "3 matches" in refused(lambda: plan(SEATED | {"repetitions": 3}, conf))
+    assert len(plan(SEATED | {"repetitions": 3}, conf, large=True)) == 3
+
+
+@pytest.mark.parametrize(
+    "settings", [{"temperatur": 1}, {"temperature": -1}, {"max_tokens": 0}, {"top_p": 2}, {"seed": "x"}]
+)
+def test_sampling_has_names_and_bounds(conf, settings):
+    put(conf, "agent", POLICY, "kind")
+    (conf / "sampling").mkdir()
+    put(conf, "sampling", settings)
+    assert "conf/sampling/mine.yaml does not fit" in refused(lambda: plan(SEATED | {"sampling": "mine"}, conf))
+
+
 # --- what is data
 
 INTERPOLATIONS = [
@@ -246,14 +329,8 @@ def test_what_is_no_file_of_settings_is_refused_in_no_time(conf, text):
     for group in ("game", "agent", "model"):
         refused(put(conf, group, text))
     put(conf, "experiment", text)
-    refused(lambda: main_of(configuration(["experiment=mine"], conf)))
+    refused(lambda: plan(configuration(["experiment=mine"], conf)["experiment"], conf))
     assert time.perf_counter() - start < 20
-
-
-def main_of(settings):
-    from agon.plan import plan
-
-    return plan(settings["experiment"])
 
 
 def test_defaults_that_double_are_refused_before_they_fill_the_memory(conf):

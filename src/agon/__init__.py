@@ -17,14 +17,14 @@ PACKAGES = {"agon.agents", "agon.games", "agon.models"}
 """Where `_target_` of a file in conf/ may lie; what conf/config.yaml names under `families` and `packages` is added."""
 
 
-def printable(text: str) -> str:
-    """A text for a terminal: control characters as escapes, which do nothing there. Line breaks stay."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
-
-
 def shown(path: Path) -> str:
     """A path as messages show it: from the project's root where it lies inside."""
-    return printable(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
+    return visible(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
+
+
+def visible(text: str) -> str:
+    """Text that does nothing to a terminal or a log: what cannot be printed, but for line ends, is spelled out (\\x1b)."""
+    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
 
 
 class AgonError(Exception):

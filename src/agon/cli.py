@@ -49,7 +49,7 @@ class Verb(click.Command):
         run, settings = self._composed(words)
         if not cfg:
             return run() or 0
-        import yaml
+        import yaml  # type: ignore[import-untyped]
 
         click.echo(yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True), nl=False)
         return 0

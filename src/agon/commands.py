@@ -240,7 +240,7 @@ def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model],
 
     experiment = settings["experiment"]
     recording = Recording(ROOT / "data/recordings" / experiment["name"])
-    return experiment["name"], plan(experiment), models_of(experiment), recording
+    return experiment["name"], plan(experiment, large=settings["large"]), models_of(experiment), recording
 
 
 def _lock(name: str) -> Path:

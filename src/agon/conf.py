@@ -178,19 +178,19 @@ def built(settings: Any) -> Any:
 
 def _require_fitting(made: Callable[..., Any], given: Mapping[str, Any]) -> None:
     """Raises AgonError for settings that a class or function does not have, or whose values are of other types."""
-    known = inspect.signature(made).parameters
+    try:
+        known = inspect.signature(made, eval_str=True).parameters
+    except NameError:  # a type that is known to its author's tools alone
+        known = inspect.signature(made).parameters
     unknown = [name for name in given if name not in known]
     if unknown and not any(each.kind is each.VAR_KEYWORD for each in known.values()):
         raise AgonError(f"{made.__qualname__} has no setting {unknown[0]!r}: {offered(unknown[0], list(known))}")
-    try:
-        hints = get_type_hints(made.__init__ if isinstance(made, type) else made)
-    except Exception:  # hints that mean nothing here
-        return
     for name, value in given.items():
-        if name not in hints or (isinstance(value, dict) and "_target_" in value):
+        hint = known[name].annotation if name in known else inspect.Parameter.empty
+        if hint is inspect.Parameter.empty or (isinstance(value, dict) and "_target_" in value):
             continue
         try:
-            msgspec.convert(value, hints[name])
+            msgspec.convert(value, hint)
         except msgspec.ValidationError as error:
             raise AgonError(f"{name} does not fit: {error}") from None
         except TypeError:  # a hint that msgspec does not know

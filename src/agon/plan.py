@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, product
+from math import comb, prod
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -21,6 +22,8 @@ from agon.models import Model
 from agon.models.base import require_distinct
 from agon.models.standin import StandIn
 
+MATCHES, DECISIONS = 1_000_000, 100_000_000
+"""An experiment of more is planned only if it is said to be large."""
 PERSON = "human"
 """In the place of an agent's name: a person, who sits at no table of an experiment."""
 
@@ -52,6 +55,18 @@ class Match:
     repetition: int
     config: str
     """Hash of the game's and players' settings."""
+
+
+class Sampling(msgspec.Struct, forbid_unknown_fields=True):
+    """A file in conf/sampling: parameters that models have; null ones are left out."""
+
+    temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    thinking: Annotated[int, msgspec.Meta(ge=0)] | str | None = None
+    effort: str | None = None
+    seed: int | None = None
+    extra: dict[str, Any] | None = None
 
 
 class Tournament(msgspec.Struct, forbid_unknown_fields=True):
@@ -114,13 +129,13 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
         return [*self.tournaments, *self.pairings, *self.challenges]
 
 
-def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
+def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
     In a tournament every unordered group of agents meets, each with itself included; in a pairing every combination
     over the seats. All play `repetitions` times, in every game; a match that is asked for several times is there once.
-    Raises AgonError for settings that do not fit, for games, agents and models that are not there, and for scripts that
-    cannot play a game.
+    Raises AgonError for settings that do not fit, for games, agents and models that are not there, for scripts that
+    cannot play a game, and, unless it is `large`, for more than MATCHES or DECISIONS.
     """
     asked = _experiment(experiment)
     models = models_of(experiment, conf)
@@ -128,6 +143,8 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
         each.games = expand_settings(each.games, conf)
     games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
     distinct([*games.values(), *(parent for name in games for parent in _parents(name, conf))])
+    if not large:
+        _require_small(asked, games, conf)
     found: dict[str, Match] = {}
     tried: set[tuple[str, str]] = set()
     for each in asked.meetings:
@@ -144,6 +161,37 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
                     match = _match(asked.name, game, seated, repetition, content)
                     found[match.id] = match
     return list(found.values())
+
+
+def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path) -> None:
+    """Raises AgonError, with what it comes to, for an experiment of more than MATCHES or DECISIONS."""
+    matches = decisions = calls = 0
+    for each in asked.meetings:
+        for name in each.games:
+            game, own = games[name], _sizes(each, games[name], conf)
+            count = own * (each.repetitions or asked.repetitions)
+            rounds = game.fixed_rounds or getattr(game, "rounds", 1)
+            matches += count
+            decisions += count * rounds * game.seats
+            calls += count * rounds * game.seats * (bool(each.models) or "@" in str(each))
+    if matches > MATCHES or decisions > DECISIONS:
+        raise AgonError(
+            f"experiment {asked.name} comes to {matches:,} matches of {decisions:,} decisions, of which models may be asked "
+            f"for {calls:,}: take fewer repetitions, rounds or agents, or say large=true"
+        )
+
+
+def _sizes(each: "Tournament | Pairing | Challenge", game: Game[Any], conf: Path) -> int:
+    """How many groups sit down together, at most, without naming them."""
+
+    def among(names: Sequence[str], copies: int = 0) -> int:
+        return sum(len(_entrants(name, each.models, conf, copies)) for name in names)
+
+    if isinstance(each, Tournament):
+        return comb(among(each.agents) + game.seats - 1, game.seats)
+    if isinstance(each, Challenge):
+        return among(each.challengers) * among(each.defenders)
+    return prod(map(len, each.seats)) * max(len(each.models), 1)
 
 
 class Seating(NamedTuple):
@@ -249,6 +297,10 @@ def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]
 
 def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str, Model]:
     shared = {} if sampling is None else settings_of("sampling", sampling, conf)
+    try:
+        msgspec.convert(shared, Sampling)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {error}") from None
     found = {}
     for name in dict.fromkeys(filter(None, names)):
         model = load("model", name, conf)

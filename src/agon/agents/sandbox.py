@@ -8,8 +8,9 @@ from typing import Any
 
 from jinja2 import nodes
 from jinja2.compiler import CodeGenerator
+from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 LONGEST = 1_000_000
 """Characters that one text may have, values that one list may have, and the largest number that a call may be given."""
@@ -51,13 +52,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """From here on there are STEPS again."""
         self.left, self.room = STEPS, 10 * LONGEST
 
-    def call(self, context: Context, made: Any, *values: Any, **named: Any) -> Any:  # type: ignore[override]
+    def call(self, context: Context, made: Any, *values: Any, **named: Any) -> Any:
         """What a call gives. Raises SecurityError."""
         self._spend(1)
         text = getattr(made, "__self__", None)
         if isinstance(text, str):
             if made.__name__ == "join":
-                return joined(*values, text, **named)
+                return joined(*values[:1], text)
             _sizes(text, *values, *named.values())
         else:
             for each in (*values, *named.values()):
@@ -75,7 +76,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """What two values come to. Raises SecurityError."""
         if operator == "**":
-            _small(left), _small(abs(right) * 10_000)
+            _small(left)
+            _small(abs(right) * 10_000)
         elif operator == "*":
             for some, times in ((left, right), (right, left)):
                 if isinstance(some, Sequence) and isinstance(times, int):
