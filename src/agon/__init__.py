@@ -45,6 +45,20 @@ def text_of(path: Path, most: int = 1_000_000) -> str:
         raise AgonError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
 
 
+def keep_file(path: Path, text: str | bytes, force: bool = False) -> None:
+    """Writes a file, and its folder. Raises AgonError where another is there, unless `force` says to write over it."""
+    data = text if isinstance(text, bytes) else text.encode()
+    try:
+        if not force and path.exists() and (not path.is_file() or path.read_bytes() != data):
+            raise AgonError(
+                f"{shown(path)} is there, and is another: take another folder, or say force=true to write over it"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+
+
 def kind(name: str) -> Callable[[T], T]:
     """Names a class or function for the ids of matches and the keys of recordings; never change a name once it is recorded.
 

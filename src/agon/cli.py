@@ -88,8 +88,10 @@ class OfNotebook(Verb):
         if len(names) != 1:
             raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
         name = names[0].removeprefix("notebooks/").removesuffix(".ipynb")
-        settings = parameters(name, [word for word in words if "=" in word and word != "debug=true"])
-        return partial(self.run, name, settings), settings
+        settings = parameters(
+            name, [word for word in words if "=" in word and word not in ("debug=true", "force=true")]
+        )
+        return partial(self.run, name, settings, force="force=true" in words), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
         named = [word for word in words if word in _names("notebook")]

@@ -170,7 +170,7 @@ def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path
         for name in each.games:
             game, own = games[name], _sizes(each, games[name], conf)
             count = own * (each.repetitions or asked.repetitions)
-            rounds = game.fixed_rounds or getattr(game, "rounds", 1)
+            rounds: Any = game.fixed_rounds or getattr(game, "rounds", None) or 1
             matches += count
             decisions += count * rounds * game.seats
             calls += count * rounds * game.seats * (bool(each.models) or "@" in str(each))

@@ -58,7 +58,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         text = getattr(made, "__self__", None)
         if isinstance(text, str):
             if made.__name__ == "join":
-                return joined(*values[:1], text)
+                return joined(values[0] if values else (), text)
             _sizes(text, *values, *named.values())
         else:
             for each in (*values, *named.values()):

@@ -14,12 +14,13 @@ from typing import Annotated, Any, ClassVar
 import click
 import msgspec
 
-from agon import ROOT, AgonError, located, shown, text_of
+from agon import ROOT, AgonError, keep_file, located, shown, text_of
 from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Force = Annotated[bool, "true: write over files that differ"]
 Candidate = dict[str, Any]
 """What the file of a setting holds."""
 
@@ -110,6 +111,7 @@ def make_settings(
     matches: Annotated[Count, "simulated per candidate and role"] = 25,
     seed: Annotated[Count, "of the candidates"] = 20231115,
     prefix: Annotated[str, "of the files' names, which tell the games from shipped ones"] = "",
+    force: Force = False,
 ) -> None:
     """Makes settings for MAgIC's games.
 
@@ -125,9 +127,8 @@ def make_settings(
         settings, said, place = found[game], "", ROOT / folder / game
         if hasattr(makers[game], "chosen"):
             settings, said = makers[game].chosen(settings, topics, keep, matches)
-        place.mkdir(parents=True, exist_ok=True)
         for number, setting in enumerate(settings, 1):
-            (place / f"{prefix}{number:02}.json").write_text(json.dumps(setting, indent=1) + "\n")
+            keep_file(place / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
         click.echo(f"{shown(place)}: {len(settings)} settings {said}".rstrip())
 
 
