@@ -74,6 +74,7 @@ def record(settings: Settings) -> int:
     """
     import asyncio
 
+    from agon.misfit import misfit
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
@@ -87,6 +88,8 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     budget = Budget(**settings["budget"])
+    if why := misfit(asking, models, recording):
+        click.echo(f"note: {why}; all is asked anew")
     expected = _price(bills(asking, models, recording))
     writer = Writer(recording, _lock(name))
     try:
@@ -122,6 +125,7 @@ def play(settings: Settings) -> None:
     """
     from filelock import FileLock
 
+    from agon.misfit import misfit
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
     from agon.record import bills
@@ -144,9 +148,9 @@ def play(settings: Settings) -> None:
                     at_once = settings["concurrency"] or 8
                     turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update)
             except Unrecorded as error:
-                price = _price(bills(matches, models, recording))
+                price, why = _price(bills(matches, models, recording)), misfit(matches, models, recording)
                 raise AgonError(
-                    f"{error}: `dvc pull` fetches what was recorded; "
+                    f"{error}: {why and f'{why}; '}`dvc pull` fetches what was recorded; "
                     f"python -m agon record {_same()} would record what is missing, for {price}"
                 ) from None
         write(turns, out)

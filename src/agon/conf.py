@@ -366,7 +366,7 @@ def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
 
 def names(group: str, conf: Path = CONF) -> list[str]:
     """The names of the files in a folder of conf/."""
-    return sorted(path.stem for path in (conf / group).glob("*.yaml") if path.is_file())
+    return sorted(path.stem for path in (conf / group).glob("*.yaml") if path.is_file() and path.stem.isprintable())
 
 
 def offered(name: str, names: Sequence[str]) -> str:
