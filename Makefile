@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 
-.PHONY: repro line-tradecraft line-others test checks sources bench clean
+.PHONY: repro line-tradecraft line-others test checks sources bench fuzz clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -38,6 +38,9 @@ sources:
 
 bench: .venv/.ok
 	pytest benchmarks -o python_files='bench_*.py' -n 0 --benchmark-only
+
+fuzz: .venv/.ok   # about ten minutes
+	AGON_FUZZ=4000 pytest tests/test_fuzz.py -n 2 --dist worksteal
 
 .venv/.ok: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -30,6 +30,9 @@ def visible(text: str) -> str:
 class AgonError(Exception):
     """Something the user can mend; its text is one line that says what is wrong and what to do."""
 
+    def __init__(self, text: object) -> None:
+        super().__init__(" ".join(str(text).splitlines()))  # names from files may hold line ends
+
 
 def text_of(path: Path, most: int = 1_000_000) -> str:
     """A file's text in UTF-8, of at most `most` bytes. Raises AgonError."""

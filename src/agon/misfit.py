@@ -1,7 +1,8 @@
 """Why recorded answers are not those of an experiment: what differs between the questions of then and of now."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
@@ -47,14 +48,15 @@ def misfit(matches: Sequence[Match], models: Mapping[str, Model], recording: Rec
     held = sum(recording.calls_of.values())
     if not held or any(match.id in recording.calls_of for match in matches):
         return ""
-    with recording.path.open("rb") as stream:
-        lines = [msgspec.json.decode(raw, type=_Line) for raw in stream if raw.endswith(b"\n")]
+    lines = list(_lines(recording))
     known = {identity_of(line.model, line.parameters) for line in lines if line.model}
     own = {model.identity for model in models.values()}
     systems = {line.message: line.text for line in lines if line.role == "system"}
     first = {line.text for line in lines if line.role == "user" and line.after in systems}
     told = [request.messages for request in _openings(matches)]
-    if not own & known:
+    if not known or not told:
+        why = "what was asked"
+    elif not own & known:
         why = f"the model or its parameters ({_changed(min(known), min(own))})"
     elif not {each[0].text for each in told} & set(systems.values()):
         why = f"the system prompt ({_line(systems.values(), told[0][0].text)})"
@@ -63,6 +65,13 @@ def misfit(matches: Sequence[Match], models: Mapping[str, Model], recording: Rec
     else:
         why = "a setting of the game or of an agent, or a later question"
     return f"{held:,} recorded answers are there, but none of them is of these matches: what differs is {why}"
+
+
+def _lines(recording: Recording) -> Iterator[_Line]:
+    with recording.path.open("rb") as stream:
+        for raw in stream:
+            with suppress(msgspec.DecodeError):  # torn, or by another hand: it is not compared
+                yield msgspec.json.decode(raw, type=_Line)
 
 
 def _openings(matches: Sequence[Match]) -> list[Request]:

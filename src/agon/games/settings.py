@@ -57,6 +57,8 @@ def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     a file that does not fit, in one line.
     """
     own = {key: value for key, value in game.items() if key != "settings"}
+    if not isinstance(game["settings"], str) or not game["settings"].isprintable():
+        raise AgonError(f"settings is {game['settings']!r}; it must be the name of a folder")
     return {
         name: own | {"variant": name} | fields
         for name, fields in _found(game["settings"], game.get("_target_", "")).items()
