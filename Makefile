@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 
-.PHONY: repro line-tradecraft line-others test checks sources bench fuzz clean
+.PHONY: repro line-tradecraft line-others test checks sources bench fuzz soak clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -41,6 +41,9 @@ bench: .venv/.ok
 
 fuzz: .venv/.ok   # about ten minutes
 	AGON_FUZZ=4000 pytest tests/test_fuzz.py -n 2 --dist worksteal
+
+soak: .venv/.ok
+	python tests/models/soak.py 20000
 
 .venv/.ok: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -18,6 +18,8 @@ from agon import ROOT
 
 FULL = os.environ.get("AGON_FULL") == "1"
 """Whether long tests run in their full size."""
+KILLS = int(os.environ.get("AGON_KILLS", "0"))
+"""How often tests kill what they begin; 0: as often as each finds enough."""
 KEY = "PROJECT_TEST_KEY"
 
 

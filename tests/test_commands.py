@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from omegaconf import OmegaConf
 from project import Project
 
-from agon import ROOT
+from agon import ROOT, AgonError
 from agon.cli import agon, main
 from agon.conf import configuration
 from agon.turns import read, validated
@@ -185,17 +186,82 @@ def test_a_family_s_verb_is_found_in_its_folder(capfd):
     assert capfd.readouterr().out == "invented: nothing is wrong\n"
 
 
-def test_a_family_outside_src_has_verbs_of_its_own_too(tmp_path):
-    copy, family = Project(tmp_path / "copy"), tmp_path / "chess"
+CHESS = '''"""Of chess."""
+from typing import Annotated
+def set_up(*, size: Annotated[int, "of the board"] = 8):
+    "Sets up."
+    if not size: raise SystemExit
+    print(size * size)
+def plan(): "Plans."
+VERBS = [set_up]
+'''
+
+
+@pytest.fixture(scope="module")
+def with_chess(tmp_path_factory):
+    """A project with a family outside src, and a function that writes its commands.py and runs a command."""
+    folder = tmp_path_factory.mktemp("chess")
+    copy, family = Project(folder / "copy"), folder / "chess"
     family.mkdir()
     for name in ("__init__.py", "game.py"):
         (family / name).write_text("")
-    note = 'Annotated[int, "of the board"] = 8'
-    code = f'"""Of chess."""\nfrom typing import Annotated\ndef set_up(*, size: {note}):\n    "Sets up."\n    print(size * size)\n'
-    (family / "commands.py").write_text(f"{code}VERBS = [set_up]\n")
     config = copy.folder / "conf/config.yaml"
     config.write_text(config.read_text().replace("families: []", f"families: [{family}]"))
-    assert copy.run("set-up", "size=3").stdout == "9\n" and "  set-up " in copy.run("--help").stdout
+
+    def run(code, *words):
+        (family / "commands.py").write_text(code)
+        return copy.run(*words)
+
+    return run
+
+
+def test_a_family_outside_src_has_verbs_of_its_own_too(with_chess):
+    assert with_chess(CHESS, "set-up", "size=3").stdout == "9\n" and "  set-up " in with_chess(CHESS, "--help").stdout
+    ended = with_chess(CHESS, "set-up", "size=0")
+    assert ended.returncode == 1 and "SystemExit() was raised while set-up ran" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        (
+            "import nowhere_at_all",
+            "chess.commands cannot be used: ModuleNotFoundError: No module named 'nowhere_at_all'",
+        ),
+        ("VERBS = [", "chess.commands cannot be used: SyntaxError: "),
+        ("raise SystemExit(3)", "chess.commands cannot be used: SystemExit: 3"),
+        ("", "chess.commands cannot be used: AttributeError: "),
+        ("def set_up(size): pass\nVERBS = [set_up]", "chess.commands cannot be used: KeyError: 'size'"),
+        (CHESS.replace("[set_up]", "[plan]"), "chess.commands: there is a command plan already: rename its own"),
+    ],
+)
+def test_broken_commands_of_a_family_break_no_others(with_chess, code, fault):
+    shown = with_chess(code, "--help")
+    assert shown.returncode == 0 and fault in " ".join(shown.stdout.split()) and "  make-settings " in shown.stdout
+    for words in (["plan", "--help"], ["make-settings", "--help"]):
+        assert with_chess(code, *words).stdout.startswith(f"Usage: agon {words[0]} ")
+    missed = with_chess(code, "set-up")
+    assert missed.returncode == 2 and missed.stderr.startswith("agon: there is no command 'set-up': ")
+    assert fault in missed.stderr and missed.stderr.count("\n") == 1
+
+
+def test_a_path_may_begin_in_the_home_folder(capfd, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "x.parquet").write_text("mine")
+    assert "is there and is no turns table" in failed(capfd, "play", "experiment=scripted", "out='~/x.parquet'")
+    with pytest.raises(AgonError, match=str(tmp_path / "x.parquet")):
+        read("~/x.parquet")
+
+
+VALUES = ["a,b", "a=b", "a(b", "it's", "~/x", "ü/x", "a#b", 'a"b', "'\"", "a;b", "{x", "[x", "a\\'b\"", "'\"\\"]
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_value_with_special_characters_comes_with_how_to_write_it(capfd, value):
+    line = failed(capfd, "plan", f"path={value}")
+    assert " cannot be read: where its value is one text, write " in line
+    (word,) = shlex.split(line.partition(", write ")[2])
+    assert configuration([word])["path"] == value
 
 
 # --- the script, and the shell

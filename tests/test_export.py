@@ -18,7 +18,7 @@ from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.bridges import inspect_log, jsonl
-from agon.bridges.conversations import Recorded
+from agon.bridges.rows import Recorded
 from agon.models import Answer, CallFailed, Model
 from agon.models.ledger import Ledger, Live, Replayed
 from agon.models.limits import Budget

@@ -414,7 +414,7 @@ def test_a_template_sees_what_it_is_given_and_comes_to_an_end(text, macro, tmp_p
         values = {"system": (view, ""), "turn": (view, 0), "again": ("", view)}[macro]
         return texts.rendered(macro, *values)
 
-    assert "prompt mine.md: " in refused(rendered)
+    assert f"prompt {tmp_path}/mine.md: " in refused(rendered)
     assert time.perf_counter() - start < 10
 
 

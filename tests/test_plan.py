@@ -466,4 +466,4 @@ def test_a_broken_template_is_said_when_planning(conf, tmp_path):
     (tmp_path / "matrix.md").write_text("{% macro system(view, style) %}")
     text = (CONF / "agent/zs.yaml").read_text()
     (conf / "agent/mine.yaml").write_text(text.replace("folder: null", f"folder: {tmp_path}"))
-    assert "prompt matrix.md: " in refusal(pairing(["mine"], ["tft"], models=["standin"]), conf=conf)
+    assert f"prompt {tmp_path}/matrix.md: " in refusal(pairing(["mine"], ["tft"], models=["standin"]), conf=conf)

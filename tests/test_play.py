@@ -13,6 +13,7 @@ from random import Random
 import pandas as pd
 import pytest
 from harness import GAMES, PD, RPS, anything, experiment, letters, small
+from project import KILLS
 
 from agon import ROOT, AgonError
 from agon.agents import Reply
@@ -248,6 +249,8 @@ def test_matches_of_the_journal_that_are_not_asked_for_stay_out(tmp_path):
 
 # --- kill -9
 
+TIMES = KILLS or 3
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
@@ -264,7 +267,7 @@ def project(tmp_path_factory):
 
 def start(project: Path, out: str) -> subprocess.Popen:
     agents = "[tit_for_tat, grim, win_stay_lose_shift, srep, tft, uniform]"
-    command = [sys.executable, "-m", "agon", "play", "experiment.name=killed", "experiment.repetitions=60"]
+    command = [sys.executable, "-m", "agon", "play", "experiment.name=killed", f"experiment.repetitions={20 * TIMES}"]
     command += [f"experiment.tournaments=[{{games: [pd, pd_joint], agents: {agents}}}]", f"out={out}"]
     place = {**os.environ, "PYTHONPATH": str(project / "src")}
     return subprocess.Popen(command, cwd=project, env=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -285,13 +288,14 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_bytes(project):
     undisturbed = finish(project, "whole.parquet")
     shutil.rmtree(project / ".agon")
     chance, killed = Random(11), 0
-    for _ in range(3):
+    for _ in range(TIMES):
         before, running = parts(project), start(project, "torn.parquet")
         while running.poll() is None and not parts(project) - before:
             time.sleep(0.005)
         time.sleep(chance.random() / 4)
         running.send_signal(signal.SIGKILL)
         killed += running.wait(10) == -signal.SIGKILL
+    print(f"{killed} kills, {len(parts(project))} parts")
     assert killed and parts(project), "no run was killed while it was playing: give it more repetitions"
     kept = {path: path.stat().st_mtime_ns for path in parts(project)}
     assert finish(project, "torn.parquet") == undisturbed

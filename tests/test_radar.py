@@ -75,8 +75,8 @@ def test_what_nothing_bounds_is_said():
 
 def test_gains_beyond_chance_are_framed_and_counted():
     made = drawn()["gains"]
-    [cells] = [artist for artist in made.axes[0].get_children() if isinstance(artist, figures.CellTexts)]
-    assert cells.texts.loc["B", "reasoning"] == "+20.0 *" and cells.texts.loc["A", "judgement"] == "+5.0"
+    cells = {text.get_position(): text.get_text() for text in made.axes[0].texts}
+    assert cells[1.5, 1.5] == "+20.0 *" and cells[0.5, 0.5] == "+5.0"
     assert "2 of 4 differ, 1 after Holm" in made.axes[0].get_title(loc="left")
     assert [name.get_text() for name in made.axes[0].get_xticklabels()] == [
         "judgement (n 80)",

@@ -1,6 +1,6 @@
 """Recording against all odds: killed at any moment, and with a provider that fails in every way it can.
 
-AGON_FULL=1: 50 kills of 200 matches, and 10,000 decisions with faults; fewer of both otherwise.
+AGON_FULL=1: 50 kills of 200 matches, and 10,000 decisions with faults; fewer of both otherwise. AGON_KILLS=100: so many kills.
 """
 
 import re
@@ -10,12 +10,13 @@ from random import Random
 
 import pandas as pd
 import pytest
-from project import FULL, Project, moved, serving
+from project import FULL, KILLS, Project, moved, serving
 
 from agon.models.recording import Recording
 from agon.turns import read
 
-KILLS, MATCHES = (50, 200) if FULL else (5, 24)
+TIMES = KILLS or (50 if FULL else 5)
+MATCHES = max(24, 4 * TIMES)
 DECISIONS = 10_000 if FULL else 608
 CONCURRENCY = 10
 ROUNDS = 16
@@ -50,7 +51,7 @@ def killed(process, server, dice):
     if dice.random() < 0.2:
         time.sleep(1.6 * dice.random())
     else:
-        mean = MATCHES * ROUNDS / KILLS / 2  # so that there is something left for the last one
+        mean = MATCHES * ROUNDS / TIMES / 2  # so that there is something left for the last one
         wanted = server.requests + min(4 * mean, dice.expovariate(1 / mean))
         while server.requests < wanted and process.poll() is None:
             time.sleep(0.002)
@@ -68,7 +69,7 @@ def test_however_often_it_is_killed_a_recording_ends_as_if_it_had_not_been(proje
             each.model(url, concurrency=CONCURRENCY)
             each.experiment("killed", MATCHES)
         whole = undisturbed.start("record", "experiment=killed")
-        for _ in range(KILLS):
+        for _ in range(TIMES):
             kills += killed(project.start("record", "experiment=killed"), server, dice)
         done(project.start("record", "experiment=killed"))
         done(whole)
@@ -76,7 +77,7 @@ def test_however_often_it_is_killed_a_recording_ends_as_if_it_had_not_been(proje
     assert quiet.requests == len(same) == len(recording) and recording.failures == 0
     repeated = server.requests - len(recording)
     print(f"{kills} kills, {len(recording)} exchanges, {repeated} calls repeated")
-    assert kills >= (KILLS if FULL else 2) and 0 <= repeated <= kills * CONCURRENCY
+    assert kills >= (TIMES if FULL or KILLS else 2) and 0 <= repeated <= kills * CONCURRENCY
     pd.testing.assert_frame_equal(*turns_of("killed", project, undisturbed))
 
 

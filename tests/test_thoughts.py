@@ -9,7 +9,7 @@ from magic_games import any_or_void
 
 from agon import figures
 from agon.conf import games
-from agon.figures import thoughts
+from agon.figures import viewer
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 
@@ -32,7 +32,7 @@ ONE, TWO = [[0.5, 0, 0.5], [0, 0, 1], [0.25, 0.75, 0]], [[0, 0.5, 0.5], [None, 0
 
 def test_beliefs_are_shown_where_they_change():
     turns = believing({"beliefs": ONE}, {"beliefs": ONE, "suspect": 2}, {"beliefs": TWO}, {"beliefs": ONE})
-    found = thoughts.beliefs(turns)
+    found = viewer.beliefs(turns)
     assert [belief.seat for belief in found] == [1, 1, 1] and found[0].matrix.tolist() == ONE
     assert np.isnan(found[1].matrix[1, 0])
 
@@ -40,33 +40,33 @@ def test_beliefs_are_shown_where_they_change():
 @pytest.mark.parametrize("held", [None, [], "words", [[1, 2], [3]], [["a", "b"]], [1, 2], {"beliefs": ONE}])
 def test_what_is_no_matrix_is_none(held):
     turns = believing({"beliefs": held}, ["beliefs"], {"overspend": 5})
-    assert thoughts.beliefs(turns) == []
+    assert viewer.beliefs(turns) == []
 
 
 def test_forecasts_are_beliefs_in_words():
     words = [[None, "raise", "<b>"], ["keep", None, "lower"], [None, None, None]]
     turns = believing({"beliefs": words}, {"beliefs": words}, {"beliefs": ONE})
-    found = thoughts.forecasts(turns, NAMES)
+    found = viewer.forecasts(turns, NAMES)
     assert found[["player", "view", "of", "forecast"]].to_numpy().tolist() == [
         ["Player 2", "Player 1", "Player 2", "raise"],
         ["Player 2", "Player 1", "Player 3", "<b>"],
         ["Player 2", "Player 2", "Player 1", "keep"],
         ["Player 2", "Player 2", "Player 3", "lower"],
     ]
-    assert thoughts.forecasts(believing(), ["a"]).empty
+    assert viewer.forecasts(believing(), ["a"]).empty
 
 
 def test_thoughts_are_shown_with_their_turn():
     turns = believing({"thought": ["a", "b"], "beliefs": ONE}, {"thought": []}, {"thought": "no list"}, ["thought"])
-    found = thoughts.thoughts(turns, NAMES)
+    found = viewer.thoughts(turns, NAMES)
     assert found[["player", "thought"]].to_numpy().tolist() == [["Player 2", "a\nb"]]
-    assert thoughts.thoughts(believing(), ["a"]).empty
+    assert viewer.thoughts(believing(), ["a"]).empty
 
 
 def test_a_figure_of_beliefs_has_a_map_for_each_and_the_same_bytes(tmp_path):
     turns = believing({"beliefs": ONE}, {"beliefs": TWO})
     for copy in ("one", "two"):
-        made = thoughts.belief_figure(thoughts.beliefs(turns), NAMES, "Beliefs")
+        made = viewer.belief_figure(viewer.beliefs(turns), NAMES, "Beliefs")
         figures.save(made, tmp_path / copy)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     assert sum(axes.get_visible() for axes in made.axes) == 2

@@ -114,3 +114,8 @@ def kind_of(made: Any) -> str:
             f"{made!r} has no name of its own, by which matches could be told apart: write a function or class"
         )
     return f"{made.__module__.split('.')[-2:][0]}.{name}"
+
+
+def in_project(path: str | Path) -> Path:
+    """A path as a setting gives it: from the project's root, or from the home folder where it begins with ~/."""
+    return ROOT / Path(path).expanduser()

@@ -173,9 +173,8 @@ def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
             yield from (f"{above}{key}={each}" for each in (["true", "false"] if isinstance(value, bool) else [""]))
 
 
-def _modules() -> Iterator[str]:
-    """Where verbs are: in agon, in its families of games, and in families outside src."""
-    yield "agon.commands"
+def _families() -> Iterator[str]:
+    """The modules of verbs of families of games: those in agon, and those outside src."""
     for path in sorted(Path(__file__).parent.glob("games/*/commands.py")):
         yield f"agon.games.{path.parent.name}.commands"
     if _loaded("config").get("families"):
@@ -197,23 +196,44 @@ def _verb(run: Callable[..., int | None]) -> Verb:
     return Configured(run) if "settings" in takes else OfNotebook(run) if "parameters" in takes else Plain(run)
 
 
+@cache
+def _all() -> tuple[dict[str, Verb], list[str]]:
+    """All verbs by name; and, in a line each, what is wrong with a family's commands, which breaks no others."""
+    known, faults = dict(_verbs("agon.commands")), []
+    for module in _families():
+        try:
+            own = _verbs(module)
+        except (Exception, SystemExit) as error:  # a reader's own may do anything
+            faults.append(f"{module} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
+            continue
+        faults += [f"{module}: there is a command {name} already: rename its own" for name in own if name in known]
+        known |= {name: verb for name, verb in own.items() if name not in known}
+    return known, faults
+
+
 class Verbs(click.Group):
     """All verbs. Those of families are looked for only where agon itself has none of the name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
-        return [name for module in _modules() for name in _verbs(module)]
+        return list(_all()[0])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> Verb | None:
         """The verb of that name, if there is one."""
-        return next((_verbs(module)[cmd_name] for module in _modules() if cmd_name in _verbs(module)), None)
+        return _verbs("agon.commands").get(cmd_name) or _all()[0].get(cmd_name)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes which commands are missing."""
+        for fault in _all()[1]:
+            formatter.write_paragraph()
+            formatter.write_text(fault)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The verb that `args` begin with. Raises UsageError, which names the nearest."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             from agon.conf import offered
 
-            near = offered(args[0], self.list_commands(ctx))
+            near = "; ".join([offered(args[0], self.list_commands(ctx)), *_all()[1]])
             raise click.UsageError(f"there is no command {args[0]!r}: {near} (agon --help)")
         return super().resolve_command(ctx, args)
 
@@ -223,6 +243,8 @@ class Verbs(click.Group):
             code: int = super().invoke(ctx)
         except KeyboardInterrupt:
             return _failed(STOPPED, 130)
+        except (SystemExit, GeneratorExit) as error:  # a reader's own code may raise anything
+            raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
         return code
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from agon import ROOT, AgonError, shown
+from agon import ROOT, AgonError, in_project, shown, visible
 from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
 if TYPE_CHECKING:
     from agon.models import Model
-    from agon.models.limits import Spent
+    from agon.models.limits import Budget, Spent
     from agon.models.recording import Recording
     from agon.plan import Match
     from agon.record import Bill
@@ -105,12 +105,12 @@ def record(settings: Settings) -> int:
             halted = asyncio.run(asked)
     finally:
         writer.close()
-        click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget.spent)}")
+        click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget)}")
     click.echo(f"expected before: {expected}")
     if halted:
         reason = Counter(str(each) for each in halted).most_common(1)[0][0]
         click.echo(
-            f"stopped; {len(halted):,} of the matches begun are not at their end: {reason}; the same command goes on where it was"
+            f"stopped; {len(halted):,} of the matches begun are not at their end: {visible(reason)}; the same command goes on where it was"
         )
         return 3
     click.echo(f"now: python -m agon play {_same()}")
@@ -169,9 +169,9 @@ def ingest(settings: Settings) -> int:
     from agon.turns import write
 
     out = _out(settings, settings["source"])
-    found = ingested(settings["source"], ROOT / Path(settings["path"]).expanduser(), games())
+    found = ingested(settings["source"], in_project(settings["path"]), games())
     for bad in found.bad:
-        click.echo(f"bad: {bad.path}: {bad.reason}", err=True)
+        click.echo(visible(f"bad: {bad.path}: {bad.reason}"), err=True)
     if not found.matches:
         raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} bad files")
     write(found.turns, out)
@@ -187,7 +187,9 @@ def serve(settings: Settings) -> None:
     from agon_hall.server import serve as served
 
     asked = settings["serve"]
-    served(ROOT / asked["folder"], asked["address"], asked["port"], asked["origins"], asked["sampling"], click.echo)
+    served(
+        in_project(asked["folder"]), asked["address"], asked["port"], asked["origins"], asked["sampling"], click.echo
+    )
 
 
 def collect(settings: Settings) -> None:
@@ -199,7 +201,7 @@ def collect(settings: Settings) -> None:
     from agon.play import ordered
     from agon.turns import read, write
 
-    played = sorted((ROOT / settings["serve"]["folder"] / "played").glob("*.parquet"))
+    played = sorted((in_project(settings["serve"]["folder"]) / "played").glob("*.parquet"))
     if not played:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
     out = _out(settings, "people")
@@ -274,7 +276,7 @@ def _lock(name: str) -> Path:
 
 
 def _outside_data(out: str) -> Path:
-    path = ROOT / Path(out).expanduser()
+    path = in_project(out)
     if path.resolve().is_relative_to(ROOT / "data"):
         raise AgonError(f"out={out} lies in data/, which holds inputs only: name another place")
     return path
@@ -340,16 +342,20 @@ def _clock(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:,.1f} h"
 
 
-def _bill(spent: Spent) -> str:
+def _bill(budget: Budget) -> str:
+    spent, unknown = budget.spent, budget.unreported
     cached = (
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
     )
     unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
     errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last else ""
+    more = (
+        f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
+    )
     return (
         f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
-        f"{spent.usd:,.4f} USD{unpriced}; errors: {errors}"
+        f"{spent.usd:,.4f} USD{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
     )
 
 

@@ -6,8 +6,11 @@ Files are data: what they may name as `_target_` is said by `agon.located`, and 
 import difflib
 import functools
 import inspect
+import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
@@ -115,7 +118,7 @@ def _change(settings: Any, overrides: Sequence[str]) -> None:
     try:
         for override in OverridesParser.create().parse_overrides(list(overrides)):
             if override.is_sweep_override():
-                raise AgonError(f"{override.input_line!r} gives several values: write one, or a list in [brackets]")
+                _require_readable(overrides)
             if override.is_delete() or override.package is not None:
                 raise AgonError(f"{override.input_line!r} cannot be done: write setting=value, or setting=null")
             key, value = str(override.key_or_group), override.value()
@@ -129,6 +132,8 @@ def _change(settings: Any, overrides: Sequence[str]) -> None:
                     raise
                 raise AgonError(f"there is no setting {key[:80]!r} in conf/: {offered(key[:80], keys)}") from error
     except (HydraException, OmegaConfBaseException, ValueError, RecursionError) as error:
+        with suppress(RecursionError):
+            _require_readable(overrides)
         raise AgonError(reason(error)) from error
 
 
@@ -374,6 +379,24 @@ def offered(name: str, names: Sequence[str]) -> str:
     last = {key.rpartition(".")[2]: key for key in names}
     close = difflib.get_close_matches(name, names, 1) or [last[key] for key in difflib.get_close_matches(name, last, 1)]
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
+
+
+def _require_readable(overrides: Sequence[str]) -> None:
+    """Raises AgonError for an override that Hydra's grammar does not read as one value, with how to write it."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    parser = OverridesParser.create()
+    for override in overrides:
+        with suppress(HydraException):
+            if not parser.parse_override(override).is_sweep_override():
+                continue
+        key, _, value = override.partition("=")
+        mark = "'" if "'" not in value else '"'
+        inner = re.sub(rf"(\\*){mark}", rf"\1\1\\{mark}", value)
+        inner = re.sub(r"(\\+)$", r"\1\1", inner)
+        quoted = shlex.quote(f"{key}={mark}{inner}{mark}")
+        raise AgonError(f"{override!r:.200} cannot be read: where its value is one text, write {quoted:.200}")
 
 
 def _keys(settings: Any, above: str = "") -> list[str]:

@@ -1,6 +1,7 @@
 """The one loop that steps through a match. It reads and writes nothing: whoever plays, replays, tries out or learns drives it."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from math import isfinite
 from random import Random
 from typing import Any, TypeVar
 
@@ -47,18 +48,32 @@ Steps = Generator[Moment, Mapping[int, Any], None]
 def steps(game: Game[Any], dice: Dice) -> Steps:
     """Yields a moment, is sent the actions of the seats asked (None: a forfeit), and yields the next moment.
 
-    Nothing has been paid at the first moment. Raises IllegalAction as the game does, also for actions after the last moment.
+    Nothing has been paid at the first moment. Raises IllegalAction as the game does, also for actions after the last moment;
+    ValueError for payoffs that are not a finite number for every seat; RuntimeError in the place of what would end the program.
     """
     to_move, observe, step = game.to_move, game.observe, game.step
     everyone = game.seats
-    state, payoffs = game.start(dice), (0.0,) * everyone
-    while True:
-        actions = yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
-        state, payoffs = step(state, actions)
-        if len(payoffs) != everyone:
-            raise ValueError(
-                f"{game.name} paid {len(payoffs)} of its {everyone} seats: a step pays every seat, if only 0"
-            )
+    try:
+        state, payoffs = game.start(dice), (0.0,) * everyone
+        while True:
+            actions = yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
+            state, payoffs = step(state, actions)
+            if not _paid_all(payoffs, everyone):
+                raise ValueError(f"a step paid {payoffs!r}: it pays each of the {everyone} seats a finite number")
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is None:
+            raise  # not the game's: who drives this is done
+        raise RuntimeError(f"the game raised {type(error).__name__}") from error
+
+
+def _paid_all(payoffs: Any, seats: int) -> bool:
+    """Whether there is a finite number for every seat."""
+    try:
+        return len(payoffs) == seats and type(payoffs) is not dict and isfinite(sum(payoffs))
+    except TypeError:
+        return False
 
 
 def started(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:

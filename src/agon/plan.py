@@ -3,27 +3,37 @@
 import functools
 import inspect
 import json
+import sysconfig
+import traceback
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, count, product
 from math import comb, prod
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, kind_of, located
+from agon import AgonError, kind_of, located, shown
 from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
-from agon.games import Game
-from agon.loop import total
+from agon.games import Dice, Game, IllegalAction, Observation
+from agon.games.base import known_notes
+from agon.games.spaces import Space
+from agon.loop import started
 from agon.models import Model
 from agon.models.base import require_distinct
 from agon.models.standin import StandIn
 
 MATCHES, DECISIONS = 1_000_000, 100_000_000
 """An experiment of more is planned only if it is said to be large."""
+TRIED = 100
+"""Steps for which a game is tried out before models are asked."""
+LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
+SHARED = tuple(f"{shown(Path(__file__).with_name(name))}:" for name in ("plan.py", "loop.py", "play.py"))
+"""Code that runs in every match."""
 PERSON = "human"
 """In the place of an agent's name: a person, who sits at no table of an experiment."""
 
@@ -168,12 +178,12 @@ def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path
     matches = decisions = calls = 0
     for each in asked.meetings:
         for name in each.games:
-            game, own = games[name], _sizes(each, games[name], conf)
-            count = own * (each.repetitions or asked.repetitions)
+            game = games[name]
+            played = _sizes(each, game, conf) * (each.repetitions or asked.repetitions)
             rounds: Any = game.fixed_rounds or getattr(game, "rounds", None) or 1
-            matches += count
-            decisions += count * rounds * game.seats
-            calls += count * rounds * game.seats * (bool(each.models) or "@" in str(each))
+            matches += played
+            decisions += played * rounds * game.seats
+            calls += played * rounds * game.seats * (bool(each.models) or "@" in str(each))
     if matches > MATCHES or decisions > DECISIONS:
         raise AgonError(
             f"experiment {asked.name} comes to {matches:,} matches of {decisions:,} decisions, of which models may be asked "
@@ -271,15 +281,57 @@ def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
 
 
 def _try_out(seat: Seat, game: Game[Any]) -> None:
-    """Plays a match of a script with itself. Raises AgonError for one that cannot play the game."""
-    if not seat.immediate:
-        return
+    """Plays a match of a script with itself; for who asks a model the first steps of one, of any legal actions.
+
+    Raises AgonError for a script that cannot play the game, and for a game that cannot be recorded or answered in words.
+    """
+    spaces, script = set[type[Space]](), seat.player if seat.immediate else _example
     try:
-        total(game, [seat.player] * game.seats, seed=0)
-    except Exception as error:
-        raise AgonError(
-            f"agent {seat.agent} cannot play {game.name}: {type(error).__name__}: {reason(error)}"
-        ) from error
+        match, (_, views, _), dice = started(game, 0)
+        for _ in count() if seat.immediate else range(TRIED):
+            if not views:
+                break
+            for view in views.values():
+                if type(view.legal) not in spaces:
+                    _check(view.legal)
+                    spaces.add(type(view.legal))
+            asked, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
+            state, views, payoffs = match.send(actions)
+            paid = [place for place in range(game.seats) if place in asked or payoffs[place]]
+            json.dumps([*known_notes(game.notes(state), paid)])
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a game, or a script, may raise anything
+        raise AgonError(f"agent {seat.agent} cannot play {game.name}: {raised(error, game)}") from error
+
+
+def _example(view: Observation, dice: Dice) -> object:
+    return view.legal.example(dice)
+
+
+def _check(space: Space) -> None:
+    """Raises TypeError or ValueError for a space that cannot be looked up, or does not read what it writes."""
+    name = type(space).__name__
+    try:
+        hash(space)
+    except TypeError as error:
+        raise TypeError(f"{name} is not hashable ({error}): a space is a frozen dataclass, without lists") from None
+    said = space.spelled(space.example(Random(0)))
+    if type(space).read is Space.read and space.read(f"[move] {said}").action is None:
+        raise ValueError(f"{name} writes {said[:80]!r}, which it does not read: give it a method parsed (or read)")
+
+
+def raised(error: BaseException, game: object) -> str:
+    """What a match of a game came to, in one line: the error, the game's class, and where in the code of games and scripts it was."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    said = f"{type(error).__name__}: {reason(error)}".removesuffix(": ")
+    if isinstance(error, IllegalAction):  # who acts is at fault
+        return said
+    lines = [(Path(each.filename), each.lineno) for each in traceback.extract_tb(error.__traceback__)]
+    own = [f"{shown(path)}:{line}" for path, line in lines if not any(map(path.is_relative_to, LIBRARIES))]
+    own = [each for each in own if not each.startswith(SHARED)]
+    return f"{said} ({', '.join([type(game).__name__, *own[-1:]])})"
 
 
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:
@@ -416,9 +468,9 @@ def _player(name: str, conf: Path) -> Any:
     return made
 
 
-def _keywords(player: Any) -> dict[str, Any]:
+def _keywords(player: object) -> dict[str, Any]:
     return getattr(player, "keywords", {})
 
 
-def _hash(content: Any) -> str:
+def _hash(content: object) -> str:
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -19,10 +19,10 @@ from pandas.api.types import union_categoricals
 from agon import AgonError
 from agon.agents import Place, Reply, together
 from agon.games import Game, Observation
-from agon.games.base import Note
+from agon.games.base import Note, known_notes
 from agon.loop import started
 from agon.models import Answering, Halted
-from agon.plan import Match
+from agon.plan import Match, raised
 from agon.turns import COLUMNS, LABEL, read, typed, write
 
 
@@ -52,7 +52,7 @@ class Played:
     ) -> None:
         """One more step. A seat that was paid without being asked has a row, with nothing to answer."""
         paid = [seat for seat, worth in enumerate(payoffs) if seat in views or worth]
-        for seat, what, value in notes:
+        for seat, what, value in known_notes(notes, paid):
             self.details.setdefault(len(self.views) + paid.index(seat), {})[what] = value
         some = next(iter(views.values()))
         self.views += [views.get(seat) or some._replace(legal=None, role="", seat=seat) for seat in paid]
@@ -78,8 +78,10 @@ def play_now(match: Match) -> Played:
                 played.rows.append(everyone)
             else:
                 played.add(asked, actions, payoffs, game.notes(state))
-    except Exception as error:
-        raise AgonError(f"match {match.id} ({_who(match)}): {type(error).__name__}: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a game, or a script, may raise anything
+        raise AgonError(f"match {match.id} ({_who(match)}): {raised(error, game)}") from error
     return played
 
 
@@ -126,10 +128,10 @@ async def play_async(
             state, views, payoffs = under_way.send({seat: replies[seat].action for seat in asked})
             played.add(asked, replies, payoffs, game.notes(state))
             moved(state, payoffs)
-    except (AgonError, Halted):
+    except (AgonError, Halted, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError):
         raise
-    except Exception as error:
-        raise AgonError(f"match {match.id} ({_who(match)}): {type(error).__name__}: {error}") from error
+    except BaseException as error:
+        raise AgonError(f"match {match.id} ({_who(match)}): {raised(error, game)}") from error
     return played
 
 

@@ -143,7 +143,7 @@ async def record(
             raise
 
     try:
-        with _little_garbage():
+        with little_garbage():
             async with asyncio.TaskGroup() as tasks:
                 for pool, size in pools:
                     waiting = iter(pool)
@@ -158,7 +158,7 @@ async def record(
 
 
 @contextmanager
-def _little_garbage() -> Iterator[None]:
+def little_garbage() -> Iterator[None]:
     """Garbage collection as it suits many waiting matches: looking through everything took a sixth of the time."""
     before = gc.get_threshold()
     gc.freeze()

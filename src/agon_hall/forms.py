@@ -1,7 +1,7 @@
 """Forms: what a seat may answer, to be filled in. A form knows a view and nothing else, and sends only legal actions, once."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -12,7 +12,7 @@ from agon.games import Choice, Observation
 from agon.games.html import label, text
 from agon.games.inputs import Button, Entered, FieldSet, InvalidEntry, LineField, TextField, Thing, fields_of, options
 from agon.games.pages import Scene, page_of
-from agon.games.spaces import Offer, Space
+from agon.games.spaces import Offer, Space, from_json
 from agon_hall.inputs import Inputs
 from agon_hall.look import Block
 
@@ -98,7 +98,7 @@ def _written(space: Space, entered: Entered) -> FieldSet:
         if found.action is not None:
             return found.action
         try:
-            action = _frozen(json.loads(typed, parse_constant=_no_number))
+            action = from_json(typed)
         except (ValueError, RecursionError) as error:
             raise InvalidEntry(f"{found.fault}; nor is it JSON: {label(error, 200)}") from None
         if action not in space:
@@ -107,14 +107,3 @@ def _written(space: Space, entered: Entered) -> FieldSet:
 
     box = TextField(key="answer", label="Your answer, in words or as JSON")
     return FieldSet((f"<p>For example: <code>{text(words)}</code>.{more}</p>", box), read)
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
-
-
-def _frozen(value: Any) -> Any:
-    """Lists as tuples, which actions are."""
-    if isinstance(value, Mapping):
-        return {name: _frozen(each) for name, each in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,5 +1,7 @@
 """What all pages have in common: the page around the widgets, and telling a page that something has changed."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
 
 import panel as pn
@@ -9,7 +11,9 @@ from jinja2 import Template
 from panel.viewable import Viewable
 
 from agon.games.html import text
-from agon_hall.look import block, together
+from agon_hall.look import block, in_turn
+
+log = logging.getLogger("agon_hall")
 
 AROUND = Template("""
 {% extends base %}
@@ -52,17 +56,17 @@ def refusal(title: str, why: str) -> Viewable:
     return page(block(f'<h1>{text(title)}</h1><p role="alert">{text(why)}</p>'))
 
 
-SOON = 25
-"""Milliseconds: what changes within them is drawn at once."""
-AFTER = 500
-"""Milliseconds after which Panel is made to send what it may still hold."""
+SOON = 0.025
+"""Seconds: what changes within them is drawn at once."""
+AGAIN = 60
+"""Seconds, at most, after which a page that could not be drawn is drawn again."""
 
 
 class LiveView:
-    """Draws again, soon after it is told that something has changed; on a server in the page's own turn, once for many."""
+    """Draws again, soon after it is told that something has changed, once for many changes; until it can be drawn."""
 
     def __init__(self, draw: Callable[[], None], watching: set[Callable[[], object]]) -> None:
-        self._draw, self._due, self._flushing = draw, False, False
+        self._draw, self._watching, self._due, self._wait = draw, watching, False, 0.5
         self.document: Document | None = pn.state.curdoc
         watching.add(self.changed)
         if self.document is not None:
@@ -71,23 +75,19 @@ class LiveView:
     def changed(self) -> None:
         """Something has changed."""
         if self.document is None:
-            self._draw()
+            self._now()
         elif not self._due:
             self._due = True
-            self.document.add_timeout_callback(self._now, SOON)
+            asyncio.get_running_loop().call_later(SOON, in_turn, self.document, self._now)
 
     def _now(self) -> None:
-        assert self.document is not None
         self._due = False
-        with together(self.document):
+        if self.changed not in self._watching:  # the page has been closed
+            return
+        try:
             self._draw()
-        if not self._flushing:
-            self._flushing = True
-            self.document.add_timeout_callback(self._flush, AFTER)
-
-    def _flush(self) -> None:
-        """Sends the title once more. Panel (1.9.4) may keep back a change made while it writes, until there is another one."""
-        assert self.document is not None
-        self._flushing = False
-        with together(self.document):
-            self.document.set_title(self.document.title)
+            self._wait = 0.5
+        except Exception:
+            self._wait = min(2 * self._wait, AGAIN)
+            log.exception("a page could not be drawn: it is drawn again in %.0f seconds", self._wait)
+            asyncio.get_running_loop().call_later(self._wait, self.changed)

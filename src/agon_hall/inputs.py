@@ -20,7 +20,7 @@ from agon.games.inputs import (
     Thing,
     TickField,
 )
-from agon_hall.look import WIDGETS, block, button, stack, styled, wrapped
+from agon_hall.look import WIDGETS, block, button, in_turn, stack, styled, wrapped
 
 RADIOS = """
 .bk-input-group { flex-wrap: wrap; gap: 0; }
@@ -84,6 +84,9 @@ class Inputs:
         try:
             things = self._made(self.entered | self._typed)
             _hold(self.panel, [self._drawn(thing, before, used) for thing in things])
+        except Exception:
+            self._shown = before | self._shown  # what is typed into them is not lost
+            raise
         finally:
             self._drawing = False
 
@@ -134,7 +137,8 @@ class Inputs:
         typed = ["value_input"] if getattr(thing, "live", False) else []
         widget.param.watch(partial(self._entered, key), ["value", *typed])
         if isinstance(thing, LineField) and thing.press:
-            widget.param.watch(lambda event: self._pressed(thing.press), "enter_pressed")
+            press = partial(self._pressed, thing.press)
+            widget.param.watch(lambda event: in_turn(pn.state.curdoc, press), "enter_pressed")
         return widget
 
     def _entered(self, key: str, *events: Any) -> None:
@@ -144,7 +148,7 @@ class Inputs:
             (self.entered if event.name == "value" else self._typed)[key] = event.new
             if event.name == "value":
                 self._typed.pop(key, None)
-        self.draw()
+        in_turn(pn.state.curdoc, self.draw)
 
     def _pressed(self, key: str) -> None:
         if self.closed or not self.panel.visible or key not in self._do:

@@ -1,7 +1,8 @@
 """How pages look: the style sheets, and blocks, stacks and widgets that use them."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import panel as pn
@@ -9,6 +10,8 @@ from bokeh.document import Document
 from panel.io.state import set_curdoc
 
 from agon.games.inputs import WIDEST
+
+log = logging.getLogger("agon_hall")
 
 CSS = """
 :host { --ink: #1a1a1a; --soft: #4a4a4a; --line: #8a8f98; --tint: #eef2f7; --accent: #0b4f9e; --good: #14652d; --bad: #a3161b;
@@ -87,20 +90,34 @@ def button(name: str, pressed: Callable[[], Any], main: bool = True, **more: Any
     made = styled(pn.widgets.Button, name, color="primary" if main else "default", **more)
 
     def press(event: object) -> None:
-        if made.visible and not made.disabled:
-            with together(pn.state.curdoc):
-                pressed()
+        in_turn(pn.state.curdoc, lambda: pressed() if made.visible and not made.disabled else None)
 
     made.on_click(press)
     return made
 
 
-@contextmanager
-def together(document: Document | None) -> Iterator[None]:
-    """What is changed in a page of a server is sent in one message. Elsewhere (None: a notebook) it is sent as it comes."""
+def in_turn(document: Document | None, do: Callable[[], object]) -> None:
+    """Does what changes a page: on a server in the page's own turn, once a browser shows it; elsewhere (None: a notebook) now.
+
+    Bokeh sends the changes, in their order, when all are made. Whoever changes a page otherwise lets Panel (1.9.4) send them.
+    It forgets some of them where a page is being loaded, and where it still writes others.
+    """
     if document is None or document.session_context is None:
-        yield
-        return
-    # in the page itself, not in that of whoever caused the change; what is held before a page is loaded would be lost
-    with set_curdoc(document), pn.io.hold(document) if pn.state.loaded else nullcontext():
-        yield
+        do()
+    else:
+        document.add_next_tick_callback(partial(_turn, document, do))
+
+
+def _turn(document: Document, do: Callable[[], object]) -> None:
+    def now() -> None:
+        document.hold("combine")
+        try:
+            do()
+        except Exception:
+            # not raised: what else waits for the page to be loaded would never be done
+            log.exception("a page could not be changed")
+        finally:
+            document.unhold()
+
+    with set_curdoc(document):  # else it is the page of whoever caused the change
+        pn.state.onload(now)

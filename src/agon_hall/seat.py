@@ -1,6 +1,7 @@
 """The page of one seat at a table, and that of those who watch: what is asked, what is seen, what just happened."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import panel as pn
@@ -14,7 +15,7 @@ from agon_hall.board import Board
 from agon_hall.forms import TurnForm
 from agon_hall.frame import LiveView
 from agon_hall.inputs import Inputs
-from agon_hall.look import block, stack
+from agon_hall.look import block, in_turn, stack
 from agon_hall.rules import question_text, rules_text, title
 from agon_hall.store import Person
 from agon_hall.tables import NAME, Refused, Table
@@ -63,7 +64,7 @@ class SeatPage:
         self.live = LiveView(self.draw, table.watching)
         self.draw()
         if table.row.seconds is not None and pn.state.curdoc is not None:
-            pn.state.add_periodic_callback(self._tick, 1000)
+            pn.state.add_periodic_callback(partial(in_turn, pn.state.curdoc, self._tick), 1000)
 
     def draw(self) -> None:
         """Shows how things stand."""
@@ -148,12 +149,14 @@ class SeatPage:
         asked = None if found is None or person is None or person.away else (id(found), found.number)
         if asked == self._asked:
             return
-        self._asked = asked
         self._answers.visible = asked is not None
         if found is not None and asked is not None:  # else what is there may be asked again
             self._show_form(found.view)
+        self._asked = asked
 
     def _show_form(self, view: Observation) -> None:
+        for each in self._forms:  # what is changed first is sent first: there is never more than one
+            each.panel.visible = False
         if len(self._forms) < 2:
             self._forms.insert(0, TurnForm(view, self._send, self._said, self.table.row.aids))
             self._answers.objects = [self._question, *(each.panel for each in self._forms), self._said]
@@ -163,8 +166,7 @@ class SeatPage:
         self._forms[0].refuse("")  # what was said of the last answer
         _show(self._question, question_text(view))
         self._tell(view)
-        for each in self._forms:
-            each.panel.visible = each is self._forms[0]
+        self._forms[0].panel.visible = True
 
     def _send(self, actions: list[Any]) -> str | None:
         assert self.seat is not None

@@ -202,10 +202,13 @@ class Table:
         return Budget(**left)
 
     def _paid(self) -> None:
-        spent = self._ledger.budget.spent
-        now = {"usd": spent.usd + self._ledger.budget.unreported.usd, "tokens": spent.tokens, "calls": spent.calls}
-        self.spent = {name: self._before.get(name, 0.0) + value for name, value in now.items()}
-        self.store.spent(self.id, self.spent)
+        """Calls in flight are stored at their most: whatever ends this process, the budget knows of them."""
+        budget = self._ledger.budget
+        self.spent, at_most = (
+            {name: self._before.get(name, 0.0) + value for name, value in each.items()}
+            for each in (budget.used, budget.at_most)
+        )
+        self.store.spent(self.id, at_most)
         self.changed()
 
     def _moved(self, state: Any, payoffs: tuple[float, ...]) -> None:
@@ -243,7 +246,10 @@ class Table:
     def changed(self) -> None:
         """Tells everybody who watches."""
         for watcher in list(self.watching):
-            watcher()
+            try:
+                watcher()
+            except Exception:  # of one page, which is no reason not to tell the others
+                log.exception("a page could not be told what has changed")
 
     # --- what is seen and answered
 

@@ -12,6 +12,8 @@ import pandas as pd
 Groups = Mapping[str, Sequence[str] | Mapping[str, str]]
 """Name of several names -> these: models, opponents, keys of a table; or of labels -> what each stands for."""
 
+COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
+"""Of a table of cells: printed numbers beside what the records say."""
 OTHERS = "the others"
 QUANTIFIERS = r"all|any|none|most|half|\d+\+|(?:under )?\d+%"
 TEST = re.compile(

@@ -950,7 +950,9 @@ def test_a_users_template_comes_before_ours_and_tells_matches_apart(tmp_path):
     _, models = run(PD, 0, player=partial(THINKS, folder=str(tmp_path)))
     assert "Tell me what will the other player choose" in beliefs_of(models[0])[0].messages[-1].text
     (tmp_path / "beliefs/pd.md").write_text("{% macro ask(view, since, mind) %}{% endmacro %}")
-    with pytest.raises(AgonError, match=r"prompt beliefs/pd.md has no macro again: it needs ask, again and recall"):
+    with pytest.raises(
+        AgonError, match=rf"prompt {tmp_path}/beliefs/pd.md has no macro again: it needs ask, again and recall"
+    ):
         run(replace(PD, variant="other"), 0, player=partial(THINKS, folder=str(tmp_path)))
 
 

@@ -198,7 +198,9 @@ def broken(folder, game=PD, **settings):
         view = game.observe(game.start(seat_dice(0, -1)), 0)
         _ = prompts.system(view), prompts.turn(view, 0), prompts.again("why", view)
     assert "\n" not in str(caught.value)
-    return str(caught.value)
+    if re.match(r"prompt \S+\.md", str(caught.value)):
+        assert str(caught.value).startswith(f"prompt {folder}/"), "a file is named with its folder"
+    return str(caught.value).replace(f"prompt {folder}/", "prompt ", 1)
 
 
 def test_a_users_template_comes_before_ours_and_ours_fill_in(folder):

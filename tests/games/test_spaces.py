@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.agents import seat_dice
-from agon.games.spaces import Choice, Form, Number, Offer, Text
+from agon.games.reading import read
+from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
 
 SPACES = [
     Choice(("stag", "hare")),
@@ -89,3 +90,78 @@ def test_an_offer_whose_sum_is_not_checked_may_sum_to_anything():
 @pytest.mark.parametrize("action", [("a", "x"), ("a", "x", 4), ("c", "x", 1), "ax1", ("a", "x", 1, 1)])
 def test_a_form_has_a_legal_answer_to_every_question(action):
     assert action not in SPACES[-1] and ["a", "x", 1] in SPACES[-1]
+
+
+words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9).map(lambda each: " ".join(each.split()) or "x")
+one_line = words | st.sampled_from(["b", "a; b: 1; b: 2", "x; B: y", '["q", 1]', "ß; c: ss", "a: b"])
+names = st.lists(words | st.sampled_from("abc"), min_size=1, max_size=4, unique_by=str.casefold).map(tuple)
+amounts = st.floats(0, allow_infinity=False) | st.integers(0, 2**53)
+
+
+def offers(of):
+    shares = st.tuples(*[amounts] * len(of))
+    return st.tuples(st.builds(Offer, st.just(of), st.just(inf), st.none()), shares)
+
+
+leaves = st.one_of(
+    names.flatmap(lambda of: st.tuples(st.just(Choice(of)), st.sampled_from(of))),
+    st.integers().map(lambda number: (Number(number - 7, number + 7, 7), number)),
+    one_line.map(lambda text: (Text(99), text)),
+    names.flatmap(offers),
+)
+
+
+@st.composite
+def forms(draw, inner):
+    """A form of one to three parts, and an answer to it."""
+    of = draw(names)
+    parts = [draw(inner) for _ in of]
+    return Form(tuple((name, space) for name, (space, _) in zip(of, parts, strict=True))), tuple(a for _, a in parts)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.recursive(leaves, forms, max_leaves=4))
+def test_every_action_is_read_back_as_it_is_written(asked):
+    space, action = asked
+    assert action in space
+    assert "\n" not in space.spelled(action) and space.parsed(space.spelled(action)) == action
+
+
+class Pair(Space):
+    """A space of a reader's own that says only what it must."""
+
+    def __contains__(self, action):
+        return action in ((1, 3), (3, 1))
+
+    def as_json(self):
+        return {"pair": 4}
+
+    def example(self, dice):
+        return dice.choice(((1, 3), (3, 1)))
+
+
+@pytest.mark.parametrize("text", ["", "[1, 3", "[1, 4]", "NaN", "[1, NaN]", "[" * 100_000, "1 and 3"])
+def test_a_space_of_ones_own_is_written_and_read_as_json(text):
+    assert read(f"[move] {Pair().spelled((1, 3))}", Pair()).action == (1, 3)
+    assert read(f"[move] {text}", Pair()).action is None
+
+
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [
+        ("word: a; points: 3; points: 2", None),
+        ("word: STRASSE ß ß; POINTS: 3", ("STRASSE ß ß", 3)),
+        ("word: x; points: 3; points", None),
+        ("points: 3; word: x", None),
+        ('["x; points: 3", 2]', ("x; points: 3", 2)),
+        ("3", None),
+    ],
+)
+def test_a_text_that_holds_the_name_of_the_next_part_is_written_as_json(said, action):
+    assert Form((("word", Text(99)), ("points", Number(1, 3)))).parsed(said) == action
+
+
+def test_what_can_be_read_in_two_ways_is_not_read():
+    form = Form((("a", Text(9)), ("b", Text(9))))
+    assert form.parsed("a: x; b: y; b: z") is None
+    assert form.spelled(("x; b: y", "z")) == '["x; b: y", "z"]' and form.spelled(("x", "y")) == "a: x; b: y"

@@ -6,7 +6,7 @@ import panel as pn
 import pytest
 from bokeh.document import Document
 
-from agon.games.rating import desk
+from agon.games.rating import page as desk
 from agon.games.rating.annotations import LONGEST, Sheet, annotations, logs, shuffled
 from agon.games.rating.game import Rating
 from agon_hall.inputs import Inputs
@@ -21,7 +21,10 @@ class Rater:
     """A person at a page, who sees nothing but widgets and panes."""
 
     def __init__(self, folder, who="ann", games=LOGS, **settings):
-        self.page = Inputs(desk.RatersDesk(folder, games, who, **settings).things).panel
+        self.page = Inputs(desk.RatersDesk(folder, games, **settings).things).panel
+        if who:
+            self.named("Your rater name").value = who
+            self.press("Start")
 
     def all(self, kind):
         return list(self.page.select(kind))

@@ -26,10 +26,9 @@ from agon.games.pages import Scene
 from agon.games.pages import board_of as parts
 from agon.games.rating.game import Rating
 from agon.games.tradecraft import TradeCraft
-from agon.games.tradecraft.page import about_item
+from agon.games.tradecraft.page import about_item, tree
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import ruleset
-from agon.games.tradecraft.tree import tree
 from agon_hall.board import Board
 from agon_hall.look import block
 from agon_hall.rules import rules_text

@@ -192,10 +192,12 @@ class Wire:
         walk(await self.hear("PULL-DOC-REPLY"))
         return found
 
-    async def click(self, model):
-        values = {"type": "map", "entries": [["model", {"id": model}]]}
-        event = {"type": "event", "name": "button_click", "values": values}
+    async def event(self, name, entries):
+        event = {"type": "event", "name": name, "values": {"type": "map", "entries": entries}}
         await self.say("PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]})
+
+    async def click(self, model):
+        await self.event("button_click", [["model", {"id": model}]])
 
     async def set(self, model, attribute, value):
         event = {"kind": "ModelChanged", "model": {"id": model}, "attr": attribute, "new": value}
@@ -208,7 +210,10 @@ async def wire(server, what, token, **headers):
     headers = {"Origin": server.url} | headers
     socket = await websocket_connect(HTTPRequest(url, headers=headers), subprotocols=["bokeh", token])
     made = Wire(socket)
-    return made if await made.hear("ACK") is not None else None
+    if await made.hear("ACK") is None:
+        return None
+    await made.event("document_ready", [])
+    return made
 
 
 def token_of(server, link):

@@ -512,6 +512,40 @@ def test_a_model_that_costs_money_is_asked_within_a_budget_and_never_twice(paid,
     assert place.spent["tokens"] == model.tokens.sum()
 
 
+def test_a_budget_knows_of_calls_that_failed_or_were_cut_off_also_after_a_restart(paid, tmp_path):
+    paid.script = ["no answer", "no answer", "silence"]
+    most = 0.1  # USD: 100 tokens of an answer, without those of the question
+
+    async def table(folder, then, name=None):
+        async with hall(folder) as made:
+            place = made.tables[name] if name else made.open("pd", [PERSON, "zs@server"], None, {"usd": 8.0})
+            place.models["server"].tries, place.models["server"].pause = 2, 0.0
+            await then(made, place)
+            return place
+
+    async def fails(made, place):
+        sit_all(place)
+        await thought(place)
+        assert "2 tries failed" in place.why and place.spent["usd"] > 2 * most
+
+    async def is_cut_off(made, place):
+        assert place.spent == before.spent and place.spent["calls"] == 2
+        place.go_on()
+        while paid.requests < 3:
+            await asyncio.sleep(0.01)
+        [stored] = made.store.tables()
+        assert place.spent["usd"] == before.spent["usd"] < stored.spent["usd"] - most  # as if it were killed now
+
+    async def goes_on(made, place):
+        assert place.spent["usd"] > before.spent["usd"] + most and place.spent["calls"] == 3
+        await to_the_end(place)
+        assert "may cost" in place.why and place.spent["usd"] <= 8.0
+
+    before = run(table(tmp_path / "hall", fails))
+    run(table(tmp_path / "hall", is_cut_off, before.id))
+    run(table(tmp_path / "hall", goes_on, before.id))
+
+
 def test_consent_has_words_and_a_version():
     assert consent().version
     assert "program" in consent().words

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import pickle
 import re
@@ -269,11 +270,69 @@ def test_no_server_sends_the_conversation_elsewhere(kind, script):
 @pytest.mark.parametrize(
     ("setting", "value"),
     [("concurrency", 0), ("concurrency", "8"), ("tries", 0), ("timeout", "soon"), ("requests_per_minute", 0)]
-    + [("price", {"input": "cheap"}), ("price", {"input": -1}), ("parameters", {"max_tokens": -5})],
+    + [("price", {"input": "cheap"}), ("price", {"input": -1}), ("parameters", {"max_tokens": -5})]
+    + [("parameters", {"max_tokens": 5, "extra": 5}), ("timeout", None), ("timeout", math.inf), ("pause", math.inf)],
 )
 def test_settings_with_which_nothing_can_be_asked_are_refused(setting, value):
     with pytest.raises(AgonError, match=rf"^model m: the settings do not fit: .*`\$.{setting}"):
         OpenAI(**{"model": "m", setting: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"most_bytes": 0}, "most_bytes is a number of bytes"),
+        ({"most_bytes": "4 MB"}, "most_bytes is a number of bytes"),
+        ({"parameters": {"temperature": math.nan}}, "cannot be sent as JSON"),
+        ({"parameters": {"extra": {"day": {1, 2}}}}, "cannot be sent as JSON"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_before_anything_is(settings, says):
+    with pytest.raises(AgonError, match=rf"^model m: .*{says}"):
+        OpenAI(model="m", **settings)
+
+
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+@pytest.mark.parametrize(
+    ("changed", "price", "unreported"),
+    [
+        ({}, {}, False),
+        ({"completion_tokens": None}, {}, True),
+        ({"prompt_tokens": -1}, {}, True),
+        ({"total_tokens": math.nan}, {}, True),
+        ({"total_tokens": None}, {}, False),
+        ({"prompt_tokens_details": {"cached_tokens": 11}}, {}, True),
+        ({"prompt_tokens_details": {"cached_tokens": 10}}, {}, False),
+        ({}, {"input": 1.0, "written": 1.25}, True),
+        ({"prompt_tokens_details": {"cache_write_tokens": 0}}, {"input": 1.0, "written": 1.25}, False),
+    ],
+)
+def test_usage_is_believed_where_it_is_whole(changed, price, unreported):
+    content = chat({"content": "a"}) | {"usage": USAGE | changed}
+    assert OpenAI(model="m", price=price).read(content).unreported is unreported
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_usage_that_is_absurdly_small_is_not_believed(kind):
+    def long(body):
+        return "word " * 20
+
+    assert not the_answer(kind, answer=long).unreported
+    request = Request((message("user", "word " * 100),), "s")  # the server counts a token for four letters
+    assert not the_answer(kind, request, answer=long).unreported
+    few = mock.patch.object(FaultServer, "_usage", lambda *_: (0, 1, 1, 0))
+    with few:
+        assert the_answer(kind, request, answer=long).unreported
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_response_may_be_as_long_as_is_said_and_no_longer(kind):
+    long = {"answer": lambda body: "x" * 100_000}
+    assert asked(kind, **long)[0][0].text == "x" * 100_000
+    [failed], _ = asked(kind, settings={"most_bytes": 100_000}, **long)
+    assert (failed.kind, failed.then) == ("too large", "retry")
 
 
 def test_anthropic_counts_what_was_written_to_and_read_from_the_cache_as_sent():
@@ -590,6 +649,9 @@ def test_statuses_are_told_apart_by_their_words(status, text, then):
         ({"retry-after": "inf"}, None),
         ({"retry-after": "tomorrow"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Mon, 01 Jan 2024 99999999999:00:00 GMT"}, None),
+        ({"retry-after": "Mon, 01 Jan 0001 00:00:00 +2359"}, 0.0),
+        ({"retry-after": "Mon, 01 Jan 2024 00:00:00 +99999999999"}, None),
     ],
 )
 def test_retry_after_is_seconds_milliseconds_or_a_date(headers, seconds):
@@ -615,12 +677,31 @@ def test_no_header_is_too_strange(after, milliseconds):
         "Incorrect API key provided: sk-proj-ab**********cdef. You can find your key at ...",
         "authorization: bearer abc.def.ghi",
         "x" * 295 + CANARY,
+        " " * 9_990 + CANARY,
+        "x " * 4_995 + CANARY + "y" * 9_999,
+        f"your key {CANARY[:12]}... is wrong",
     ],
 )
 def test_secrets_are_hidden_even_where_a_text_is_cut(text):
     shown = one_line(text, "SOME_KEY")
     assert len(shown) <= 300
     assert not re.search(r"canary|sk-|abc\.def|cdef", shown)
+
+
+def test_control_characters_are_spelled_out():
+    assert one_line("a\x1b[31mb\0c\u202ed\ne") == r"a\x1b[31mb\x00c\u202ed e"
+
+
+def test_the_length_of_a_text_does_not_matter():
+    start = time.perf_counter()
+    assert len(one_line("no " * 20_000_000, "SOME_KEY")) == 300
+    assert time.perf_counter() - start < 0.2
+
+
+def test_an_error_whose_response_is_something_else_is_a_failure():
+    error = RuntimeError("denied")
+    error.response = {"Error": {"Code": "AccessDenied"}}  # as botocore's have it
+    assert (failure(error).kind, failure(error).then) == ("RuntimeError", "stop")
 
 
 def test_the_values_of_all_variables_that_sound_secret_are_hidden(monkeypatch):

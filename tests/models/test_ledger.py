@@ -169,6 +169,96 @@ def test_what_no_try_can_mend_is_tried_once_and_said_in_a_line(tmp_path):
     assert model.asked.total() == 1 and lines(tmp_path)[1][0]["kind"] == "401"
 
 
+@pytest.mark.parametrize(
+    "raised", [TypeError, OverflowError, RecursionError, KeyError, MemoryError, AssertionError, OSError]
+)
+def test_whatever_an_adapter_raises_is_a_failure_on_record_and_nothing_waits_for_it(tmp_path, raised):
+    model = Says(failures={MANY[3]: [raised("\x1b[31mwhy\nnot")]}, parameters={"max_tokens": 100})
+    found, ledger = asked(tmp_path, MANY, model, Budget(tokens=1e6))
+    (failed,) = lines(tmp_path)[1]
+    assert failed["kind"] == raised.__name__ and "x1b[31mwhy" in failed["text"] and "\x1b" not in failed["text"]
+    assert isinstance(found[3], AgonError) and str(found[3]).startswith(f"model says: {raised.__name__}: ")
+    assert found[:3] + found[4:] == MANY[:3] + MANY[4:]
+    assert not ledger.in_flight and not ledger.budget.booked and ledger.budget.unreported.tokens > 100
+    asyncio.run(asyncio.wait_for(ledger.drain(), 1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"text": None},
+        {"text": 3},
+        {"thinking": b"x"},
+        {"id": 7},
+        {"tokens_in": -1},
+        {"tokens_in": 1.5},
+        {"tokens_out": "5"},
+    ]
+    + [
+        {"tokens_in": 2**60},
+        {"tokens_cached": None},
+        {"seconds": float("nan")},
+        {"seconds": float("inf")},
+        {"seconds": -1.0},
+    ],
+)
+def test_an_adapters_answer_that_cannot_be_kept_is_a_failure(tmp_path, wrong):
+    class Odd(Says):
+        async def answer(self, request):
+            return replace(await super().answer(request), **wrong)
+
+    (found,), ledger = asked(tmp_path, MANY[:1], Odd())
+    assert isinstance(found, AgonError) and not ledger.in_flight
+    assert len(lines(tmp_path)[1]) == 1 and Recording(tmp_path).failures == 1
+
+
+def test_an_adapter_that_raises_does_not_leave_a_run_waiting(tmp_path):
+    class Odd(Says):
+        async def answer(self, request):
+            await asyncio.sleep(0.01 * (request.sample != MANY[0]))
+            raise TypeError("unsupported operand") if request.sample == MANY[0] else CallFailed("401", "no", "stop")
+
+    found, _ = asked(tmp_path, MANY[:4], Odd())
+    assert all(isinstance(each, AgonError) for each in found) and len(lines(tmp_path)[1]) == 4
+
+
+def test_a_call_that_is_cancelled_gives_its_place_back_and_counts_at_its_most(tmp_path):
+    async def story(ledger):
+        live = Live("says", Silent(parameters={"max_tokens": 1}), ledger)
+        asking = asyncio.create_task(live.answer(request(MANY[0])))
+        await asyncio.sleep(0.01)
+        assert ledger.in_flight and ledger.budget.at_most["tokens"] > ledger.budget.used["tokens"]
+        asking.cancel()
+        await asyncio.wait([asking])
+        assert asking.cancelled() and ledger.budget.unreported.tokens > 1
+        assert ledger.budget.at_most == ledger.budget.used
+        await ledger.drain()
+
+    class Silent(Says):
+        async def answer(self, request):
+            await asyncio.sleep(60)
+
+    lost(tmp_path, story, Budget(tokens=1e6))
+
+
+def test_a_call_whose_cost_cannot_be_kept_is_not_made(tmp_path):
+    async def story(ledger):
+        def full():
+            raise OSError("no space left")
+
+        ledger.note = full
+        with pytest.raises(OSError):
+            await ledger.enter("says", "k", 10)
+        ledger.note = lambda: None
+
+    lost(tmp_path, story, Budget(tokens=1000))
+
+
+def test_any_number_of_tries_is_possible(tmp_path):
+    model = Says(tries=1200, failures={MANY[0]: [RETRY] * 1100})
+    assert asked(tmp_path, MANY[:1], model)[0] == MANY[:1] and model.asked.total() == 1101
+
+
 @pytest.fixture
 def pauses(monkeypatch):
     slept = []
@@ -301,11 +391,43 @@ def test_answers_that_do_not_say_what_they_cost_do_not_pass_a_budget(tmp_path):
     assert model.asked.total() * 100 <= 2000 and ledger.budget.unreported.tokens <= 2000
 
 
-@pytest.mark.parametrize(("kind", "counts"), [("timeout", True), ("no answer", True), ("500", False)])
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [("timeout", True), ("no answer", True), ("too large", True), ("ValueError", True), ("504", True), ("408", True)]
+    + [("500", False), ("429", False), ("no connection", False), ("key", False)],
+)
 def test_a_failed_call_counts_where_the_provider_may_want_its_money_all_the_same(tmp_path, kind, counts):
     model = Says(parameters={"max_tokens": 100}, failures={MANY[0]: [CallFailed(kind, "oh")]})
     _, ledger = asked(tmp_path, MANY[:1], model, Budget(tokens=5000))
     assert (ledger.budget.unreported.tokens > 100) is counts
+
+
+@pytest.mark.parametrize(
+    ("extra", "longest"),
+    [
+        ({}, 10),
+        (None, 10),
+        ({"max_tokens": 70}, 70),
+        ({"max_completion_tokens": 70, "max_tokens": 5}, 70),
+        ({"n": 4}, 40),
+    ]
+    + [({"n": 3, "max_output_tokens": 70}, 210), ({"n": "many"}, 10), ({"n": 0}, 10)],
+)
+def test_what_extra_asks_for_counts_in_a_calls_bound(tmp_path, extra, longest):
+    model = Says(tokens=(0, 0), parameters={"max_tokens": 10, "extra": extra})
+    _, ledger = asked(tmp_path, MANY[:1], model, Budget(tokens=5000))
+    assert ledger.budget.used["tokens"] == len((RULES[0].text + "move").encode()) + 1 + longest
+
+
+def test_an_answer_whose_cost_is_not_believed_counts_at_its_most(tmp_path):
+    class Unclear(Says):
+        async def answer(self, request):
+            return replace(await super().answer(request), unreported=True)
+
+    model = Unclear(tokens=(10, 0), parameters={"max_tokens": 100})
+    _, ledger = asked(tmp_path, MANY, model, Budget(tokens=2000))
+    assert model.asked.total() * 300 <= 2000 < ledger.budget.used["tokens"] + 300
+    assert all(line["unreported"] for line in lines(tmp_path)[0])
 
 
 def test_an_answer_longer_than_max_tokens_makes_the_next_bounds_wider(tmp_path):

@@ -11,7 +11,7 @@ from agon.report import agreed
 from agon.turns import read
 from agon_papers.tradecraft import cells as tradecraft
 from agon_papers.tradecraft import counts as tradecraft_counts
-from agon_papers.tradecraft import drawn as tradecraft_drawn
+from agon_papers.tradecraft import pictures
 from agon_papers.tradecraft import scores as tradecraft_scores
 from agon_papers.tradecraft.facts import PANELS, group_of, read_facts
 
@@ -92,7 +92,7 @@ def test_heads(facts):
     assert tradecraft_counts.head_to_head(facts, "gpt-4o", "gemini") == (7, 3, 0, 0)
     assert tradecraft_counts.head_to_head(facts, "cooperative", "competitive") == (4, 2, 2, 2)
     assert tradecraft_counts.head_to_head(facts, "gpt-4o", "nobody") is None
-    drawn = tradecraft_drawn.head_table(facts).set_index("matchup").printed
+    drawn = pictures.head_table(facts).set_index("matchup").printed
     assert drawn["ge_vs_4o"] == "printed: 3 to 7, both 0, neither 0" and drawn["un1_vs_un2"].startswith("no numbers")
 
 

@@ -35,6 +35,20 @@ class Reply:
     """What only this player knows of its answer, for the turns' column `detail`; JSON values."""
 
 
+def spent(replies: Sequence[Reply], at_once: bool = False) -> dict[str, Any]:
+    """What several replies have cost together, as fields of one reply: tokens, seconds, and whether all came from records.
+
+    The seconds of replies that were asked `at_once` are those of the slowest. A reply for which nobody was asked is not counted.
+    """
+    asked = [reply for reply in replies if reply.attempts]
+    return {
+        "tokens_in": sum(reply.tokens_in for reply in asked),
+        "tokens_out": sum(reply.tokens_out for reply in asked),
+        "seconds": (max if at_once else sum)([0.0, *(reply.seconds for reply in asked)]),
+        "cached": all(reply.cached for reply in asked),
+    }
+
+
 class Place(NamedTuple):
     """Where an agent sits: it is made fresh for each seat of each match, with this as its first argument."""
 

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import kind
-from agon.agents.base import Place, Reply
+from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
 from agon.agents.minds import Mind, Semantics, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of
@@ -184,11 +184,5 @@ class Beliefs:
             detail["said"] = reply.action
             fault = reply.fallback.partition(": ")[2]
             reply = replace(reply, action=ballot, fallback=f"beliefs: {fault}" if reply.fallback else "")
-        return replace(
-            reply,
-            tokens_in=reply.tokens_in + sum(each.tokens_in for each in thoughts),
-            tokens_out=reply.tokens_out + sum(each.tokens_out for each in thoughts),
-            seconds=reply.seconds + sum(each.seconds for each in thoughts),
-            cached=reply.cached and all(each.cached for each in thoughts),
-            detail={name: value for name, value in detail.items() if value != []} or None,
-        )
+        held = {name: value for name, value in detail.items() if value != []} or None
+        return replace(reply, **spent([*thoughts, reply]), detail=held)

@@ -1,6 +1,6 @@
 """What one seat believes in one match, and when and what it is asked about it. A family's beliefs.py may have a Mind of its own."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, Literal
 
 from agon.games import Observation
@@ -121,6 +121,6 @@ def mind_of(view: Observation, form: str, semantics: Semantics) -> Mind:
     return made(view, form, semantics)
 
 
-def matched(pairs: Any, said: Sequence[Any]) -> dict[tuple[int, int], Any]:
+def matched(pairs: Iterable[tuple[int, int]], said: Sequence[Any]) -> dict[tuple[int, int], Any]:
     """Answers by view and seat; what is answered besides comes after them."""
     return dict(zip(pairs, said, strict=False))

@@ -12,7 +12,7 @@ import jinja2
 from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
 
-from agon import ROOT, AgonError
+from agon import AgonError, in_project, shown
 from agon.agents.sandbox import Sandbox
 from agon.games import Observation
 from agon.games.base import families
@@ -37,26 +37,25 @@ class Template:
     """A file of macros, with the text of all that it includes."""
 
     def __init__(self, source: Source, needed: Sequence[str]) -> None:
-        self.file = source.file
-        self._environment = _environment(source.folders)
-        _look_up(source)
+        self.file, self._environment = source.file, _environment(source.folders)
+        self.path = _look_up(source)
         self._environment.begin()
-        with _blamed(self.file):
-            self._macros = vars(self._environment.get_template(self.file).module)
-            self.text = "\n".join(_sources(self._environment, self.file))
+        with _blamed(self.path):
+            self._macros = vars(self._environment.get_template(source.file).module)
+            self.text = "\n".join(_sources(self._environment, source.file))
             """The templates' own text, which ids of matches hash."""
         for macro in needed:
             if not isinstance(self._macros.get(macro), Macro):
                 known = f"{', '.join(needed[:-1])} and {needed[-1]}"
-                raise AgonError(f"prompt {self.file} has no macro {macro}: it needs {known}")
+                raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {known}")
 
-    def rendered(self, macro: str, *values: Any) -> str:
+    def rendered(self, macro: str, *values: object) -> str:
         """What a macro makes of some values."""
         self._environment.begin()
         try:
             return str(self._macros[macro](*values))
         except Exception:
-            with _blamed(self.file):
+            with _blamed(self.path):
                 raise
 
 
@@ -69,8 +68,8 @@ class Prompts(Template):
 
     def __init__(self, source: Source, style: str) -> None:
         super().__init__(source, ("system", "turn", "again"))
-        styled = _look_up(source.of(f"styles/{style}.md"))
-        with _blamed(styled):
+        styled = f"styles/{style}.md"
+        with _blamed(_look_up(source.of(styled))):
             self._style = self._environment.get_template(styled).render().strip()
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
         self._systems: dict[Observation, str] = {}
@@ -104,23 +103,26 @@ def prompts(source: Source, style: str) -> Prompts:
     return Prompts(source, style)
 
 
-@functools.cache
 def template_of(game: Any, folder: str | None = None) -> Source:
     """A game's template: NAME.md in a user's `folder`, else prompt.md in the folder of its family."""
     return _named(game, "", "prompt.md", folder)
 
 
-@functools.cache
 def beliefs_of(game: Any, folder: str | None = None) -> Template:
     """What an agent that thinks about beliefs is asked in a game: beliefs/NAME.md in a user's `folder`, else its family's beliefs.md.
 
     Three macros: `ask(view, since, mind)`, `again(fault, view)`, and `recall(view, mind)`, what is said to the agent of its
     beliefs when it is next asked for a decision. Raises AgonError when there is none, or it is broken.
     """
-    return Template(_named(game, "beliefs/", "beliefs.md", folder), ("ask", "again", "recall"))
+    return _beliefs(_named(game, "beliefs/", "beliefs.md", folder))
 
 
-def source_of(game: Any, file: str, folder: str | None = None) -> Source:
+@functools.cache
+def _beliefs(source: Source) -> Template:
+    return Template(source, ("ask", "again", "recall"))
+
+
+def source_of(game: object, file: str, folder: str | None = None) -> Source:
     """A file among the templates of a game (or of a class of games); one in a user's `folder` comes first."""
     own = [] if folder is None else [_folder(folder)]
     return Source(file, (*own, *families(game), OWN))
@@ -136,18 +138,19 @@ def _named(game: Any, prefix: str, own: str, folder: str | None) -> Source:
 
 
 @contextmanager
-def _blamed(name: str) -> Iterator[None]:
+def _blamed(path: str) -> Iterator[None]:
     """Says in which template it is that something is wrong."""
     try:
         yield
     except AgonError:
         raise
     except jinja2.TemplateNotFound as error:
-        raise AgonError(f"prompt {name}: there is no template {error.name}") from None
+        raise AgonError(f"prompt {path}: there is no template {error.name}") from None
     except jinja2.TemplateSyntaxError as error:
-        raise AgonError(f"prompt {error.name or name}: {error.message} (line {error.lineno})") from None
+        at = shown(Path(error.filename)) if error.filename else path
+        raise AgonError(f"prompt {at}: {error.message} (line {error.lineno})") from None
     except Exception as error:  # a template may do anything
-        raise AgonError(f"prompt {name}: {' '.join(str(error).split())}") from None
+        raise AgonError(f"prompt {path}: {' '.join(str(error).split())}") from None
 
 
 def _sources(environment: jinja2.Environment, name: str) -> list[str]:
@@ -188,18 +191,19 @@ def _points(view: Observation, actions: Sequence[str]) -> float:
 
 
 def _folder(folder: str) -> Path:
-    path = ROOT / Path(folder).expanduser()
+    path = in_project(folder)
     if not path.is_dir():
         raise AgonError(f"there is no folder {folder} with prompts")
     return path
 
 
 def _look_up(source: Source) -> str:
-    with _blamed(source.file):
+    """Where a template is, as messages say it. Raises AgonError where it is nowhere, or is no text."""
+    folders = " or ".join(map(shown, source.folders))
+    nearest = next((folder for folder in source.folders if (folder / source.file).is_file()), Path())
+    with _blamed(shown(nearest / source.file)):
         try:
             loader: Any = _environment(source.folders).loader
-            loader.get_source(_environment(source.folders), source.file)
+            return shown(Path(loader.get_source(_environment(source.folders), source.file)[1]))
         except jinja2.TemplateNotFound:
-            folders = " or ".join(str(folder) for folder in source.folders)
             raise AgonError(f"there is no prompt {source.file} in {folders}") from None
-    return source.file

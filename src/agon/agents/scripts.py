@@ -29,7 +29,7 @@ def reference(view: Observation, dice: Dice, **settings: Any) -> object:
 
 
 @cache
-def _reference(rules: Any, settings: frozenset[str]) -> tuple[Callable[..., object], frozenset[str]]:
+def _reference(rules: type, settings: frozenset[str]) -> tuple[Callable[..., object], frozenset[str]]:
     module = family_module(rules, "scripts")
     if module is None or not hasattr(module, "reference"):
         raise ValueError("the game's family has no reference player: write `reference` in its scripts.py")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from agon import AgonError, kind
-from agon.agents.base import Place, Reply, together
+from agon.agents.base import Place, Reply, spent, together
 from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
 from agon.games import Dice, Observation
@@ -52,8 +52,5 @@ class SelfConsistency:
         return replace(
             self.agent.take(chosen, view, dice),
             attempts=sum(draft.reply.attempts for draft in drafts),
-            tokens_in=sum(draft.reply.tokens_in for draft in drafts),
-            tokens_out=sum(draft.reply.tokens_out for draft in drafts),
-            seconds=max(draft.reply.seconds for draft in drafts),
-            cached=all(draft.reply.cached for draft in drafts),
+            **spent([draft.reply for draft in drafts], at_once=True),
         )

@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
 from agon.agents.prompts import prompts, template_of
 from agon.games import Dice, Observation
 from agon.games.reading import Reading, read
+from agon.games.spaces import Space
 
 STYLE = "zs"
 """How an answer is asked for: a file in prompts/styles."""
@@ -50,7 +50,7 @@ def _newest(text: str, room: int) -> str:
     return "\n".join([CUT, *reversed(kept)])
 
 
-def answered(text: object, legal: Any) -> Reading:
+def answered(text: object, legal: Space) -> Reading:
     """The action in a seat's answer: after [move] as its prompt has it, or the answer is nothing but the action.
 
     Of a game played by calls of tools it is the one JSON object with "tool" in it. No action, and why, for all else.
@@ -62,7 +62,7 @@ def answered(text: object, legal: Any) -> Reading:
     return bare if bare is not None and bare.action is not None else found
 
 
-def teller(view: Observation, dice: Dice, *, answer: Callable[[str], str]) -> Any:
+def teller(view: Observation, dice: Dice, *, answer: Callable[[str], str]) -> object:
     """A script out of a function from text to text; an answer that cannot be read does nothing."""
     return answered(answer(told(view)), view.legal).action
 

@@ -155,6 +155,9 @@ class _RemoteLedger:
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         _unpacked(await self.coordinator.fail(worker=self.worker, name=name, line=pickle.dumps((line, after))))
 
+    def abandon(self, name: str, key: str) -> None:
+        """Nothing to tell: a worker whose calls end in this way ends too, and its line with it."""
+
 
 def _unpacked(data: bytes) -> Any:
     found = pickle.loads(data)

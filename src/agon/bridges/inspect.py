@@ -40,8 +40,7 @@ from inspect_ai.model import (
 from inspect_ai.scorer import SampleScore, Score, mean, stderr
 
 from agon import AgonError
-from agon.bridges.conversations import Line, Recorded
-from agon.bridges.rows import OF_MATCH, Rows, by_match, seats, totals
+from agon.bridges.rows import OF_MATCH, Line, Recorded, Rows, by_match, seats, totals
 from agon.turns import shown
 
 STOPS: dict[str, StopReason] = {

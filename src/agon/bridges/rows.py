@@ -1,14 +1,19 @@
-"""Turns as plain values, match by match, and as JSON lines."""
+"""What was played as plain values: turns, match by match, also as JSON lines, and the conversations that were recorded with them."""
 
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 import pandas as pd
 
 from agon import AgonError
+from agon.agents.llm import NO_ANSWER
+from agon.models import recording
+from agon.models.base import message
 from agon.turns import shown
 
 Rows = list[dict[str, Any]]
@@ -77,3 +82,66 @@ def totals(rows: Rows) -> dict[int, dict[str, Any]]:
         points, valid = sum(row["payoff"] for row in own), sum(row["valid"] for row in own) / len(own)
         found[seat] = {"seat": seat, "points": points, "valid": valid}
     return found
+
+
+# ---- recorded conversations: agon.models.recording itself keeps only what a replay needs ----
+
+
+class Line(recording.Line):
+    """A line of a recording, with what a replay does not need."""
+
+    after: str = ""
+    role: str = ""
+    asked: str = ""
+    model: str = ""
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+    time: float = 0.0
+
+    @property
+    def sent(self) -> float:
+        """When an exchange began, in seconds since 1970."""
+        return self.time - self.seconds
+
+    @property
+    def answer(self) -> str:
+        """Id of the message as which the conversation goes on with an exchange's answer."""
+        return message("assistant", self.text or NO_ANSWER, self.asked).id
+
+
+class Recorded:
+    """A recording's messages by id, and its exchanges by match and seat, in the order in which they came."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.messages: dict[str, Line] = {}
+        self._exchanges: dict[str, list[Line]] = defaultdict(list)
+        if folder is None or not (folder / recording.FILE).exists():
+            return
+        decode = msgspec.json.Decoder(Line).decode
+        with (folder / recording.FILE).open("rb") as stream:
+            for number, raw in enumerate(stream, 1):
+                if not raw.endswith(b"\n"):  # torn by a crash
+                    break
+                try:
+                    line = decode(raw)
+                except msgspec.DecodeError as error:
+                    raise AgonError(
+                        f"{shown(folder / recording.FILE)} is damaged in line {number} ({error}): restore it (dvc checkout)"
+                    ) from None
+                if line.message:
+                    self.messages[line.message] = line
+                elif line.exchange:
+                    self._exchanges[line.sample.rpartition("/")[0]].append(line)
+
+    def exchanges(self, row: Mapping[str, Any]) -> list[Line]:
+        """Those of a row's match and seat."""
+        return self._exchanges.get(f"{row['match']}/{row['seat']}", [])
+
+    def conversation(self, message: str) -> list[Line]:
+        """Everything said up to a message. Raises AgonError when some of it is lost."""
+        found: list[Line] = []
+        while message:
+            if message not in self.messages:
+                raise AgonError(f"the recording lacks the message {message}: restore it (dvc checkout)")
+            found.append(self.messages[message])
+            message = found[-1].after
+        return found[::-1]

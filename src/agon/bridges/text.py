@@ -79,7 +79,7 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
         self.action_spaces = {agent: Text(LENGTH, charset=PLAIN) for agent in self.possible_agents}
         self.observation_spaces = {agent: Text(REACH, charset=PLAIN) for agent in self.possible_agents}
 
-    def reset(self, seed: int | None = None, options: Any = None) -> None:
+    def reset(self, seed: int | None = None, options: object = None) -> None:
         """Starts a match; `options` are ignored, as there are none."""
         if seed is not None:
             self._random = Random(seed)
@@ -139,7 +139,7 @@ class TextMatch(Seats, AECEnv):  # type: ignore[misc]
             self._faults.pop(seat, None)
         self.act(found)
 
-    def act(self, action: Any) -> None:
+    def act(self, action: object) -> None:
         """An action, legal or None, of the agent whose turn it is."""
         self._answers[self.seat] = action
         self._misses[self.seat] = 0

@@ -1,9 +1,7 @@
 """Metric tables to figures: titles, axes with units, n, intervals; told apart without colour. PNG and SVG, byte-stable."""
 
-import functools
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +10,10 @@ import matplotlib.ticker
 import numpy as np
 import pandas as pd
 from IPython.display import Image
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.path import Path as Outline
-from matplotlib.textpath import text_to_path
-from matplotlib.transforms import Bbox, IdentityTransform
-from numpy.typing import NDArray
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d", "8"]
 DASHES = ["-", "--", "-.", ":"]
@@ -37,6 +28,7 @@ STYLE: dict[Any, Any] = {
     "figure.dpi": 110,
     "savefig.dpi": 110,
     "svg.hashsalt": "agon",
+    "text.parse_math": False,
     "legend.frameon": False,
 }
 
@@ -51,7 +43,6 @@ styled = mpl.rc_context(STYLE)
 def figure(rows: int, columns: int, size: tuple[float, float], share: bool = False) -> tuple[Figure, list[Axes]]:
     """An empty figure of `size` inches, with its axes row by row; `share` gives them one y axis."""
     made = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(made)
     axes = made.subplots(rows, columns, squeeze=False, sharey=share)
     return made, list(axes.flat)
 
@@ -84,74 +75,6 @@ def _settled(file: Path) -> None:
     file.write_text(ID.sub(lambda found: names[found[0]], text), encoding="utf-8", newline="\n")
 
 
-@functools.cache
-def _letter(letter: str) -> tuple[NDArray[np.float64], NDArray[np.uint8], float]:
-    """A letter's outline (vertices and codes) and how far it moves the next one, at size 1."""
-    font = FontProperties(size=1)
-    vertices, codes = text_to_path.get_text_path(font, letter)
-    width, _, _ = text_to_path.get_text_width_height_descent(letter, font, False)
-    return np.asarray(vertices) / text_to_path.FONT_SCALE, np.asarray(codes), width
-
-
-class CellTexts(Artist):
-    """A heatmap's texts, centred on its cells, and the names of its rows, left of them: what hundreds of Text would show.
-
-    Letter by letter, each laid out once: to lay out every text anew takes most of a table's time.
-    """
-
-    def __init__(self, texts: pd.DataFrame, light: pd.DataFrame, size: float) -> None:
-        super().__init__()
-        self.texts, self.light, self.size = texts, light, size
-        self.set(zorder=3, clip_on=False)
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Every letter at all its places in one go, light ones apart from dark ones."""
-        if not self.get_visible():
-            return
-        size = float(np.asarray(renderer.points_to_pixels(self.size)))
-        places: dict[tuple[str, bool], list[tuple[float, float]]] = defaultdict(list)
-        for text, light, x, y in self._placed(size):
-            for letter in text:
-                places[letter, light].append((x, y))
-                x += size * _letter(letter)[2]
-        context = renderer.new_gc()
-        context.set_linewidth(0)
-        context.set_snap(False)
-        for (letter, light), at in places.items():
-            vertices, codes, _ = _letter(letter)
-            if len(vertices):
-                colour = (1.0, 1.0, 1.0, 1.0) if light else (0.0, 0.0, 0.0, 1.0)
-                outline = Outline(size * vertices, codes)
-                renderer.draw_markers(context, outline, IdentityTransform(), Outline(at), IdentityTransform(), colour)
-        context.restore()
-
-    def get_window_extent(self, renderer: RendererBase | None = None) -> Bbox:
-        """What the names of the rows take up, for the layout."""
-        axes: Any = self.axes
-        box, size = axes.get_window_extent(renderer), self.size * axes.figure.dpi / 72
-        return Bbox([[box.x0 - size * (0.5 + max(map(_width, self._names()))), box.y0], [box.x0, box.y1]])
-
-    def _names(self) -> list[str]:
-        """What the rows are, then the name of every row."""
-        return [str(self.texts.index.name or ""), *self.texts.index]
-
-    def _placed(self, size: float) -> Iterator[tuple[str, bool, float, float]]:
-        """Every text, whether it is light, and where it starts (pixels)."""
-        axes: Any = self.axes
-        to_pixels, low = axes.transData.transform, size * 0.73 / 2  # half the height of a digit
-        for row, name in enumerate(self._names(), start=-1):
-            x, y = to_pixels((-0.5, max(row, -0.5)))
-            yield name, False, x - size * (0.5 + _width(name)), y + (size / 2 if row < 0 else -low)
-        for (row, column), light in np.ndenumerate(self.light.to_numpy()):
-            text = self.texts.iat[row, column]
-            x, y = to_pixels((column, row))
-            yield text, bool(light), x - size * _width(text) / 2, y - low
-
-
-def _width(text: str) -> float:
-    return sum(_letter(letter)[2] for letter in text)
-
-
 @styled
 def heatmap(
     axes: Axes,
@@ -163,38 +86,43 @@ def heatmap(
     outlined: pd.DataFrame | None = None,
     limits: tuple[float, float] | None = None,
 ) -> None:
-    """Values as shades of grey-safe cividis with their text; cells where `outlined` is true get a red frame and an asterisk.
+    """Values as shades of grey-safe cividis, with their text; cells where `outlined` is true get a red frame and an asterisk.
 
-    The axes bear the names of `text`'s columns and index.
+    The axes bear the names of `text`'s index and columns.
     """
+    import seaborn  # here: most notebooks draw no heatmap
+
     low, high = limits or (np.nanmin(values.to_numpy()), np.nanmax(values.to_numpy()))
-    image = axes.imshow(
-        values.to_numpy(dtype=float),
-        cmap="cividis",
-        aspect="auto",
+    frames = pd.DataFrame(False, index=values.index, columns=values.columns) if outlined is None else outlined
+    words = text.astype(str).mask(frames, text.astype(str) + " *")
+    seaborn.heatmap(
+        values.astype(float),
         vmin=low,
         vmax=high if high > low else low + 1,
-        interpolation_stage="rgba",
+        cmap="cividis",
+        annot=words,
+        fmt="",
+        annot_kws={"size": 7.2, "in_layout": False},
+        cbar_kws={"label": unit, "fraction": 0.025, "pad": 0.02},
+        xticklabels=False,
+        yticklabels=False,
+        ax=axes,
     )
+    for row, column in np.argwhere(values.isna().to_numpy()):  # where seaborn writes nothing
+        axes.text(column + 0.5, row + 0.5, words.iat[row, column], size=7.2, ha="center", va="center")
+    for row, column in np.argwhere(frames.to_numpy()):
+        axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, ec="#d62728", lw=2, clip_on=False))
     names = [str(name) for name in values.columns]
     leaning: dict[str, Any] = (
         {"rotation": 40, "ha": "left", "rotation_mode": "anchor"} if max(map(len, names)) > 12 else {}
     )
-    axes.set_xticks(range(values.shape[1]), names, fontsize=8, **leaning)
-    axes.set_yticks([])
+    axes.set_xticks(np.arange(values.shape[1]) + 0.5, names, fontsize=8, **leaning)
+    axes.set_yticks(np.arange(values.shape[0]) + 0.5, values.index, fontsize=8)
     axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    axes.xaxis.set_ticks_position("top")
+    axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    axes.set_xlabel(text.columns.name or "")
+    axes.set(xlabel=text.columns.name or "", ylabel=text.index.name or "")
     axes.set_title(title, loc="left", pad=8)
-    marked = outlined if outlined is not None else pd.DataFrame(False, index=values.index, columns=values.columns)
-    axes.add_artist(CellTexts(text.astype(str).mask(marked, text + " *"), values - low < 0.55 * (high - low), 7.2))
-    for row, column in np.argwhere(marked.to_numpy()):
-        frame = mpl.patches.Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, fill=False, ec="#d62728", lw=2)
-        axes.add_patch(frame)
-    bar = axes.figure.colorbar(image, ax=axes, fraction=0.025, pad=0.02)
-    bar.set_label(unit)
 
 
 @styled
@@ -288,66 +216,3 @@ def legend(made: Figure, axes: Axes, columns: int = 4) -> None:
     """One legend below all axes, from the labels of one of them."""
     handles, labels = axes.get_legend_handles_labels()
     made.legend(handles, labels, loc="outside lower center", ncols=columns)
-
-
-UNITS = {
-    "total_points": "points per match",
-    "opponent_comprehension": "round of comprehension m (N + 1: never)",
-    "cooperation_rate": "share of rounds with the first action",
-    "efficiency": "points per 1000 tokens of the largest round",
-    "validity_rate": "% of rounds that were valid",
-}
-
-
-def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = ()) -> Figure:
-    """One printed table as recomputed: a row per model and style, a column per opponent or variant, mean ± sd as text.
-
-    `table`: agon_papers.counterfactual.cells.with_intervals of one table; `differing`: (row, column) that do not agree.
-    """
-    first = table.iloc[0]
-    decimals, styled = _decimals(first.metric), table.prompt.ne("all").any()
-    column = "opponent" if table.opponent.nunique() > 1 else "captioned_variant"
-    shown = table.assign(
-        row=table.model + " " + table.prompt if styled else table.model,
-        column=table[column].where(table[column] != "all", "all matches"),
-        text=[f"{value:.{decimals}f} ± {sd:.{decimals}f}" for value, sd in table[["value", "sd"]].to_numpy()],
-    )
-    order = {"index": "row", "columns": "column"}
-    values = shown.pivot(**order, values="value").reindex(index=shown.row.unique(), columns=shown.column.unique())
-    text = shown.pivot(**order, values="text").reindex_like(values).where(values.notna(), "none")
-    text.index.name = "model and style" if styled else "model"
-    text.columns.name = column.replace("_", " ") if len(text.columns) > 1 else ""
-    frames = pd.DataFrame(False, index=values.index, columns=values.columns)
-    for row, place in differing:
-        frames.loc[row, place] = True
-    made, axes = figure(1, 1, (max(8.0, 2.6 + 0.95 * values.shape[1]), 1.9 + 0.21 * values.shape[0]))
-    game = {"pd": "prisoner's dilemma family", "rps": "rock, paper, scissors family"}[first.game]
-    title = f"Table {first.table}: {first.metric.replace('_', ' ')}, {game}\n{_captioned(table)}\n"
-    title += f"mean ± standard deviation over {_sizes(table)}" + ("; *: not as printed" if differing else "")
-    heatmap(axes[0], values, text, title, UNITS[first.metric], outlined=frames)
-    return made
-
-
-def _decimals(metric: str) -> int:
-    return 2 if metric == "efficiency" else 1
-
-
-def _captioned(table: pd.DataFrame) -> str:
-    pairs = table[["captioned_variant", "variant"]].drop_duplicates()
-    wrong = pairs[pairs.captioned_variant != pairs.variant]
-    if len(pairs) > 1:
-        truth = ", ".join(f"{said} shows {true}" for said, true in wrong.to_numpy())
-        return f"by captioned variant; in truth {truth}" if truth else "by variant"
-    said, true = pairs.iloc[0]
-    return (
-        "all variants"
-        if said == "all"
-        else f"{said} variant"
-        if said == true
-        else f"captioned {said}, in truth the {true} variant"
-    )
-
-
-def _sizes(table: pd.DataFrame) -> str:
-    sizes = sorted(table.n.dropna().astype(int).unique())
-    return f"{' or '.join(map(str, sizes)) if len(sizes) < 4 else f'{sizes[0]} to {sizes[-1]}'} matches"

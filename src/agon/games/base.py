@@ -1,8 +1,10 @@
 """What every game answers: who is to move, what is legal, what each seat sees, what a step pays."""
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -120,6 +122,19 @@ class Game(ABC, Generic[S]):
     rules: int = 1
     """Version of the rules: raised when the same actions lead elsewhere than before."""
 
+    def __init_subclass__(cls, **more: object) -> None:
+        """A dataclass may have what is computed here as a field (`players: tuple[str, ...]`), which is required without a default.
+
+        Raises TypeError for a field that is called like a method.
+        """
+        super().__init_subclass__(**more)
+        for name in inspect.get_annotations(cls):
+            known, own = getattr(Game, name, None), getattr(cls, name, None)
+            if inspect.isfunction(known) and (own is known or not callable(own)):
+                raise TypeError(f"{cls.__name__} has a field {name}, which is a method of every game: rename the field")
+            if own is known and isinstance(known, cached_property):
+                setattr(cls, name, field())  # else a dataclass would take what is inherited for a default
+
     @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's true role, whether or not it knows it; empty where seats differ in nothing."""
@@ -194,7 +209,7 @@ class Game(ABC, Generic[S]):
 
 
 @cache
-def _families(made: Any) -> tuple[tuple[Path, str], ...]:
+def _families(made: type | FunctionType) -> tuple[tuple[Path, str], ...]:
     found: dict[Path, str] = {}
     for each in made.__mro__ if isinstance(made, type) else (made,):
         file = getattr(sys.modules[each.__module__], "__file__", None)
@@ -203,18 +218,23 @@ def _families(made: Any) -> tuple[tuple[Path, str], ...]:
     return tuple(found.items())
 
 
-def _class_of(made: Any) -> Any:
+def _class_of(made: object) -> type | FunctionType:
     return made if isinstance(made, type | FunctionType) else type(made)
 
 
-def families(made: Any) -> tuple[Path, ...]:
+def families(made: object) -> tuple[Path, ...]:
     """The folders of the family of a game, of its public rules, or of a class or function in it, and of what it inherits from."""
     return tuple(folder for folder, _ in _families(_class_of(made)))
 
 
-def family_module(made: Any, name: str) -> ModuleType | None:
+def family_module(made: object, name: str) -> ModuleType | None:
     """The module `name` (settings, scripts, beliefs, page ...) of the nearest family that has one; None where none has."""
-    for folder, package in _families(_class_of(made)):
+    return _module(_class_of(made), name)
+
+
+@cache
+def _module(made: Any, name: str) -> ModuleType | None:
+    for folder, package in _families(made):
         if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
             return import_module(f"{package}.{name}")
     return None
@@ -235,6 +255,14 @@ def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
         action, legal = actions[seat], game.legal_actions(state, seat)
         if action is not None and action not in legal:
             raise IllegalAction(f"seat {seat} may not play {action!r} in {game.name}: only {legal.as_json()}")
+
+
+def known_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]:
+    """The notes of a step that asked or paid `seats`. Raises ValueError for one of another seat: it would have no row."""
+    for seat, what, value in notes:
+        if seat not in seats:
+            raise ValueError(f"notes: {what!r} is noted of seat {seat!r}, which this step neither asked nor paid")
+        yield seat, what, value
 
 
 def known_seats(name: str, chosen: Iterable[int], seats: int) -> tuple[int, ...]:

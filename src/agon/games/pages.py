@@ -69,7 +69,7 @@ class Scene(NamedTuple):
         """The same as HTML."""
         return text(self.name(seat))
 
-    def called(self, player: Any) -> str:
+    def called(self, player: object) -> str:
         """A player that the game names, as HTML."""
         return self.who(self.players.index(player)) if player in self.players else text(player)
 
@@ -77,7 +77,7 @@ class Scene(NamedTuple):
         """What the game calls a player, for pictures, where there is little room."""
         return "you" if seat == self.own else label(self.players[seat], 14)
 
-    def done(self, action: Any) -> str:
+    def done(self, action: object) -> str:
         """An action as HTML."""
         return UNREAD if action is None else text(action)
 
@@ -87,13 +87,13 @@ class Scene(NamedTuple):
         return [(*done[1 : own + 1], done[0], *done[own + 1 :]) for done in self.view.past]
 
 
-def points(scene: Scene, title: str = "Points so far") -> str:
+def points(scene: Scene) -> str:
     """Totals as a table; nothing where they are not known, or nobody has any."""
     totals = scene.totals or ()
     if not any(totals):
         return ""
     rows = [(scene.who(seat), number(totals[seat])) for seat in scene.order if seat < len(totals)]
-    return table(title, ["Player", "Points"], rows, True)
+    return table("Points so far", ["Player", "Points"], rows, True)
 
 
 def happened(event: Event, named: Sequence[str], value: str | None = None) -> str:
@@ -172,7 +172,7 @@ class FamilyPage:
 _ANY = FamilyPage()
 
 
-def page_of(made: Any) -> FamilyPage:
+def page_of(made: object) -> FamilyPage:
     """The page of the family of a game, of its rules, or of a class or function of it, or of one that it inherits from.
 
     Raises AgonError for a page.py that makes none.
@@ -194,7 +194,7 @@ def board_of(scene: Scene) -> Parts:
 
 def known_aids(game: Any, names: Collection[str]) -> None:
     """Raises AgonError for the name of an aid that a game does not have."""
-    known = page_of(game).aids
+    known = page_of(game).aids if names else ()
     if unknown := [each for each in names if each not in known]:
         there = f"there are {', '.join(known)}" if known else "it has none"
         raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {there}")

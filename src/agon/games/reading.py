@@ -72,21 +72,25 @@ def line_in(text: str, parsed: Callable[[str], Any | None], skip_breaks: bool = 
     return Reading(None, "what follows the tag is no valid action") if action is None else Reading(action, "")
 
 
-def named_parts(text: str, names: Sequence[str], between: str) -> list[str] | None:
-    """What stands after each `name:`, in the order of `names`, when each is there once, in this order."""
-    found = []
-    for place, name in enumerate(names):
-        start = f"{name}:"
-        if not text.casefold().startswith(start.casefold()):
+def named_parts(text: str, parts: Sequence[tuple[str, Callable[[str], Any | None]]], between: str) -> Any | None:
+    """What stands after each `name:`, as the part's function reads it (a tuple), where all are there in the order of `parts`.
+
+    None where one cannot be read, or in more than one way: a text may hold the name of the part that follows.
+    """
+    found, at = [], 0
+    marks = [*(rf"{re.escape(between)} {re.escape(name)}:" for name, _ in parts[1:]), r"\Z"]
+    for (name, parsed), mark in zip(parts, marks, strict=False):
+        start = re.compile(f"{re.escape(name)}:", re.IGNORECASE).match(text, at)
+        if start is None:
             return None
-        rest = text[len(start) :]
-        following = f"{between} {names[place + 1]}:" if place + 1 < len(names) else None
-        cut = len(rest) if following is None else rest.casefold().find(following.casefold())
-        if cut < 0:
+        ends = [end.start() for end in re.compile(mark, re.IGNORECASE).finditer(text, start.end())]
+        ways = [(parsed(text[start.end() : end].strip()), end + len(between) + 1) for end in ends]
+        readable = [(value, after) for value, after in ways if value is not None]
+        if len(readable) != 1:
             return None
-        found.append(rest[:cut].strip())
-        text = rest[cut + len(between) :].strip()
-    return found
+        value, at = readable[0]
+        found.append(value)
+    return tuple(found)
 
 
 class _Labels(NamedTuple):

@@ -1,10 +1,13 @@
 """What a seat may answer: action spaces, each of which knows its own legal actions."""
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from decimal import Decimal
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from agon.games.reading import Reading, folded, label_in, line_in, named_parts
 
@@ -21,10 +24,26 @@ class Dice(Protocol):
         """One of `seq`, all equally likely."""
 
 
+def from_json(text: str) -> Any:
+    """A JSON text as an action: its lists are tuples. Raises ValueError, or RecursionError where it is nested too deep."""
+    return _looked_up(json.loads(text, parse_constant=_no_number))
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _looked_up(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _looked_up(each) for name, each in value.items()}
+    return tuple(map(_looked_up, value)) if isinstance(value, list) else value
+
+
 class Space(ABC):
     """What a seat may answer. Actions are JSON values that can be looked up: words, numbers, and tuples of them.
 
-    A space says how its actions are written (`spelled`) and how they are read (`parsed`, or all of `read`).
+    A space says how its actions are written (`spelled`) and how they are read (`parsed`, or all of `read`): by default as JSON.
+    Who writes one of the two writes the other. A space must be hashable: a frozen dataclass is.
     """
 
     __slots__ = ()
@@ -41,12 +60,14 @@ class Space(ABC):
     def example(self, dice: Dice) -> Any:
         """A legal action drawn at random."""
 
-    @abstractmethod
     def spelled(self, action: Any) -> str:
         """A legal action as a player writes it, in one line."""
+        return json.dumps(action, ensure_ascii=False)
 
     def parsed(self, text: str) -> Any | None:
         """The action that a text without blanks around it stands for, legal or not; None where it stands for none."""
+        with suppress(ValueError, RecursionError):
+            return from_json(text)
         return None
 
     def read(self, text: str, last: bool = False) -> Reading:
@@ -116,7 +137,7 @@ class Number(Space):
 
     def parsed(self, text: str) -> int | None:
         """The number; a full stop may follow."""
-        return int(text.rstrip(".")) if re.fullmatch(r"-?\d{1,18}\.?", text, re.ASCII) else None
+        return int(text.rstrip(".")) if re.fullmatch(r"-?\d{1,4300}\.?", text, re.ASCII) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +198,21 @@ class Offer(Space):
         return tuple(int(share) if share == int(share) else share for share in shares)
 
     def spelled(self, action: Any) -> str:
-        """`name: share, name: share`."""
-        return ", ".join(f"{name}: {share:g}" for name, share in zip(self.names, action, strict=True))
+        """`name: share, name: share`, with all digits and no exponent."""
+        return ", ".join(f"{name}: {_digits(share)}" for name, share in zip(self.names, action, strict=True))
 
     def parsed(self, text: str) -> tuple[float, ...] | None:
         """The shares, with or without a percent sign."""
-        said = named_parts(text, self.names, ",")
-        found = [re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?%?\.?", each, re.ASCII) for each in said or ()]
-        return None if said is None or None in found else tuple(float(each[1]) for each in found if each)
+        return named_parts(text, [(name, _share) for name in self.names], ",")
+
+
+def _digits(number: float) -> str:
+    return f"{Decimal(str(number)):f}".removesuffix(".0")
+
+
+def _share(text: str) -> float | None:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%?\.?", text, re.ASCII)
+    return float(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +235,17 @@ class Form(Space):
         return tuple(space.example(dice) for _, space in self.parts)
 
     def spelled(self, action: Any) -> str:
-        """`part: answer; part: answer`."""
-        return "; ".join(
+        """`part: answer; part: answer`; as JSON where an answer holds the name of the next part, so that this could be misread."""
+        said = "; ".join(
             f"{name}: {space.spelled(each)}" for (name, space), each in zip(self.parts, action, strict=True)
         )
+        return super(Form, self).spelled(action) if self.parsed(said) is None else said
 
     def parsed(self, text: str) -> tuple[Any, ...] | None:
-        """The value of every part, where each can be read."""
-        said = named_parts(text, [name for name, _ in self.parts], ";")
-        values = [space.parsed(each.strip()) for each, (_, space) in zip(said or (), self.parts, strict=False)]
-        return None if said is None or None in values else tuple(values)
+        """The value of every part, where each can be read in just one way; or a JSON list of them."""
+        found = named_parts(text, [(name, space.parsed) for name, space in self.parts], ";")
+        written = super(Form, self).parsed(text) if found is None else found
+        return written if isinstance(written, tuple) else None
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The parts after the one [move], which may begin in the next line."""

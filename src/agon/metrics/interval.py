@@ -118,14 +118,13 @@ class Contrast(NamedTuple):
 def contrasted(
     parts: Sequence[pd.DataFrame],
     contrast: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    cluster: str = "match",
     level: float = 0.95,
 ) -> Contrast:
     """A ratio sum(`hits`) / sum(`n`) for each table, with an interval of what `contrast` makes of them (an array ratios x resamples).
 
-    Whole clusters are drawn, each with what all tables have of it. Draws in which the contrast is no number are left out.
+    Whole matches are drawn, each with what all tables have of it. Draws in which the contrast is no number are left out.
     """
-    sums = [part.groupby(cluster, observed=True)[["hits", "n"]].sum() for part in parts]
+    sums = [part.groupby("match", observed=True)[["hits", "n"]].sum() for part in parts]
     clusters = sorted(set().union(*(each.index for each in sums)))
     both = [each.reindex(clusters, fill_value=0).to_numpy(dtype=float).T for each in sums]
     hits, n = np.stack(both, axis=-1)

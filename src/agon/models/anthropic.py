@@ -6,7 +6,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from agon.models.base import Answer, CallFailed, Message, clean
-from agon.models.remote import Remote, count, part, renamed, text_of
+from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
+
+CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
+"""Of the usage, what concerns the provider's prompt cache; absent where there is none."""
 
 
 @dataclass(kw_only=True)
@@ -20,6 +23,7 @@ class Anthropic(Remote):
     cache: bool = True
     """Whether the provider keeps the conversation so far for the next call; writing that costs a quarter more, reading little."""
 
+    sdk = "anthropic"
     path = "/v1/messages"
     known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort"})
 
@@ -70,14 +74,17 @@ class Anthropic(Remote):
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
         blocks, usage = content["content"], part(content, "usage")
-        cached, written = (count(usage, f"cache_{way}_input_tokens") for way in ("read", "creation"))
+        parts = [count(usage, f"{name}_tokens") for name in ("input", "output")]
+        cache = [count(usage, name) for name in CACHE]
+        tokens_in, tokens_out, cached, written = (each or 0 for each in parts + cache)
         return Answer(
             text=clean("".join(block["text"] for block in blocks if block["type"] == "text")),
             thinking=clean("".join(block["thinking"] for block in blocks if block["type"] == "thinking")),
-            tokens_in=count(usage, "input_tokens") + written + cached,
+            tokens_in=tokens_in + written + cached,
             tokens_cached=cached,
             tokens_written=written,
-            tokens_out=count(usage, "output_tokens"),
+            tokens_out=tokens_out,
             id=str(content.get("id") or ""),
             stop=str(content.get("stop_reason") or ""),
+            unreported=None in parts or cache.count(None) == 1 or unreadable(usage, *CACHE),
         )

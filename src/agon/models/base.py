@@ -56,6 +56,10 @@ class Request:
     """What the seat saw (an Observation). For the stand-in alone; no provider is sent it, and recordings do not hold it."""
 
 
+Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+"""A number of tokens that can be kept; what an adapter answers is checked before it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back."""
@@ -64,13 +68,13 @@ class Answer:
     """The answer proper; empty when there was none (a refusal without words, a call cut off while thinking)."""
     thinking: str = ""
     """What the provider shows of the thinking before it."""
-    tokens_in: int = 0
+    tokens_in: Tokens = 0
     """Tokens sent, those read from the provider's cache included."""
-    tokens_cached: int = 0
+    tokens_cached: Tokens = 0
     """Of these, read from the provider's prompt cache."""
-    tokens_out: int = 0
+    tokens_out: Tokens = 0
     """Tokens received, thinking included."""
-    seconds: float = 0.0
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
     """From sending to the last byte, of the call that succeeded."""
     id: str = ""
     """The provider's name for this answer."""
@@ -80,8 +84,10 @@ class Answer:
     """Key of the recorded exchange; empty where nothing was recorded."""
     recorded: bool = False
     """Whether it was read from a recording rather than paid for now."""
-    tokens_written: int = 0
+    tokens_written: Tokens = 0
     """Of the tokens sent, written to the provider's prompt cache."""
+    unreported: bool = False
+    """Whether the provider did not say, or not credibly, what the call took: a budget then counts the most that it can be."""
 
 
 class CallFailed(Exception):
@@ -103,9 +109,10 @@ class CallFailed(Exception):
 
 
 class _Sampling(TypedDict, total=False):
-    """The parameter that is counted with."""
+    """Of the parameters, what is counted with, and what must be of a form."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None
+    extra: dict[str, Any] | None
 
 
 class _Limits(msgspec.Struct):
@@ -113,8 +120,8 @@ class _Limits(msgspec.Struct):
 
     concurrency: Annotated[int, msgspec.Meta(ge=1)]
     tries: Annotated[int, msgspec.Meta(ge=1)]
-    pause: Annotated[float, msgspec.Meta(ge=0)]
-    timeout: Annotated[float, msgspec.Meta(gt=0)] | None
+    pause: Annotated[float, msgspec.Meta(ge=0, le=3600)]
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=86_400)]
     requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
     tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
     price: dict[Literal["input", "cached", "written", "output"], Annotated[float, msgspec.Meta(ge=0)] | None]
@@ -161,6 +168,10 @@ class Model(ABC):
             msgspec.convert({name: getattr(self, name) for name in _Limits.__struct_fields__}, _Limits)
         except msgspec.ValidationError as error:
             raise AgonError(f"model {self.model}: the settings do not fit: {error}") from None
+        try:
+            json.dumps(dict(self.parameters), allow_nan=False)
+        except (RecursionError, TypeError, ValueError) as error:
+            raise AgonError(f"model {self.model}: the parameters cannot be sent as JSON: {error}") from None
 
     @property
     def identity(self) -> str:
@@ -173,6 +184,11 @@ class Model(ABC):
 
     async def close(self) -> None:  # noqa: B027 - most have none
         """Ends connections; nothing to do where there are none."""
+
+    @property
+    def writing_costs_more(self) -> bool:
+        """Whether tokens written to the provider's cache cost more than others."""
+        return (self.price.get("written") or 0) > (self.price.get("input") or 0)
 
     def cost(
         self, tokens_in: float, tokens_cached: float, tokens_out: float, tokens_written: float = 0

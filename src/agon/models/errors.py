@@ -9,10 +9,18 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
+from urllib.parse import quote
 
+from agon import visible
 from agon.models.base import CallFailed
 
 LONGEST = 300
+READ = 10_000
+"""Letters of a text that are looked at, for its one line and for what it means."""
+PIECE = 10
+"""So many letters of a key in a row are hidden, even where a provider tells only a part of it."""
+SHORTEST = 16
+"""Letters of a key that is looked for in what comes back: what servers without keys are given for one (EMPTY) may be a word."""
 NEVER_SENT = ConnectionRefusedError, socket.gaierror
 """Of failed connections, those over which no request has gone."""
 PASSING = {408, 409, 424, 425, 429}
@@ -32,15 +40,15 @@ SECRET = re.compile(r"\b(sk|pk|rk|gsk|hf|xai|tgp)[-_][\w*.-]{4,}|(?<=bearer )\S+
 
 
 def failure(error: Exception, key: str | None = None) -> CallFailed:
-    """What an SDK raised, as a CallFailed. `key` names the environment variable whose value must not be told."""
-    response = getattr(error, "response", None)
-    if response is not None:
-        return refusal(response.status_code, response.headers, response.text, key)
+    """What was raised in a call, as a CallFailed. `key` names the environment variable whose value must not be told."""
+    response: Any = getattr(error, "response", None)
+    if hasattr(response, "status_code"):
+        return refusal(response.status_code, response.headers, response.content.decode("utf-8", "replace"), key)
     causes = list(_causes(error))
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return CallFailed("timeout", "no answer within the time limit")
-    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
-        return CallFailed("not JSON", one_line(f"the answer is not JSON: {error}", key))
+    if any(type(cause).__name__ == "TooLarge" for cause in causes):  # of agon.models.bounded, which takes long to read
+        return CallFailed("too large", str(causes[-1]))
     if re.search("Connection|Timeout", type(error).__name__):  # OpenAI's SDK calls a dropped connection a time-out
         kind = "no connection" if any(isinstance(cause, NEVER_SENT) for cause in causes) else "connection"
         return CallFailed(kind, one_line(f"the connection failed: {causes[-1]}", key))
@@ -49,23 +57,20 @@ def failure(error: Exception, key: str | None = None) -> CallFailed:
 
 def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None = None) -> CallFailed:
     """What an HTTP status other than success means."""
-    try:
-        text = words(json.loads(body))
-    except ValueError:
-        text = body
-    if status < 400:
+    text = words(body)
+    if 300 <= status < 400:
         text = f"it sends elsewhere: give that address as base_url ({headers.get('location') or text})"
     then: Literal["retry", "void", "stop"] = "stop"
     if status == 413 or (status in (400, 403, 422) and (REFUSED.search(text) or TOO_LONG.search(text))):
         then = "void"
-    elif (status in PASSING or status >= 500) and not NO_MONEY.search(text):
+    elif (status in PASSING or status >= 500 or status < 300) and not NO_MONEY.search(text):
         then = "retry"
     after = seconds_to_wait(headers) if then == "retry" else None
     return CallFailed(str(status), one_line(f"status {status}: {text}", key), then, after)
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
-    """What retry-after asks for: it may be in milliseconds, in seconds, or a date."""
+    """What retry-after asks for: it may be in milliseconds, in seconds, or a date. None where it says nothing that can be."""
     after = headers.get("retry-after", "")
     for text, unit in ((headers.get("retry-after-ms", ""), 1000), (after, 1)):
         try:
@@ -76,29 +81,56 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
             return seconds
     try:
         date = parsedate_to_datetime(after)
-    except ValueError:
+        return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a year or an hour may have any number of digits
         return None
-    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
-def words(content: Any) -> str:
-    """What the JSON of an error says, whichever provider's form it has."""
-    error = (content.get("error") or content) if isinstance(content, dict) else content
-    if not isinstance(error, dict):
-        return str(error)
-    parts = [str(error[name]) for name in ("type", "code", "message", "Message", "detail") if error.get(name)]
-    return ": ".join(dict.fromkeys(parts)) or str(content)
+def words(body: str) -> str:
+    """What the body of an error says, whichever provider's form it has; the beginning of one that is long or no JSON."""
+    if len(body) > READ:
+        return body[:READ]
+    try:
+        content = json.loads(body)
+        error = (content.get("error") or content) if isinstance(content, dict) else content
+        if not isinstance(error, dict):
+            return str(error)
+        parts = [str(error[name]) for name in ("type", "code", "message", "Message", "detail") if error.get(name)]
+        return ": ".join(dict.fromkeys(parts)) or str(content)
+    except (RecursionError, ValueError):
+        return body
 
 
 def one_line(text: str, key: str | None = None) -> str:
-    """Text as one line of at most 300 characters, without anything that may be a secret."""
+    """Text as one line of at most 300 characters that can be shown: without control characters, or anything that may be a secret."""
     hidden = {value for name, value in os.environ.items() if len(value) > 7 and SECRET_NAME.search(name)}
     if key and (value := os.environ.get(key, "").strip()):
         hidden.add(value)
+    cut = text[:READ]
     for value in sorted(hidden, key=len, reverse=True):
-        text = text.replace(value, "[hidden]")
-    text = SECRET.sub("[hidden]", " ".join(text.split()))
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+        for spelled in (value, quote(value, safe="")):
+            cut = cut.replace(spelled, "[hidden]")
+    if len(text) > READ:  # at its end may be what was cut in two
+        cut = cut[: -max(LONGEST, *map(len, hidden), 0)]
+    line = without_pieces(" ".join(cut.split())[: 3 * LONGEST], key)
+    line = visible(SECRET.sub("[hidden]", line))
+    return line if len(line) <= LONGEST and len(text) <= READ else line[: LONGEST - 3] + "..."
+
+
+def without_pieces(text: str, key: str | None) -> str:
+    """Text without the value of the environment variable `key`, and without any long piece of it."""
+    value = os.environ.get(key or "", "").strip()
+    if len(value) < SHORTEST:
+        return text
+    pieces = {value[start : start + PIECE] for start in range(len(value) - PIECE + 1)}
+    shown, place = list[str](), 0
+    while place < len(text):
+        end = place
+        while text[end : end + PIECE] in pieces:
+            end += 1
+        shown.append("[hidden]" if end > place else text[place])
+        place = end + PIECE - 1 if end > place else place + 1
+    return "".join(shown)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import sleep
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from time import time
 from typing import Any, Protocol
@@ -12,16 +12,24 @@ import msgspec
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
+from agon.models.errors import one_line
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
-UNREPORTED = {"timeout", "connection", "not JSON", "no answer"}
-"""Kinds of failure for which the provider may want its money all the same."""
+FREE = {"no connection", "key", "settings"}
+"""Kinds of failure before anything is sent. These, and statuses but for `TIMED_OUT`, cost nothing; any other may be wanted paid."""
+TIMED_OUT = {"408", "504", "524"}
+"""Statuses with which a server in between gives up on a model that may well have answered."""
+LENGTHS = "max_tokens", "max_completion_tokens", "max_output_tokens"
+"""What a request may call the longest answer."""
 LONGEST = 120
 """The longest pause before a further try, in first pauses."""
 
 
-FIELDS = (*("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"), "seconds", "id", "stop")
+FIELDS = (
+    *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
+    *("seconds", "id", "stop", "unreported"),
+)
 """Of an answer, what an exchange keeps."""
 
 
@@ -62,9 +70,12 @@ class Accounts(Protocol):
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         """The call failed, and may be made again."""
 
+    def abandon(self, name: str, key: str) -> None:
+        """Nobody will tell what became of the call."""
+
 
 class Ledger:
-    """Limits, budget and recording of one run, for all its players."""
+    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes."""
 
     def __init__(
         self, models: Mapping[str, Model], writer: Writer, budget: Budget, note: Callable[[], object] = lambda: None
@@ -100,6 +111,13 @@ class Ledger:
             self.limiters[name].leave(-size / 4)
             raise
         self.in_flight[key] = size
+        try:
+            self.note()
+        except BaseException:  # what may be spent cannot be kept: the call is not made
+            self.in_flight.pop(key)
+            self.budget.settle(key)
+            self.limiters[name].leave(-size / 4)
+            raise
         return None
 
     def _bound(self, name: str, size: int) -> CostBound:
@@ -107,7 +125,7 @@ class Ledger:
         if not self.budget.limited:
             return CostBound(0.0, 0)
         tokens_in = int(size * self.per_byte) + 1
-        tokens_out = max(model.parameters["max_tokens"], self.longest.get(name, 0))
+        tokens_out = max(_longest(model), self.longest.get(name, 0))
         dearest = max(model.cost(tokens_in, 0, tokens_out, written) or 0.0 for written in (0, tokens_in))
         return CostBound(dearest, tokens_in + tokens_out)
 
@@ -120,20 +138,20 @@ class Ledger:
             answer = Answer(
                 line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
             )
-            reported = bool(line.void or line.tokens_in)
+            reported = bool(line.void or line.tokens_in) and not line.unreported
             if not line.void:
                 self.budget.spent.add(self.models[name], answer)
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))
             self._leave(name, line.exchange, line.tokens_in + line.tokens_out - size / 4, reported=reported)
-            self.note()
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         """Returns when the failure is on disk."""
         self.budget.spent.errors[line.kind] += 1
         self.budget.spent.last = line.text
-        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), line.kind not in UNREPORTED)
+        free = line.kind in FREE or (line.kind.isdecimal() and line.kind not in TIMED_OUT)
+        self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), free)
         await self.writer.add(line)
 
     def abandon(self, name: str, key: str) -> None:
@@ -152,6 +170,17 @@ class Ledger:
         if self.in_flight.pop(key, None) is not None:
             self.budget.settle(key, reported)
             self.limiters[name].leave(more, failure)
+        self.note()
+
+
+def _longest(model: Model) -> int:
+    """Tokens that a model's answers to one request may have, as it is asked; `extra` may ask for more, and for several answers."""
+    extra = model.parameters.get("extra") or {}
+    longest, several = (
+        max([given for name in names if isinstance(given := extra.get(name), int)], default=0)
+        for names in (LENGTHS, ("n", "best_of"))
+    )
+    return max(model.parameters["max_tokens"], longest) * max(1, several)
 
 
 def _check(name: str, model: Model, budget: Budget) -> None:
@@ -189,38 +218,40 @@ class Live:
                 return found
             line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
             try:
-                answer = await self.model.answer(request)
+                answer = _storable(await self.model.answer(request), key)
             except CallFailed as failure:
-                if failure.then == "void":
-                    line.void, line.time = str(failure), self.clock()
-                    await self.ledger.keep(self.name, line, request.messages)
-                    raise
-                await self.ledger.failed(
-                    self.name, Failure(key, failure.kind, str(failure), self.clock()), failure.after
-                )
-                if failure.then == "stop":
-                    raise AgonError(f"model {self.name}: {failure}") from None
                 last = failure
+            except Exception as error:  # whatever an adapter raises: the call may be paid for
+                last = CallFailed(type(error).__name__, one_line(f"{type(error).__name__}: {error}"), "stop")
+            except BaseException:  # the run was stopped
+                self.ledger.abandon(self.name, key)
+                raise
             else:
-                answer = _storable(answer, key)
                 for field in FIELDS:
                     setattr(line, field, getattr(answer, field))
                 line.time = self.clock()
                 await self.ledger.keep(self.name, line, request.messages)
                 return answer
+            if last.then == "void":
+                line.void, line.time = str(last), self.clock()
+                await self.ledger.keep(self.name, line, request.messages)
+                raise last
+            await self.ledger.failed(self.name, Failure(key, last.kind, str(last), self.clock()), last.after)
+            if last.then == "stop":
+                raise AgonError(f"model {self.name}: {last}")
             if attempt + 1 < self.model.tries and not last.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {last}")
 
 
 def _storable(answer: Answer, key: str) -> Answer:
-    """What a replay will give, but that it is not recorded."""
-    texts = [getattr(answer, name) for name in ("text", "thinking", "id", "stop")]
-    if all(text.isascii() for text in texts):
-        return replace(answer, exchange=key)
-    text, thinking, id_, stop = map(clean, texts)
-    return replace(answer, text=text, thinking=thinking, id=id_, stop=stop, exchange=key)
+    """What a replay will give, but that it is not recorded. Raises what comes of an adapter's answer that cannot be kept."""
+    kept = {name: getattr(answer, name) for name in FIELDS}
+    for name in ("text", "thinking", "id", "stop"):
+        if not kept[name].isascii():
+            kept[name] = clean(kept[name])
+    return msgspec.convert(kept | {"exchange": key}, Answer)
 
 
 def _pauses(key: str, attempt: int) -> float:
-    return min(LONGEST, 2.0**attempt) * (0.5 + Random(f"{key}/{attempt}").random())
+    return min(LONGEST, 2.0 ** min(attempt, 10)) * (0.5 + Random(f"{key}/{attempt}").random())

@@ -156,6 +156,18 @@ class Budget:
         self._usd, self._tokens = 0.0, 0
 
     @property
+    def used(self) -> dict[str, float]:
+        """What calls have cost that are over, in usd, tokens and calls; where nobody said, the most that it can be."""
+        spent, unknown = self.spent, self.unreported
+        return {"usd": spent.usd + unknown.usd, "tokens": spent.tokens + unknown.tokens, "calls": spent.calls}
+
+    @property
+    def at_most(self) -> dict[str, float]:
+        """`used`, and the most that calls in flight can cost: what to go on from, should this process end now."""
+        used = self.used
+        return used | {"usd": used["usd"] + self._usd, "tokens": used["tokens"] + self._tokens}
+
+    @property
     def limited(self) -> bool:
         """Whether there is any limit on money or tokens, so that a call's cost must have a bound."""
         return self.most["usd"] is not None or self.most["tokens"] is not None
@@ -178,12 +190,9 @@ class Budget:
         self.spent.calls += 1
 
     def _lacking(self, bound: CostBound) -> str:
-        spent = self.spent
-        wanted = {
-            "usd": spent.usd + self.unreported.usd + self._usd + bound.usd,
-            "tokens": spent.tokens + self.unreported.tokens + self._tokens + bound.tokens,
-            "calls": spent.calls + 1,
-        }
+        at_most = self.at_most
+        wanted = {"usd": at_most["usd"] + bound.usd, "tokens": at_most["tokens"] + bound.tokens}
+        wanted["calls"] = at_most["calls"] + 1
         for name, most in self.most.items():
             if most is not None and wanted[name] > most:
                 unreported = getattr(self.unreported, name, 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agon.models.base import Answer, Message, clean
-from agon.models.remote import Remote, count, part, renamed, text_of
+from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
 
 
 @dataclass(kw_only=True)
@@ -15,6 +15,7 @@ class OpenAI(Remote):
     max_tokens_name: str = "max_completion_tokens"
     """What the server calls max_tokens; many know only max_tokens."""
 
+    sdk = "openai"
     path = "/chat/completions"
     known = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed"})
 
@@ -56,16 +57,20 @@ class OpenAI(Remote):
             thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
             text = "".join(part["text"] for part in text if part["type"] == "text")
         tokens_in, tokens_out = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
-        with_thinking = count(usage, "total_tokens") - tokens_in  # some servers leave it out of completion_tokens
+        sent = tokens_in or 0
+        with_thinking = (count(usage, "total_tokens") or 0) - sent  # some servers leave it out of completion_tokens
         details = part(usage, "prompt_tokens_details")
-        cached = count(details, "cached_tokens") or count(usage, "prompt_cache_hit_tokens")  # DeepSeek's name
+        cached = count(details, "cached_tokens") or count(usage, "prompt_cache_hit_tokens") or 0  # DeepSeek's name
+        written = count(details, "cache_write_tokens")
+        unclear = None in (tokens_in, tokens_out) or unreadable(usage, "total_tokens") or cached > sent
         return Answer(
             text=clean(text),
             thinking=clean(thinking),
-            tokens_in=tokens_in,
-            tokens_cached=min(cached, tokens_in),
-            tokens_written=min(count(details, "cache_write_tokens"), max(0, tokens_in - cached)),
-            tokens_out=max(tokens_out, with_thinking),
+            tokens_in=sent,
+            tokens_cached=min(cached, sent),
+            tokens_written=min(written or 0, max(0, sent - cached)),
+            tokens_out=max(tokens_out or 0, with_thinking),
             id=str(content.get("id") or ""),
             stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
+            unreported=unclear or (written is None and self.writing_costs_more),
         )

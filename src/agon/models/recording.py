@@ -41,6 +41,8 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     """Why the provider refuses this conversation for good; empty when it answered."""
     time: float = 0.0
     """When the answer came, in seconds since 1970."""
+    unreported: bool = False
+    """Whether the provider did not say, or not credibly, what the call took."""
 
     @property
     def key(self) -> str:
@@ -175,19 +177,14 @@ class Writer:
         """Returns once the line, and every message of it that is not there yet, is on disk. Raises AgonError."""
         if self.fault:  # lines after one that was lost may need its messages
             raise AgonError(self.fault)
-        data = b""
-        if isinstance(line, Failure):
-            self.recording.failures += 1
-        else:
-            known = self.recording._messages
-            data = b"".join(
-                _encode({"message": each.id, "after": each.before, "role": each.role, "text": each.text}) + b"\n"
-                for each in messages
-                if each.id not in known
-            )
-            known.update([each.id for each in messages])
+        known = self.recording._messages
+        new = [each for each in messages if each.id not in known]
+        lines = [{"message": each.id, "after": each.before, "role": each.role, "text": each.text} for each in new]
+        data = b"".join(_encode(each) + b"\n" for each in (*lines, line))
+        known.update([each.id for each in new])
+        self.recording.failures += isinstance(line, Failure)
         written: Future[None] = get_running_loop().create_future()
-        self._waiting.append((data + _encode(line) + b"\n", written))
+        self._waiting.append((data, written))
         if self._task is None or self._task.done():
             self._task = create_task(self._write_all())
         await written

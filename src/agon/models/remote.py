@@ -1,24 +1,27 @@
 """What models behind a network have in common: a key in the environment, one client per event loop, a time limit."""
 
 import asyncio
-import functools
+import json
 import os
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from time import perf_counter
 from typing import Any, ClassVar
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Model, Request
-from agon.models.errors import failure, one_line, words
+from agon.models.errors import READ, SHORTEST, failure, one_line, words
 
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
 
-SHORTEST = 16
-"""Letters of a key that is looked for in answers: what servers without keys are given for one (EMPTY) may be a word."""
+MOST_BYTES_OF_A_TOKEN = 16
+"""On average over a text. English has about 4, and no language more than 12; a server that counts fewer tokens is not believed."""
+BYTES_OF_A_PART = 64
+"""Of JSON that holds many parts, each item takes as long to read as so many bytes of text."""
 MOST = 10**9
 """No call has so many tokens: a server that says so is not believed."""
 
@@ -31,9 +34,14 @@ class Remote(Model):
     """Name of the environment variable that holds the key; None: the server wants none."""
     base_url: str | None = None
     """The server's address; None is the provider's own."""
+    most_bytes: int = 4_000_000
+    """Bytes of one response, unpacked, and `BYTES_OF_A_PART` times the parts of its JSON: of a longer one no more is read, and
+    the call has failed. An answer of a hundred thousand tokens has half a million; long lists of logprobs may have more."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 
+    sdk: ClassVar[str]
+    """The module of the provider's SDK."""
     path: ClassVar[str]
     """Where requests go, under base_url."""
     known: ClassVar[frozenset[str]]
@@ -46,6 +54,8 @@ class Remote(Model):
                 f"model {self.model}: `key` takes the NAME of an environment variable (capitals, like OPENAI_API_KEY), "
                 "never the key itself; if it was one, take it out of the file and renew it"
             )
+        if not isinstance(self.most_bytes, int) or self.most_bytes < 1:
+            raise AgonError(f"model {self.model}: most_bytes is a number of bytes, 1 or more, not {self.most_bytes!r}")
         unknown = sorted(set(self.parameters) - self.known - {"extra"})
         if unknown:
             offered = ", ".join(sorted(self.known))
@@ -64,27 +74,54 @@ class Remote(Model):
 
     @abstractmethod
     def read(self, content: Any) -> Answer:
-        """The answer in a response's JSON. Raises KeyError and the like when there is none."""
+        """The answer in a response's JSON, `unreported` where the usage lacks a part. Raises KeyError and the like when there is none."""
 
     async def answer(self, request: Request) -> Answer:
-        """One call, tried once. Raises CallFailed."""
-        body = self.body(request.messages) | (self.parameters.get("extra") or {})
+        """One call, tried once. Raises CallFailed, whatever happens."""
         try:
-            client = self._connect()
+            body = self.body(request.messages) | (self.parameters.get("extra") or {})
+            client = await self._connect()
             start = perf_counter()
             async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
-                content = await client.post(self.path, cast_to=object, body=body)
+                response = await client.post(self.path, cast_to=self._whole, body=body)
             seconds = perf_counter() - start
         except CallFailed:
             raise
         except Exception as error:
             failed = failure(error, self.key)
         else:
-            try:
-                return self._without_key(replace(self.read(content), seconds=seconds))
-            except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-                failed = self._nothing_in(content)
+            found = self._answer_in(response.content, request.messages)
+            if isinstance(found, Answer):
+                return self._without_key(replace(found, seconds=seconds))
+            failed = found
         raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
+
+    def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
+        """The answer in a response's body, whatever kind of content the server calls it."""
+        if sum(data.count(sign) for sign in (b"[", b"{", b",")) * BYTES_OF_A_PART > self.most_bytes:
+            return CallFailed("too large", f"the answer has more parts than most_bytes={self.most_bytes} allows")
+        try:
+            try:
+                content = json.loads(data)
+            except UnicodeDecodeError:
+                content = json.loads(data.decode("utf-8", "replace"))
+        except (RecursionError, ValueError):
+            told = data[:READ].decode("utf-8", "replace") or "(nothing)"
+            return CallFailed("not JSON", one_line(f"the answer is not JSON: {told}", self.key))
+        try:
+            answer = self.read(content)
+            sent, received = (
+                sum(len(each.encode()) for each in texts)
+                for texts in ([message.text for message in messages], [answer.text, answer.thinking])
+            )
+        except Exception:  # servers put anything anywhere
+            return CallFailed(
+                "no answer", one_line(f"no answer in it: {words(data.decode('utf-8', 'replace'))}", self.key)
+            )
+        too_few = (
+            sent > answer.tokens_in * MOST_BYTES_OF_A_TOKEN or received > answer.tokens_out * MOST_BYTES_OF_A_TOKEN
+        )
+        return replace(answer, unreported=True) if too_few else answer
 
     async def close(self) -> None:
         """Ends connections."""
@@ -92,18 +129,27 @@ class Remote(Model):
         if client is not None and self._loop is asyncio.get_running_loop():
             await client.close()
 
-    def _connect(self) -> Any:
+    async def _connect(self) -> Any:
         loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            for module in (self.sdk, "agon.models.bounded"):
+                await asyncio.to_thread(import_module, module)  # a second, in which everybody else goes on
         if self._client is None or self._loop is not loop:
             self._client, self._loop = self.connected(self._secret()), loop
         return self._client
 
-    def http_client(self, kind: Any) -> Any:
-        """The SDK's own kind of HTTP client, as large as is needed."""
-        from httpx2 import Limits
+    @property
+    def _whole(self) -> Any:
+        """How an SDK is asked for the response as it is."""
+        from httpx2 import Response
 
-        limits = Limits(max_connections=self.concurrency, max_keepalive_connections=self.concurrency)
-        return kind(limits=limits, follow_redirects=False, verify=_trusted())
+        return Response
+
+    def http_client(self, kind: Any) -> Any:
+        """The SDK's own kind of HTTP client, as large as is needed, which reads no more than `most_bytes`."""
+        from agon.models.bounded import bounded
+
+        return bounded(kind, self.concurrency, self.most_bytes)
 
     def _secret(self) -> str:
         if self.key is None:
@@ -120,15 +166,10 @@ class Remote(Model):
     def _without_key(self, answer: Answer) -> Answer:
         """The answer, without the key in it: some servers echo what they are sent."""
         key = os.environ.get(self.key or "", "").strip()
-        if len(key) < SHORTEST or not any(key in getattr(answer, name) for name in ("text", "thinking", "id")):
+        texts = {name: getattr(answer, name) for name in ("text", "thinking", "id", "stop")}
+        if len(key) < SHORTEST or not any(key in text for text in texts.values()):
             return answer
-        text, thinking, id_ = (each.replace(key, "[hidden]") for each in (answer.text, answer.thinking, answer.id))
-        return replace(answer, text=text, thinking=thinking, id=id_)
-
-    def _nothing_in(self, content: Any) -> CallFailed:
-        if isinstance(content, str):
-            return CallFailed("not JSON", one_line(f"the answer is not JSON: {content or '(nothing)'}", self.key))
-        return CallFailed("no answer", one_line(f"no answer in it: {words(content)}", self.key))
+        return replace(answer, **{name: text.replace(key, "[hidden]") for name, text in texts.items()})
 
 
 def part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -137,13 +178,18 @@ def part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def count(usage: Mapping[str, Any], name: str) -> int:
-    """The number of tokens of that name, however the server writes it; 0 where it tells none."""
+def count(usage: Mapping[str, Any], name: str) -> int | None:
+    """The number of tokens of that name, however the server writes it; None where it tells none that can be."""
     try:
-        tokens = int(float(usage.get(name) or 0))
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return tokens if 0 < tokens < MOST else 0
+        tokens = float(usage.get(name))  # type: ignore[arg-type]
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return int(tokens) if 0 <= tokens < MOST else None
+
+
+def unreadable(usage: Mapping[str, Any], *names: str) -> bool:
+    """Whether something is told under any of these names, but no number of tokens."""
+    return any(usage.get(name) is not None and count(usage, name) is None for name in names)
 
 
 def renamed(parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -154,11 +200,3 @@ def renamed(parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 def text_of(message: Message) -> str:
     """A message's text, never blank."""
     return NO_WORDS if not message.text or message.text.isspace() else message.text
-
-
-@functools.cache
-def _trusted() -> Any:
-    """Whom all clients of this process trust: to read the certificates takes 20 ms."""
-    from httpx2 import create_ssl_context
-
-    return create_ssl_context()

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from agon.figures.thoughts import Belief
+from agon.figures.viewer import Belief
 from agon.games.html import text
 from agon_hall.watching.match import Watched
 
@@ -36,7 +36,7 @@ def _cell(value: float, share: float) -> str:
 
 
 def expected(words: pd.DataFrame, player: str, named: Sequence[str], when: str) -> str:
-    """What a player expects everybody to expect of everybody, in words: rows of agon.figures.thoughts.forecasts of one turn."""
+    """What a player expects everybody to expect of everybody, in words: rows of agon.figures.viewer.forecasts of one turn."""
     cells = {(row.view, row.of): row.forecast for row in words.itertuples()}
     head = "".join(f'<th scope="col">of {text(name)}</th>' for name in named)
     body = [(text(view), "".join(f"<td>{text(cells.get((view, of), ''))}</td>" for of in named)) for view in named]

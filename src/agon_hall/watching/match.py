@@ -11,8 +11,7 @@ import pandas as pd
 
 from agon import AgonError
 from agon.conf import load
-from agon.figures.thoughts import Belief, beliefs, forecasts
-from agon.figures.viewer import players
+from agon.figures.viewer import Belief, beliefs, forecasts, players
 from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.games.pages import news

@@ -7,7 +7,7 @@ import pandas as pd
 
 from agon.metrics import summary
 from agon.report import whole_cells
-from agon_papers.comparisons import rounds_to
+from agon_papers.comparisons import COLUMNS, rounds_to
 
 PAPER = "counterfactual"
 
@@ -58,7 +58,7 @@ def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> 
 def cells(
     found: pd.DataFrame, published: pd.DataFrame, reading: str, variants: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Every printed cell beside its recomputed value: paper, table, row, column, statistic, published, recomputed, agrees, reading.
+    """Every printed cell beside its recomputed value; see COLUMNS.
 
     `found`: `statistics` under `reading`. `published`: tables.csv with numbers as text (their decimals count). `variants`: `true_variants`;
     without it captions are believed. A cell agrees when the recomputed value rounds to the printed one; where there are no records,
@@ -74,7 +74,7 @@ def cells(
         numbers = {"published": printed.astype(float), "recomputed": recomputed}
         agrees = rounds_to(recomputed, numbers["published"], decimals)
         parts.append(shared.assign(statistic=statistic, **numbers, agrees=agrees, reading=reading))
-    return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+    return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)[COLUMNS]
 
 
 def _beside(found: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame | None) -> pd.DataFrame:

@@ -7,13 +7,11 @@ import pandas as pd
 
 from agon.games.prisoner3.game import prisoner3
 from agon.metrics.abilities import area
-from agon_papers.comparisons import printed_as
+from agon_papers.comparisons import COLUMNS, printed_as
 from agon_papers.magic.bounds import roles
 from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts
 
 READINGS = ("literal", "reconciled")
-
-COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
 
 
 def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
@@ -28,9 +26,9 @@ def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
     return before, table.loc[[name + PGM for name in names]].set_axis(before.index)
 
 
-def area_gains(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.DataFrame:
+def area_gains(table: pd.DataFrame) -> pd.DataFrame:
     """What beliefs add to the area: index model, columns vanilla, enhanced, gain (percent)."""
-    return _gained(*pairs(areas(table, order)))
+    return _gained(*pairs(areas(table)))
 
 
 def _gained(before: pd.Series, after: pd.Series) -> pd.DataFrame:

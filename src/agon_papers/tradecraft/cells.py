@@ -5,11 +5,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from agon_papers.comparisons import COLUMNS
 from agon_papers.tradecraft.counts import bars, head_to_head
 from agon_papers.tradecraft.facts import DIMENSIONS, MODELS, PAPER, PERSONAS, Facts
 from agon_papers.tradecraft.scores import radars
-
-COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
 
 RADAR = 0.005 + 0.0005
 """How far a radar's value may be off: it was read off the picture to 0.005, and has three decimals."""

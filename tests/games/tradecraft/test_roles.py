@@ -19,7 +19,7 @@ from agon import ROOT, AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
-from agon.figures.thoughts import thoughts
+from agon.figures.viewer import thoughts
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS, call_in
 from agon.games.tradecraft.roles import STEPS, USED_UP, Roles

@@ -14,8 +14,7 @@ from agon.games.tradecraft import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset, text_of
 from agon.games.tradecraft.rulesets.facts import taken_over
 from agon.games.tradecraft.rulesets.faults import faults
-from agon.games.tradecraft.rulesets.invented import Size, invented
-from agon.games.tradecraft.rulesets.transforms import joint, permuted, renamed, rewired, unheard
+from agon.games.tradecraft.rulesets.invented import Size, invented, joint, permuted, renamed, rewired, unheard
 
 FOLDER = ROOT / "data/rulesets"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.json"))

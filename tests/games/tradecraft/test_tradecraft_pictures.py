@@ -14,7 +14,7 @@ from agon.agents.scripts import anything
 from agon.figures import viewer
 from agon.games.tradecraft import Call, pictures, story, tables
 from agon.games.tradecraft.pictures import crafting_graph, derivations, planned
-from agon.games.tradecraft.timeline import CHANGES, OUTCOMES, timeline
+from agon.games.tradecraft.tables import CHANGES, OUTCOMES, timeline
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 

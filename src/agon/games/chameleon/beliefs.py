@@ -4,8 +4,7 @@ from typing import Any
 
 from agon.agents.minds import WORDS, Semantics, Thinking, matched
 from agon.games import Observation
-from agon.games.deduction.beliefs import Suspecting
-from agon.games.deduction.suspicion import RATINGS, suspect, watcher
+from agon.games.deduction.suspicion import RATINGS, Suspecting, suspect, watcher
 from agon.games.spaces import Choice, Form
 
 

@@ -1,10 +1,11 @@
 """Chameleon: all know the topic, all but one the word; the one who does not tries to pass for one who does."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from agon import kind
 from agon.games.base import Event
+from agon.games.deduction import game
 from agon.games.deduction.game import Ask, Deduction, holds, plain
 from agon.games.spaces import Form, Space, Text
 
@@ -15,13 +16,10 @@ them (0 to 3, in this order): as the paper words them, a wrong accusation would 
 ROLES = ("chameleon", "non-chameleon")
 
 
-class Facts(NamedTuple):
+@dataclass(frozen=True)
+class Facts(game.Facts):
     """What everybody knows."""
 
-    name: str
-    seats: int
-    players: tuple[str, ...]
-    rounds: int
     topic: str
     roles: tuple[str, str] = ROLES
 

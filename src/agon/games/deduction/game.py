@@ -54,6 +54,16 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What everybody knows; a game of clues adds its own. By this class its family's scripts, beliefs and page are found."""
+
+    name: str
+    seats: int
+    players: tuple[str, ...]
+    rounds: int
+
+
+@dataclass(frozen=True)
 class Deduction(Game[State]):
     """`seats` players, one of them the spy. Each gives a clue in turn, then all vote for another player at once.
 
@@ -83,7 +93,7 @@ class Deduction(Game[State]):
     """What seats are called: Player 1 sits at seat 0."""
     _schedule: tuple[Ask, ...] = field(init=False, repr=False, compare=False)
     _spaces: dict[tuple[str, int], Space] = field(init=False, repr=False, compare=False)
-    _public: Any = field(init=False, repr=False, compare=False)
+    _public: Facts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         seats = len(self.clues)
@@ -133,7 +143,7 @@ class Deduction(Game[State]):
     def _steps(self) -> tuple[Ask, ...]:
         raise NotImplementedError
 
-    def _facts(self) -> Any:
+    def _facts(self) -> Facts:
         """What everybody knows of the rules."""
         raise NotImplementedError
 

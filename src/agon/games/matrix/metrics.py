@@ -74,10 +74,10 @@ def opponent_comprehension_as_done(course: Course) -> NDArray[np.float64]:
     return _earliest((earned >= copied) & (course.other >= 0))
 
 
-def _earliest(good: NDArray[np.bool_], share: float = 0.9) -> NDArray[np.float64]:
+def _earliest(good: NDArray[np.bool_]) -> NDArray[np.float64]:
     rounds = good.shape[1]
     left = np.arange(rounds, 0, -1)
-    enough = np.cumsum(good[:, ::-1], axis=1)[:, ::-1] >= share * left - 1e-9
+    enough = np.cumsum(good[:, ::-1], axis=1)[:, ::-1] >= 0.9 * left - 1e-9
     return np.where(enough.any(axis=1), enough.argmax(axis=1) + 1.0, rounds + 1.0)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 from msgspec import Meta
 
-from agon import ROOT, AgonError, keep_file, shown
+from agon import AgonError, in_project, keep_file, shown
 from agon.games.settings import Force
 
 Count = Annotated[int, Meta(ge=1)]
@@ -31,7 +31,7 @@ def make_logs(
     names = list(dict.fromkeys(own.match.astype(str)))[:matches]
     if not names:
         raise AgonError(f"{turns} has no matches of TradeCraft to make logs of")
-    place, aimless = ROOT / folder, 0
+    place, aimless = in_project(folder), 0
     for name in names:
         rows = own[own.match == name]
         log = log_of(rows)

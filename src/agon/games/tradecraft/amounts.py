@@ -104,6 +104,11 @@ def written(hand: Hand) -> dict[str, int | str]:
     return {item: int(amount) if amount == int(amount) else str(amount) for item, amount in sorted(hand.items())}
 
 
+def exact(hand: Mapping[str, int | str]) -> dict[str, Amount]:
+    """A hand from how `written` writes it, which may hold more than a player can name."""
+    return {item: amount if isinstance(amount, int) else Fraction(amount) for item, amount in hand.items()}
+
+
 def listed(hand: Mapping[str, Any] | None) -> str:
     """Items in words."""
     return ", ".join(f"{amount} {item}" for item, amount in sorted((hand or {}).items())) or "nothing"

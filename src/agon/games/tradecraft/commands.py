@@ -12,7 +12,7 @@ import click
 import msgspec
 from msgspec import Meta
 
-from agon import ROOT, AgonError, keep_file, shown
+from agon import AgonError, in_project, keep_file, shown
 from agon.games.settings import Force
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def certify_problems(*files: str) -> None:
     from agon.games.tradecraft.problems import certified, problem
 
     for file in files:
-        _keep(ROOT / file, certified(problem(ROOT / file)), force=True)
+        _keep(in_project(file), certified(problem(in_project(file))), force=True)
 
 
 def invent_ruleset(
@@ -123,7 +123,7 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS, force: Force = False) 
     from agon.games.tradecraft.rulesets.facts import taken_over
 
     for name in facts:
-        text = (ROOT / name).read_bytes()
+        text = in_project(name).read_bytes()
         with _refusals():
             file = taken_over(text)
             _write(folder, file.ruleset, file, force)
@@ -168,7 +168,7 @@ def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int, force: bool
     from agon.games.tradecraft.rulesets import ruleset
 
     for number, found in enumerate(generated(ruleset(name), wishes, seed), 1):
-        _keep(ROOT / folder / f"{number:02}.json", found, force)
+        _keep(in_project(folder) / f"{number:02}.json", found, force)
 
 
 def _keep(path: Path, found: Problem, force: bool) -> None:
@@ -192,7 +192,7 @@ def _refusals(place: str = "") -> Iterator[None]:
 
 def _path(name: str) -> Path:
     """A file by its path, or by the ruleset's name."""
-    return ROOT / (name if name.endswith(".json") else f"{RULESETS}/{name}.json")
+    return in_project(name if name.endswith(".json") else f"{RULESETS}/{name}.json")
 
 
 def _read(path: Path) -> RulesetFile:
@@ -209,7 +209,7 @@ def _read(path: Path) -> RulesetFile:
 
 def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
     """Another ruleset of a file, whose source says how it was made."""
-    from agon.games.tradecraft.rulesets.transforms import joint, permuted, renamed, rewired, unheard
+    from agon.games.tradecraft.rulesets.invented import joint, permuted, renamed, rewired, unheard
 
     names, recipes = {"permute": permuted, "unheard": unheard}, {"rewire": rewired, "joint": joint}
     made = renamed(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
@@ -223,7 +223,7 @@ def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
         raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
     text = text_of(msgspec.structs.replace(file, ruleset=name))
-    keep_file(ROOT / folder / f"{name}.json", text, force)
+    keep_file(in_project(folder) / f"{name}.json", text, force)
 
 
 def _unused(file: RulesetFile, path: Path) -> Iterator[str]:

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Seen, nothing_seen, refuse_illegal, told
-from agon.games.tradecraft.amounts import Hand, amount_of, covers, floored, hand_of, minus, plus, traded, written
+from agon.games.tradecraft.amounts import Hand, amount_of, covers, exact, floored, hand_of, minus, plus, traded, written
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
 from agon.games.tradecraft.recipes import Craft, Recipe, Refusal, Ruleset
 
@@ -495,13 +494,8 @@ def known(view: Observation) -> Known:
             hands = event.value
             break
     return Known(
-        _read(hands[own] if hand is None else hand),
-        {player: _read(held) for player, held in hands.items()},
-        _read(events[0].value),
+        exact(hands[own] if hand is None else hand),
+        {player: exact(held) for player, held in hands.items()},
+        exact(events[0].value),
         proposal,
     )
-
-
-def _read(hand: Mapping[str, int | str]) -> dict[str, Any]:
-    """A hand from how `written` writes it, which may hold more than a player can name."""
-    return {item: amount if isinstance(amount, int) else Fraction(amount) for item, amount in hand.items()}

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from agon.games.base import Event
-from agon.games.html import count, items, label, text
+from agon.games.html import count, items, label, listed, text
 from agon.games.inputs import (
     UNCHOSEN,
     Button,
@@ -26,10 +26,11 @@ from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floored, minu
 from agon.games.tradecraft.calls import Call
 from agon.games.tradecraft.game import crafted, known
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
-from agon.games.tradecraft.words import goods, takes
 
 NONE = ("", "0")
 """What is typed for no piece of an item."""
+MEMBERS = 4
+"""Items that a tag is explained by."""
 
 
 def proposal(scene: Scene, entered: Entered) -> list[Thing]:
@@ -281,3 +282,22 @@ def suggested(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> dict[st
             take(item, whole(burnt))
             heat = whole(heat - burnt * rules.fuel[item])
     return {item: amount for item, amount in taken.items() if amount}
+
+
+# ---- in words ----
+
+
+def goods(hand: Mapping[str, Any]) -> str:
+    """A hand as HTML: `2 wood and 1 iron`, or `nothing`."""
+    return text(listed([f"{amount} {item}" for item, amount in hand.items()]) or "nothing")
+
+
+def takes(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
+    """What some operations take, in words; of tags with many items only the first few."""
+    parts = []
+    for need, number in recipe.needs:
+        members = ruleset.members(need)
+        more = [f"{len(members) - MEMBERS} more"] if len(members) > MEMBERS + 1 else []
+        few = listed([*members[: MEMBERS if more else None], *more], "and" if more else "or")
+        parts.append(f"{number * times} {f'any of {need[1:]} ({few})' if need.startswith('#') else need}")
+    return " + ".join([*parts, *([f"fuel for {count(times, 'smelt')}"] if recipe.fuelled else [])])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import AgonError, kind
-from agon.agents.base import Place, Reply
+from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import Draft, ask
 from agon.agents.prompts import Template, source_of
 from agon.games import Dice, Observation
@@ -299,12 +299,4 @@ def _together(replies: Sequence[Reply]) -> Reply:
     detail["planner"] = [each.fallback for each in vain]
     if exchanges := [each.exchange for each in vain if each.exchange]:
         detail["exchanges"] = exchanges
-    return replace(
-        last,
-        attempts=sum(each.attempts for each in replies),
-        tokens_in=sum(each.tokens_in for each in replies),
-        tokens_out=sum(each.tokens_out for each in replies),
-        seconds=sum(each.seconds for each in replies),
-        cached=all(each.cached for each in replies if each.attempts),
-        detail=detail,
-    )
+    return replace(last, attempts=sum(each.attempts for each in replies), detail=detail, **spent(replies))

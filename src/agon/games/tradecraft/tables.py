@@ -1,16 +1,24 @@
-"""A match of TradeCraft as tables, from its turns alone: hands, offers and what came of them, refusals, who was told what.
+"""A match of TradeCraft as tables and as a timeline, from its turns alone: hands, offers, refusals, wins, who was told what.
 
 Turns are those of the game or of recorded games (agon.games.tradecraft.story). What players wrote is data here;
 agon.figures.viewer.shown makes it safe to look at.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from agon import AgonError
 from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
-from agon.games.tradecraft.amounts import listed
-from agon.games.tradecraft.story import read
+from agon.figures import COLOURS, figure, styled
+from agon.games.tradecraft.amounts import Amount, listed
+from agon.games.tradecraft.story import Deal, Turn, read
 from agon.replay import Replay, replayed
 
 
@@ -87,3 +95,157 @@ def tellings(replay: Replay) -> pd.DataFrame:
                 player = replay.game.players[seat]
                 found.append({"turn": view.round, "phase": view.phase, "player": player, "told": news})
     return pd.DataFrame(found, columns=["turn", "phase", "player", "told"])
+
+
+# ---- the timeline ----
+
+
+class Mark(NamedTuple):
+    """A sign in the picture; hollow ones are told from filled ones without colour."""
+
+    marker: str
+    colour: str
+    filled: bool
+    meaning: str
+
+
+CHANGES = {
+    "got": Mark("^", COLOURS[1], True, "got in a trade"),
+    "gave": Mark("v", COLOURS[2], True, "given in a trade"),
+    "made": Mark("D", COLOURS[3], True, "made by crafting"),
+    "used": Mark("D", COLOURS[0], False, "used up, or a fraction lost"),
+}
+OUTCOMES = {
+    "accepted": Mark("o", COLOURS[3], True, "offer accepted"),
+    "rejected": Mark("X", COLOURS[2], True, "offer rejected"),
+    "undecided": Mark("X", COLOURS[0], False, "no decision: rejected by default"),
+    "no": Mark("s", COLOURS[0], False, "no proposal"),
+}
+WIN = Mark("*", COLOURS[0], True, "holds its target")
+COLUMN, ROW = 1.25, 0.19
+"""Width of a turn, height of a line (inches)."""
+LETTERS = 21
+"""That a column is wide."""
+
+
+@styled
+def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
+    """A match turn by turn: who offered what and how that ended; every player's hand, what changed it, refusals and wins."""
+    match = read(turns)
+    story, named = match.turns, match.players
+    offers = [_offer(each.deal, named) for each in story]
+    items = [_items(story, seat) for seat in range(len(named))]
+    lines = max(map(len, offers)) + 1
+    rows = lines + sum(len(each) + 3 for each in items)
+    made, (axes,) = figure(1, 1, (max(7.0, 2.1 + COLUMN * (len(story) + 1)), ROW * rows + 1.8))
+    _frame(axes, story, rows)
+    axes.set_title(title or f"Match {turns.match.iloc[0]}: offers, hands and crafts, turn by turn", loc="left", pad=10)
+    labels, top = {0.0: "offer"}, float(lines)
+    for place, (each, said) in enumerate(zip(story, offers, strict=True), start=1):
+        _offered(axes, place, each, said)
+    for seat, name in enumerate(named):
+        labels |= _block(axes, story, seat, top, name, items[seat])
+        top += len(items[seat]) + 3
+    axes.set_yticks(list(labels), list(labels.values()), fontsize=8)
+    for text in axes.get_yticklabels():
+        text.set_fontweight("bold" if text.get_text() in (*named, "offer") else "normal")
+    _legend(made, axes)
+    return made
+
+
+def _frame(axes: Axes, story: Sequence[Turn], rows: float) -> None:
+    """A column for every turn, every other one shaded."""
+    axes.set(xlim=(-0.5, len(story) + 0.5), ylim=(rows - 0.8, -0.8))
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.xaxis.set_ticks_position("top")
+    axes.set_xticks(range(len(story) + 1), ["start", *(f"turn {each.number}" for each in story)], fontsize=9)
+    for place in range(1, len(story) + 1, 2):
+        axes.add_patch(Rectangle((place - 0.5, -0.8), 1, rows, fc="#f4f4f4", ec="none", zorder=0))
+
+
+def _offer(deal: Deal, named: Sequence[str]) -> list[str]:
+    """An offer in short lines."""
+    short = {name: name.replace("Player ", "P") for name in named}
+    if not deal.proposer:
+        return ["", "no proposal"]
+    who = short[deal.proposer]
+    if deal.outcome.startswith("no"):
+        return [who, *deal.outcome.split(": ")]
+    sides = [listed(side).split(", ") for side in (deal.offer, deal.request)]
+    return [
+        f"{who} to {short.get(deal.partner, deal.partner)}",
+        *sides[0],
+        "for",
+        *sides[1],
+        deal.outcome or "not decided",
+    ]
+
+
+def _offered(axes: Axes, place: int, each: Turn, said: Sequence[str]) -> None:
+    _draw(axes, OUTCOMES.get(each.deal.outcome.split(" ")[0].rstrip(":"), OUTCOMES["no"]), place - 0.4, 0, 8)
+    for line, text in enumerate(said):
+        short = text if len(text) <= LETTERS else f"{text[: LETTERS - 2]}.."
+        weight = "bold" if line in (0, len(said) - 1) else "normal"
+        axes.text(place - 0.44 + 0.14 * (line == 0), line, short, fontsize=7.5, va="center", weight=weight)
+
+
+def _draw(axes: Axes, mark: Mark, x: float, y: float, size: float) -> None:
+    face = mark.colour if mark.filled else "white"
+    axes.plot([x], [y], ls="", marker=mark.marker, ms=size, mfc=face, mec=mark.colour)
+
+
+def _items(story: Sequence[Turn], seat: int) -> list[str]:
+    """Every item that the seat ever holds, in the order of their coming."""
+    hands = [hand for each in story for hand in (each.before[seat], each.traded[seat], each.after[seat])]
+    return list(dict.fromkeys(item for hand in hands for item in sorted(hand)))
+
+
+def _block(
+    axes: Axes, story: Sequence[Turn], seat: int, top: float, name: str, items: Sequence[str]
+) -> dict[float, str]:
+    """A player's lines: every item's amounts, then refusals; returns what they are called, by their height."""
+    axes.plot([-0.5, len(story) + 0.5], [top - 0.6] * 2, color="#999999", lw=0.6)
+    for line, item in enumerate(items, start=1):
+        for place, each in enumerate([None, *story]):
+            hand = story[0].before[seat] if each is None else each.after[seat]
+            changes = [] if each is None else _changes(each, seat, item)
+            if item in hand or changes:
+                _amount(axes, place, top + line, hand.get(item, 0), changes)
+    end = top + 1 + len(items)
+    for place, each in enumerate(story, start=1):
+        if count := each.wrong(seat):
+            axes.text(place, end, f"{count}", fontsize=8, va="center", ha="center", style="italic")
+        if seat in each.winners:
+            _draw(axes, WIN, place - 0.1, top, 11)
+            axes.text(place + 0.04, top, "wins", fontsize=8.5, va="center", weight="bold")
+    return {
+        top: name,
+        **{top + line: item for line, item in enumerate(items, start=1)},
+        end: "refused, or nothing done",
+    }
+
+
+def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequence[Mark]) -> None:
+    weight = "bold" if changes else "normal"
+    axes.text(place, line, f"{amount}", fontsize=8, va="center", ha="center", weight=weight)
+    for number, mark in enumerate(changes):
+        _draw(axes, mark, place - 0.22 - 0.13 * number, line, 5)
+
+
+def _changes(each: Turn, seat: int, item: str) -> list[Mark]:
+    """What changed the amount of an item in one turn."""
+    amounts = [hands[seat].get(item, 0) for hands in (each.before, each.traded, each.after)]
+    trade, craft = (after - before for before, after in pairwise(amounts))
+    found = {"got": trade > 0, "gave": trade < 0, "made": craft > 0, "used": craft < 0}
+    return [CHANGES[name] for name, there in found.items() if there]
+
+
+def _legend(made: Figure, axes: Axes) -> None:
+    """What the marks mean, below all."""
+    for mark in (*OUTCOMES.values(), *CHANGES.values(), WIN):
+        face = mark.colour if mark.filled else "white"
+        axes.plot([], [], ls="", marker=mark.marker, ms=7, mfc=face, mec=mark.colour, label=mark.meaning)
+    axes.set_xlabel("amounts are those at the end of the turn; bold where they have changed", loc="left", fontsize=8)
+    columns = max(1, min(4, int(made.get_figwidth() / 2.6)))
+    made.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=columns, fontsize=8)

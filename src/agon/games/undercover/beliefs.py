@@ -4,9 +4,8 @@ from statistics import pstdev
 
 from agon.agents.minds import WORDS, Thinking
 from agon.games import Observation
-from agon.games.deduction.beliefs import Suspecting
 from agon.games.deduction.game import NOBODY, UNSURE
-from agon.games.deduction.suspicion import suspect, watcher
+from agon.games.deduction.suspicion import Suspecting, suspect, watcher
 from agon.games.spaces import Choice, Form
 from agon.games.undercover.game import ROLES
 

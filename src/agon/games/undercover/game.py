@@ -1,10 +1,10 @@
 """Undercover: everybody describes a word, and one player's word is another one; nobody is told whose."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from agon import kind
 from agon.games.base import Event
+from agon.games.deduction import game
 from agon.games.deduction.game import UNSURE, Ask, Deduction, plain
 
 CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
@@ -14,13 +14,10 @@ CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
 ROLES = ("undercover", "civilian")
 
 
-class Facts(NamedTuple):
+@dataclass(frozen=True)
+class Facts(game.Facts):
     """What everybody knows."""
 
-    name: str
-    seats: int
-    players: tuple[str, ...]
-    rounds: int
     roles: tuple[str, str] = ROLES
 
 

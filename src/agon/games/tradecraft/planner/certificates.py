@@ -10,20 +10,20 @@ import numpy as np
 from agon.games.tradecraft.amounts import Hand, covers, written
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part, within
-from agon.games.tradecraft.planner.programs import NODES, Program
+from agon.games.tradecraft.planner.programs import Program
 from agon.games.tradecraft.planner.search import Answer, Impossible, Plan, Workshop, orderly, plan
 from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, union
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.settings import Certificate, Craft, Goal, Problem, Swap, Together
 
 
-def certify(ruleset: Ruleset, problem: Problem, nodes: int = NODES) -> Certificate:
+def certify(ruleset: Ruleset, problem: Problem) -> Certificate:
     """What is true of a problem, with plans and proofs; the same on every machine."""
     hands, targets = problem.hands, problem.targets
     pool = union(hands)
-    goals = [_goal(ruleset, hands, seat, target, nodes) for seat, target in enumerate(targets)]
-    joint = plan(ruleset, pool, union(targets), nodes)
-    met = exchange(ruleset, hands, targets, nodes=nodes)
+    goals = [_goal(ruleset, hands, seat, target) for seat, target in enumerate(targets)]
+    joint = plan(ruleset, pool, union(targets))
+    met = exchange(ruleset, hands, targets)
     between = isinstance(met, Exchange) and any(any(crafts) for crafts in met.crafts[:-1])
     together = Together(
         joint.verdict,
@@ -33,19 +33,19 @@ def certify(ruleset: Ruleset, problem: Problem, nodes: int = NODES) -> Certifica
         else None,
         between,
     )
-    idle = surplus(ruleset, pool, targets, nodes)
+    idle = surplus(ruleset, pool, targets)
     return Certificate(goals, together, idle, _wrong(ruleset, problem, goals, joint, idle), _notes(together, goals))
 
 
-def surplus(ruleset: Ruleset, hand: Hand, targets: Sequence[Hand], nodes: int = NODES) -> list[str]:
+def surplus(ruleset: Ruleset, hand: Hand, targets: Sequence[Hand]) -> list[str]:
     """Items of a hand that no plan with the fewest operations uses, for any of some targets."""
-    used = {item for target in targets for item in _usable(ruleset, hand, target, nodes)}
+    used = {item for target in targets for item in _usable(ruleset, hand, target)}
     return sorted(set(hand) - used)
 
 
-def _usable(ruleset: Ruleset, hand: Hand, target: Hand, nodes: int) -> set[str]:
+def _usable(ruleset: Ruleset, hand: Hand, target: Hand) -> set[str]:
     """Items of the hand that some shortest plan uses, or may use: what is not decided counts as used."""
-    found = plan(ruleset, hand, target, nodes)
+    found = plan(ruleset, hand, target)
     if not isinstance(found, Plan):
         return set()
     matters = within(part(ruleset, hand, target), hand, target, found.operations)
@@ -57,7 +57,7 @@ def _usable(ruleset: Ruleset, hand: Hand, target: Hand, nodes: int) -> set[str]:
             continue
         program.condition(dict.fromkeys(shop.times, 1.0), high=found.operations)
         program.condition(shop.balance[item], high=target.get(item, 0) - USED)
-        if orderly(program, [shop], nodes).status in ("solved", "undecided"):
+        if orderly(program, [shop]).status in ("solved", "undecided"):
             used.add(item)
     return used
 
@@ -79,13 +79,13 @@ def alone_because(ruleset: Ruleset, hand: Hand, target: Hand, found: Answer) -> 
     return f"not craftable: at prices where no craft gains the hand is worth {worth} of the target"
 
 
-def _goal(ruleset: Ruleset, hands: Sequence[Hand], seat: int, target: Hand, nodes: int) -> Goal:
+def _goal(ruleset: Ruleset, hands: Sequence[Hand], seat: int, target: Hand) -> Goal:
     pool = union(hands)
-    shared, own = plan(ruleset, pool, target, nodes), plan(ruleset, hands[seat], target, nodes)
+    shared, own = plan(ruleset, pool, target), plan(ruleset, hands[seat], target)
     alone = alone_because(ruleset, hands[seat], target, own)
     if not isinstance(shared, Plan):
         return Goal(alone_because(ruleset, pool, target, shared), alone)
-    least = needs(ruleset, hands, seat, target, nodes)
+    least = needs(ruleset, hands, seat, target)
     if not isinstance(least, Needs):
         return Goal(shared.verdict, alone, shared.operations, False, plan=_spelled(shared.steps))
     proved = shared.shortest and least.units == least.units_at_least

@@ -257,7 +257,7 @@ class Found(NamedTuple):
     solved: Solved
 
 
-def orderly(program: Program, shops: Sequence[Workshop], nodes: int) -> Found:
+def orderly(program: Program, shops: Sequence[Workshop], nodes: int = NODES) -> Found:
     """The least solution in which every workshop has an order for its crafts.
 
     A solution without one is ruled out, with all that are like it, and the program solved again.

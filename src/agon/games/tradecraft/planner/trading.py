@@ -78,30 +78,26 @@ def union(hands: Sequence[Hand]) -> dict[str, Amount]:
     return functools.reduce(plus, hands, {})
 
 
-def needs(
-    ruleset: Ruleset, hands: Sequence[Hand], seat: int, target: Hand, nodes: int = NODES
-) -> Needs | Impossible | Undecided:
+def needs(ruleset: Ruleset, hands: Sequence[Hand], seat: int, target: Hand) -> Needs | Impossible | Undecided:
     """The fewest trades, and then the fewest units, that a seat needs for its target.
 
     Units are those that the others hold now: nobody crafts before it gives (who can make the target need give only that).
     """
-    return _needs(ruleset, tuple(frozen(hand) for hand in hands), seat, frozen(target), nodes)
+    return _needs(ruleset, tuple(frozen(hand) for hand in hands), seat, frozen(target))
 
 
 @functools.lru_cache(maxsize=20_000)
-def _needs(
-    ruleset: Ruleset, held: tuple[Frozen, ...], seat: int, asked: Frozen, nodes: int
-) -> Needs | Impossible | Undecided:
+def _needs(ruleset: Ruleset, held: tuple[Frozen, ...], seat: int, asked: Frozen) -> Needs | Impossible | Undecided:
     hands, target = [dict(sorted(hand)) for hand in held], dict(sorted(asked))
-    alone = plan(ruleset, hands[seat], target, nodes)
+    alone = plan(ruleset, hands[seat], target)
     if isinstance(alone, Plan):
         return Needs(0, {}, alone, 0)
     others = tuple(other for other in range(len(hands)) if other != seat)
-    everybody = _given(ruleset, hands, seat, others, target, nodes)
+    everybody = _given(ruleset, hands, seat, others, target)
     if not isinstance(everybody, Needs):
         return everybody
     for trades in range(1, len(others)):
-        found = [_given(ruleset, hands, seat, group, target, nodes) for group in combinations(others, trades)]
+        found = [_given(ruleset, hands, seat, group, target) for group in combinations(others, trades)]
         if made := [each for each in found if isinstance(each, Needs)]:
             best = min(made, key=lambda each: each.units)
             return Needs(trades, best.gives, best.plan, everybody.units_at_least)
@@ -111,13 +107,13 @@ def _needs(
 
 
 def _given(
-    ruleset: Ruleset, hands: Sequence[Hand], seat: int, group: Sequence[int], target: Hand, nodes: int
+    ruleset: Ruleset, hands: Sequence[Hand], seat: int, group: Sequence[int], target: Hand
 ) -> Needs | Impossible | Undecided:
     """The fewest units that a group must give, each of them something."""
     hand, pool = hands[seat], union([hands[each] for each in (seat, *group)])
     matters = part(ruleset, pool, target)
     if matters.missing:
-        return _without(plan(ruleset, pool, target, nodes))
+        return _without(plan(ruleset, pool, target))
     program = Program()
     gifts = {
         (giver, item): program.variable(f"{giver} {item}", high=int(hands[giver][item]))
@@ -130,9 +126,9 @@ def _given(
         flows.setdefault(item, {})[variable] = 1.0
     shop = Workshop(program, matters, hand, target, flows)
     ones, most = dict.fromkeys(gifts.values(), 1.0), sum(int(hands[giver][item]) for giver, item in gifts)
-    found, units = _with_fewest(program, shop, ones, most, nodes)
+    found, units = _with_fewest(program, shop, ones, most)
     if not found.steps:
-        return _without(plan(ruleset, pool, target, nodes))
+        return _without(plan(ruleset, pool, target))
     gives: dict[int, dict[str, int]] = {}
     for (giver, item), variable in gifts.items():
         if count := found.solved.count(variable):
@@ -142,19 +138,19 @@ def _given(
     return Needs(len(group), gives, checked(ruleset, pool, target, found.steps[0], operations), units)
 
 
-def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int, nodes: int) -> tuple[Found, int]:
+def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int) -> tuple[Found, int]:
     """The least solution that has an order and the fewest units, and how many these are."""
     if program.size >= MANY:
         units = least(program.in_parts(ones).bound)
-        found = orderly(program.limited(ones, units), [shop], nodes)
+        found = orderly(program.limited(ones, units), [shop])
         if found.steps:  # nearly always
             return found, units
-    relaxed = program.solved(nodes, ones)  # whether or not the crafts have an order: no fewer units do
+    relaxed = program.solved(costs=ones)  # whether or not the crafts have an order: no fewer units do
     if relaxed.status == "impossible":
         return Found("impossible", [], relaxed), 0
     units = least(relaxed.bound / UNIT)
     limit = program.condition(ones, high=units)
-    while (found := orderly(program, [shop], nodes)).status in ("impossible", "no order") and units < most:
+    while (found := orderly(program, [shop])).status in ("impossible", "no order") and units < most:
         units += 1
         program.relax(limit, units)
     return found, units

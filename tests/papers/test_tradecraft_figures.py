@@ -3,7 +3,7 @@
 import pandas as pd
 
 from agon import figures
-from agon.figures import matchups
+from agon_papers.tradecraft import pictures
 
 AXES = {"a": "Axis A", "b": "Axis B", "c": "Axis C"}
 
@@ -14,7 +14,7 @@ def scores():
 
 
 def test_a_radar_has_a_line_and_a_mark_for_each_player(tmp_path):
-    made = matchups.pair_radar(scores(), AXES, "Who?", ["a note"])
+    made = pictures.pair_radar(scores(), AXES, "Who?", ["a note"])
     radar, values = made.axes
     assert len(radar.lines) == 4 and [text.get_text() for text in radar.texts] == list(AXES.values())
     assert "mean score" in values.get_xlabel() and "a note" in made.get_suptitle()
@@ -24,14 +24,14 @@ def test_a_radar_has_a_line_and_a_mark_for_each_player(tmp_path):
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):
     for name in ("one", "two"):
-        figures.save(matchups.pair_radar(scores(), AXES, "Who?", []), tmp_path / name)
+        figures.save(pictures.pair_radar(scores(), AXES, "Who?", []), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
 def test_bars_say_what_they_count():
     row = {"name": "x", "n": 9, "unit": "turns", "games": 3, "printed": 2.0, "value": 1.0, "low": 0.5, "high": 1.5}
-    made = matchups.bar_figure({"calls per turn": pd.DataFrame([row | {"least": 1.9, "most": 2.1}])}, "Bars", [])
+    made = pictures.bar_figure({"calls per turn": pd.DataFrame([row | {"least": 1.9, "most": 2.1}])}, "Bars", [])
     (axes,) = made.axes
     assert axes.get_ylabel() == "calls per turn" and axes.get_xticklabels()[0].get_text() == "x\n9 turns\n3 games"
     assert [text.get_text() for text in axes.texts] == ["2.00"]
@@ -39,7 +39,7 @@ def test_bars_say_what_they_count():
 
 def test_heads_add_up_to_the_games():
     row = {"one": "x", "other": "y", "only_one": 4, "only_other": 3, "both": 0, "neither": 3, "printed": "as printed"}
-    (axes,) = matchups.head_figure(pd.DataFrame([row]), "Heads", "games").axes
+    (axes,) = pictures.head_figure(pd.DataFrame([row]), "Heads", "games").axes
     assert [text.get_text() for text in axes.texts] == ["4", "3", "3", "as printed"]
     assert sum(patch.get_width() for patch in axes.patches) == 10
 
@@ -47,5 +47,5 @@ def test_heads_add_up_to_the_games():
 def test_outcomes_have_both_sources():
     rows = [(source, name, 0.6, 0.5, 9, 8, 0.2, 0.1, 0.3, 5) for source in ("one", "two") for name in AXES]
     names = ["source", "dimension", "winners", "losers", "n_winners", "n_losers", "delta", "low", "high", "games"]
-    made = matchups.outcome_figure(pd.DataFrame(rows, columns=names), AXES, "Figure", ["b"])
+    made = pictures.outcome_figure(pd.DataFrame(rows, columns=names), AXES, "Figure", ["b"])
     assert [label.get_text() for label in made.axes[0].get_yticklabels()] == ["Axis A", "Axis B *", "Axis C"]

@@ -1,0 +1,263 @@
+"""A game with a mistake in it is refused in one line that says where the mistake is, and never plays on in silence."""
+
+import asyncio
+from dataclasses import dataclass, field
+from math import inf, nan
+from typing import Any
+
+import pytest
+from harness import Told, at_the_table, seated
+
+from agon import AgonError, plan
+from agon.agents.llm import LLM
+from agon.agents.prompts import template_of
+from agon.games import Choice, Game, Observation
+from agon.games.spaces import Space
+from agon.loop import started
+from agon.play import play_now, table
+
+HERE = "tests/games/test_faults.py"
+
+
+@dataclass(frozen=True)
+class Sound(Game):
+    """Two rounds in which nothing goes wrong. Its rules are a list, which cannot be looked up."""
+
+    name: str = "sound"
+    variant: str = "default"
+    seats: int = 2
+
+    def start(self, dice):
+        return 0
+
+    def to_move(self, state):
+        return (0,) if state < 2 else ()
+
+    def legal_actions(self, state, seat):
+        return Choice(("a", "b"))
+
+    def observe(self, state, seat):
+        return Observation(seat, state + 1, self.legal_actions(state, seat), (), [self.name])
+
+    def step(self, state, actions):
+        return state + 1, (1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Pays(Sound):
+    payoffs: Any = ()
+
+    def step(self, state, actions):
+        return state + 1, self.payoffs
+
+
+@dataclass(frozen=True)
+class Notes(Sound):
+    noted: tuple = ()
+
+    def notes(self, state):
+        return self.noted
+
+
+@dataclass(frozen=True)
+class Raises(Sound):
+    raised: type = ValueError
+    verb: str = "step"
+
+    def start(self, dice):
+        return self._do("start", 0)
+
+    def to_move(self, state):
+        return self._do("to_move", super().to_move(state))
+
+    def observe(self, state, seat):
+        return self._do("observe", super().observe(state, seat))
+
+    def step(self, state, actions):
+        return self._do("step", super().step(state, actions))
+
+    def notes(self, state):
+        return self._do("notes", ())
+
+    def _do(self, verb, found):
+        if verb == self.verb:
+            raise self.raised("no good")
+        return found
+
+
+def first(view, dice):
+    return "a"
+
+
+def tried(game, player=first):
+    """What is said of a game when it is tried out, and when it is played."""
+    found = []
+    for run in (
+        lambda: plan._try_out(plan.Seat("first", player), game),
+        lambda: play_now(seated(first, first, game=game)),
+    ):
+        with pytest.raises(AgonError) as refused:
+            run()
+        found.append(str(refused.value))
+    assert found[0].startswith("agent first cannot play sound: ") and found[1].startswith("match m0 (sound default: ")
+    assert not [line for line in found if "\n" in line]
+    return found
+
+
+def test_a_sound_game_is_played_and_its_rules_need_not_be_looked_up():
+    plan._try_out(plan.Seat("first", first), Sound())
+    assert len(table([(match := seated(first, first, game=Sound()), play_now(match))])) == 2
+    assert template_of([]) == template_of([]) == template_of(3)
+
+
+@pytest.mark.parametrize(
+    "payoffs",
+    [
+        (nan, 0.0),
+        (0.0, inf),
+        (inf, -inf),
+        (1.0,),
+        (1.0, 2.0, 3.0),
+        (),
+        ("1", "2"),
+        ((1, 2), 3),
+        {0: 1.0, 1: 2.0},
+        None,
+        3,
+    ],
+    ids=str,
+)
+def test_payoffs_are_a_finite_number_for_every_seat(payoffs):
+    for said in tried(Pays(payoffs=payoffs)):
+        assert f"ValueError: a step paid {payoffs!r}: it pays each of the 2 seats a finite number (Pays" in said
+
+
+@pytest.mark.parametrize("seat", [2, -1, 1.5, None, "0", [0]])
+def test_notes_are_of_seats_that_are_asked_or_paid(seat):
+    for said in tried(Notes(noted=((seat, "word", "x"),))):
+        assert f"notes: 'word' is noted of seat {seat!r}, which this step neither asked nor paid (Notes" in said
+
+
+@pytest.mark.parametrize("noted", [((0, "word"),), ((0, "word", {1}),), 3])
+def test_notes_are_triples_of_json_values(noted):
+    with pytest.raises(AgonError, match=r"agent first cannot play sound: \w+Error: .* \(Notes"):
+        plan._try_out(plan.Seat("first", first), Notes(noted=noted))
+
+
+@pytest.mark.parametrize(
+    "raised", [KeyError, SystemExit, GeneratorExit, StopIteration, asyncio.CancelledError, BaseException]
+)
+@pytest.mark.parametrize("verb", ["start", "to_move", "observe", "step", "notes"])
+def test_whatever_a_game_raises_is_said_with_its_place(raised, verb):
+    for said in tried(Raises(raised=raised, verb=verb)):
+        assert f"{raised.__name__}: " in said and "no good" in said and f" (Raises, {HERE}:" in said
+    match = seated(first, LLM, game=Raises(raised=raised, verb=verb))
+    for live in (False, True) if verb != "notes" or issubclass(raised, (Exception, SystemExit)) else ():
+        with pytest.raises(AgonError, match=rf"{raised.__name__}: .*no good.* \(Raises, {HERE}:"):
+            at_the_table(match, None, Told(lambda request: "[move] a"), live=live)
+
+
+@pytest.mark.parametrize("raised", [SystemExit, GeneratorExit, asyncio.CancelledError, ZeroDivisionError])
+def test_whatever_a_script_raises_is_said_with_its_place(raised):
+    def broken(view, dice):
+        raise raised("no good")
+
+    with pytest.raises(AgonError, match=rf"agent b cannot play sound: {raised.__name__}: no good \(Sound, {HERE}:"):
+        plan._try_out(plan.Seat("b", broken), Sound())
+    with pytest.raises(AgonError, match=rf"against first\): {raised.__name__}: no good \(Sound, {HERE}:"):
+        play_now(seated(broken, first, game=Sound()))
+
+
+def test_an_interrupt_is_no_mistake_of_the_game():
+    with pytest.raises(KeyboardInterrupt):
+        play_now(seated(first, first, game=Raises(raised=KeyboardInterrupt)))
+    with pytest.raises(KeyboardInterrupt):
+        plan._try_out(plan.Seat("first", first), Raises(raised=KeyboardInterrupt))
+
+
+def test_a_match_that_is_left_ends_quietly():
+    match, _, _ = started(Sound(), 0)
+    match.close()
+
+
+# --- spaces of a reader's own
+
+
+class Own(Space):
+    def __contains__(self, action):
+        return action in ("a", "b")
+
+    def as_json(self):
+        return {"own": 2}
+
+    def example(self, dice):
+        return "a"
+
+
+@dataclass
+class Unhashable(Own):
+    size: int = 2
+
+
+@dataclass(frozen=True)
+class Listed(Own):
+    sizes: list = field(default_factory=list)
+
+
+class Spelled(Own):
+    """Says how an action is written, but not how it is read."""
+
+    def spelled(self, action):
+        return f"the {action}"
+
+
+@dataclass(frozen=True)
+class Asks(Sound):
+    space: Any = None
+
+    def legal_actions(self, state, seat):
+        return self.space
+
+
+@pytest.mark.parametrize(
+    ("space", "why"),
+    [
+        (Unhashable(), r"TypeError: Unhashable is not hashable \(.*\): a space is a frozen dataclass, without lists"),
+        (Listed(), r"TypeError: Listed is not hashable \(.*\): a space is a frozen dataclass, without lists"),
+        (Spelled(), r"ValueError: Spelled writes 'the a', which it does not read: give it a method parsed \(or read\)"),
+        (("a", "b"), r"AttributeError: 'tuple' object has no attribute 'spelled'"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("player", [first, LLM])
+def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why, player):
+    with pytest.raises(AgonError, match=rf"^agent x cannot play sound: {why} \(Asks"):
+        plan._try_out(plan.Seat("x", player), Asks(space=space))
+
+
+def test_a_space_that_says_only_what_it_must_is_played():
+    plan._try_out(plan.Seat("x", LLM), Asks(space=Own()))
+
+
+# --- fields that are called like what every game has
+
+
+def test_fields_in_the_place_of_what_is_computed_are_required_and_kept():
+    @dataclass(frozen=True, kw_only=True)
+    class Named(Sound):
+        players: tuple[str, ...]
+        roles: tuple[str, ...]
+        tested: tuple[int, ...]
+        fixed_rounds: int = 2
+
+    with pytest.raises(TypeError, match="missing 3 required keyword-only arguments: 'players', 'roles', and 'tested'"):
+        Named()
+    game = Named(players=("Ada", "Bob"), roles=("in", "out"), tested=(1,))
+    assert (game.players, game.roles, game.tested, game.fixed_rounds) == (("Ada", "Bob"), ("in", "out"), (1,), 2)
+    assert Sound().players == ("Player 1", "Player 2") and Sound().tested == ()
+
+
+@pytest.mark.parametrize("name", ["secrets", "notes", "watch", "step", "seat_facts"])
+def test_a_field_that_is_called_like_a_method_is_refused(name):
+    with pytest.raises(TypeError, match=rf"Bad has a field {name}, which is a method of every game: rename the field"):
+        type("Bad", (Sound,), {"__annotations__": {name: "tuple"}, name: ()})

@@ -1,0 +1,68 @@
+"""Every kind of fault once (storm.py), with both SDKs; `make soak` draws 20,000 calls."""
+
+import asyncio
+from itertools import groupby
+
+import pytest
+from soak import KEY, PAUSE, SECRET, Ticker, asked, checked, each_kind, storm, told
+from storm import KINDS
+
+from agon import AgonError
+from agon.models import Answer, CallFailed
+from agon.models.anthropic import Anthropic
+from agon.models.limits import Budget
+from agon.models.openai import OpenAI
+from agon.record import little_garbage
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv(KEY, SECRET)
+
+
+@pytest.fixture(scope="module")
+def url():
+    with storm() as found:
+        yield found
+
+
+def came(outcome, failures, line):
+    """What came of a call, in the words of storm.py."""
+    if isinstance(outcome, AgonError):
+        return "stop"
+    if isinstance(outcome, CallFailed):
+        return outcome.then
+    assert isinstance(outcome, Answer), outcome
+    return "retry" if failures else "most" if line.get("unreported") else "answer"
+
+
+@pytest.mark.parametrize("kind", [OpenAI, Anthropic])
+def test_whatever_a_provider_sends_a_call_ends_as_it_should(kind, url, tmp_path):
+    """Those that say "too much" are asked apart from the slow ones: the others are asked one after another then."""
+    numbers = {name: number for number, name in enumerate(KINDS)}
+    parts = [dict(part) for _, part in groupby(numbers.items(), lambda each: each[0].startswith("wire"))]
+
+    async def run():
+        ticker = Ticker()
+        await asked(kind, url, tmp_path / "first", ["begin"], Budget(), 4)
+        before, ticking = told(url)["usd"], asyncio.create_task(ticker.tick())
+        runs = [each_kind(kind, url, tmp_path / str(n), part) for n, part in enumerate(parts)]
+        found = await asyncio.gather(*runs)
+        ticking.cancel()
+        return found, told(url)["usd"] - before, ticker
+
+    with little_garbage():  # as where calls are recorded
+        found, charged, ticker = asyncio.run(run())
+    assert charged <= sum(each.budget.used["usd"] for each in found)
+    wrong = {}
+    for part, each in zip(parts, found, strict=True):
+        checked(each, 0.0)
+        lines = {line["exchange"]: line for line in each.lines if "exchange" in line}
+        failed = [line["failed"] for line in each.lines if "failed" in line]
+        for name, (_, outcome) in zip(part, each.outcomes.items(), strict=True):
+            exchange = getattr(outcome, "exchange", "")
+            comes = came(outcome, failed.count(exchange), lines.get(exchange, {}))
+            if KINDS[name].comes not in (comes, "any"):
+                wrong[name] = (KINDS[name].comes, comes, str(outcome)[:100])
+    assert wrong == {}, wrong
+    assert ticker.own < PAUSE
