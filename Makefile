@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources bench soak lock licences clean
+.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -45,6 +45,9 @@ sources:
 
 bench: .venv/.ok
 	pytest benchmarks -o python_files='bench_*.py' -n 0 --benchmark-only
+
+fuzz: .venv/.ok   # about ten minutes
+	AGON_FUZZ=4000 pytest tests/test_fuzz.py -n 2 --dist worksteal
 
 soak: .venv/.ok
 	python tests/models/soak.py 20000

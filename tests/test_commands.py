@@ -5,8 +5,10 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -272,11 +274,11 @@ def process(code, *words, **environment):
     )
 
 
-SCRIPT = "import sys; from agon.cli import main; sys.exit(main())"
+SCRIPT = "import sys; from agon.__main__ import run; sys.exit(run())"
 
 
 def test_the_script_is_the_module():
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"] == {"agon": "agon.cli:main"}
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"] == {"agon": "agon.__main__:run"}
     for words in (["--version"], ["fly"], ["plan", "experiment=scriptd"]):
         module = subprocess.run([sys.executable, "-m", "agon", *words], cwd=ROOT, capture_output=True, text=True)
         script = process(SCRIPT, *words)
@@ -550,3 +552,123 @@ def test_a_price_that_is_not_known_is_said_to_be_so_and_forbids_a_budget_in_mone
 @pytest.mark.parametrize("value", ["-1", "many"])
 def test_a_budget_is_a_number_that_is_not_negative(capfd, value):
     assert "budget.usd" in failed(capfd, "record", "experiment=standin_demo", f"budget.usd={value}")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (
+            "src/agon/games/matrix/prompt.md",
+            "a repeated game with",
+            "a long game with",
+            "the system prompt (line 1: recorded",
+        ),
+        ("src/agon/games/matrix/prompt.md", ": choose your action.", ": choose.", "the first question"),
+        ("conf/game/pd.yaml", "rounds: 16", "rounds: 15", "a setting of the game or of an agent"),
+        (
+            "conf/model/quick.yaml",
+            "malformed: 0.1",
+            "malformed: 0.2",
+            "the model or its parameters (standin: recorded with",
+        ),
+        (
+            "conf/model/quick.yaml",
+            "model: quick",
+            "model: slow",
+            "the model or its parameters (model: recorded with 'quick'",
+        ),
+    ],
+)
+def test_recorded_answers_that_do_not_fit_any_more_are_said_to_be_there(project, file, old, new, said):
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs"], ["tft"]]}
+    project.conf("experiment", "changed", name="changed", repetitions=1, pairings=[pairing])
+    assert project.run("record", "experiment=changed").returncode == 0
+    path = project.folder / file
+    before = path.read_text()
+    assert old in before
+    try:
+        path.write_text(before.replace(old, new))
+        play, record = told(project, "play experiment=changed", "record experiment=changed budget.calls=0")
+    finally:
+        path.write_text(before)
+    held = len(recorded(project, "changed"))
+    assert play[0] == 1 and play[2].count("\n") == 1
+    for text in (play[2], record[1]):
+        assert (
+            f"{held} recorded answers are there, but none of them is of these matches: what differs is {said}" in text
+        )
+
+
+# --- stopped, and what cannot be written
+
+SLOW = """
+import signal, sys, time
+from importlib.abc import MetaPathFinder
+
+class Slow(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            print("now", flush=True)
+            time.sleep(30)
+
+sys.meta_path.insert(0, Slow())
+sys.argv = ["agon", "plan"]
+from agon.__main__ import run
+sys.exit(run())
+"""
+
+
+@pytest.mark.parametrize("module", ["click", "agon.cli", "agon.commands", "omegaconf", "agon.plan", "agon.record"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_command_that_is_stopped_while_it_reads_its_modules_says_so_in_a_line(module, number, code):
+    run = subprocess.Popen(
+        [sys.executable, "-c", SLOW.format(module=module)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert run.stdout.readline() == "now\n"
+    run.send_signal(number)
+    _, errors = run.communicate(timeout=20)
+    assert (run.returncode, errors.strip()) == (code, "agon: stopped; the same command goes on where it was")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("verb", ["record", "play"])
+def test_a_command_that_is_stopped_in_its_work_says_so_in_a_line(project, verb, number, code):
+    script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
+    slow = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "snail", "policy": script}
+    project.conf("model", "snail", **slow, delay=0.05)
+    models = ["snail"] if verb == "record" else []
+    pairing = {"games": ["pd"], "models": models, "seats": [["zs"] if models else ["grim"], ["grim"]]}
+    name = f"snail{code}"
+    project.conf("experiment", name, name=name, repetitions=20 if models else 200_000, pairings=[pairing])
+    run = project.start(verb, f"experiment={name}")
+    made = project.folder / ("data/recordings" if models else ".agon/played") / name
+    deadline = time.monotonic() + 60
+    while not list(made.rglob("*.*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(number)
+    _, errors = run.communicate(timeout=60)
+    assert (run.returncode, errors.strip()) == (code, "agon: stopped; the same command goes on where it was")
+
+
+def test_an_error_without_a_word_says_where_it_was(capfd, monkeypatch):
+    def fails(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("agon.plan.plan", fails)
+    assert "AssertionError: raise AssertionError in tests/test_commands.py, line " in failed(capfd, "plan")
+
+
+@pytest.mark.parametrize("name", ["../tests/smoke/x", "..", "/etc/passwd", "scripted/../scripted", ""])
+def test_a_notebook_is_one_of_the_folder(capfd, name):
+    failed(capfd, "notebook", name)
+
+
+def test_control_characters_do_nothing_to_the_terminal(capfd):
+    for words in (["plan", "experiment=\x1b[2J\x07"], ["ingest", "path=\x1b]0;title\x07"], ["notebook", "\x1b[31mx"]):
+        line = failed(capfd, *words)
+        assert "\x1b" not in line and "\x07" not in line and "\\x1b" in line

@@ -13,11 +13,10 @@ import nbformat
 import pandas as pd
 import pytest
 import yaml
-from hydra.utils import instantiate
 
 from agon import ROOT
 from agon.cli import agon, main
-from agon.conf import settings_of
+from agon.conf import built, settings_of
 from agon.plan import plan
 from agon_papers.statements import Statement
 
@@ -116,7 +115,7 @@ def test_a_how_to_is_short_and_ends_in_a_test(path):
 def test_every_settings_file_shown_can_be_used(path):
     for block in blocks(path, "yaml"):
         settings = yaml.safe_load(block)
-        assert instantiate(settings) is not None if "_target_" in settings else plan(settings)
+        assert built(settings) is not None if "_target_" in settings else plan(settings)
 
 
 @pytest.mark.parametrize("path", HOW_TOS, ids=lambda path: path.stem)

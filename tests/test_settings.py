@@ -36,7 +36,7 @@ def dropped(folder: Path, game, setting, name="mine"):
     (folder / f"{name}.json").write_text(setting if isinstance(setting, str) else json.dumps(setting))
     return variants(
         {
-            "_target_": target(game) if game in BUILT else "pathlib.Path",
+            "_target_": target(game) if game in BUILT else "agon.games.matrix.MatrixGame",
             "name": game,
             "rules": 1,
             "settings": str(folder),
@@ -158,7 +158,7 @@ def test_one_game_of_clues_has_the_spy_under_test_and_one_everybody_else(tmp_pat
 
 def test_settings_of_a_game_without_a_schema_are_its_fields(tmp_path):
     assert dropped(tmp_path, "own", {"size": 3}) == {
-        "mine": {"_target_": "pathlib.Path", "name": "own", "rules": 1, "variant": "mine", "size": 3}
+        "mine": {"_target_": "agon.games.matrix.MatrixGame", "name": "own", "rules": 1, "variant": "mine", "size": 3}
     }
 
 

@@ -1,5 +1,6 @@
-"""python -m agon VERB [hydra overrides]."""
+"""python -m agon VERB [setting=value ...], and the script `agon`."""
 
+import signal
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is read
@@ -9,7 +10,27 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
         )
     )
 
-from agon.cli import main
+
+def run() -> int:
+    """One command of this process. Ctrl-C and SIGTERM end it in a line at any time, with exit code 130 and 143."""
+    ended = []
+
+    def end(number: int, _: object) -> None:
+        ended.append(number)
+        if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):  # as shells have it for what runs beside them
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.raise_signal(signal.SIGINT)  # what Ctrl-C does, in an event loop too
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        from agon.cli import main
+
+        code = main()
+    except KeyboardInterrupt:
+        sys.stderr.write("agon: stopped; the same command goes on where it was\n")
+        code = 130
+    return 143 if ended and code == 130 else code
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -7,22 +7,26 @@ note for the help, and `*names` are what stands without a `=`.
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from errno import ENOSPC
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any, get_args, get_type_hints
 
 import click
 import msgspec
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from agon import ROOT, AgonError, visible
+from agon import ROOT, AgonError, shown, visible
 
 CONF = ROOT / "conf"
 SETTINGS = "[setting=value ...]"
+STOPPED = "stopped; the same command goes on where it was"
 Composed = tuple[Callable[[], int | None], Mapping[str, Any]]
 """A call that is ready to be made, and its settings."""
 
@@ -49,9 +53,9 @@ class Verb(click.Command):
         run, settings = self._composed(words)
         if not cfg:
             return run() or 0
-        from omegaconf import OmegaConf
+        import yaml  # type: ignore[import-untyped]
 
-        click.echo(OmegaConf.to_yaml(settings), nl=False)
+        click.echo(yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True), nl=False)
         return 0
 
     def _completed(self, ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
@@ -75,7 +79,7 @@ class Configured(Verb):
             if group in chosen and name in _names(group):
                 yield from (f"{group}={each}" for each in _names(group))
                 settings[group] = _loaded(f"{group}/{name}")
-        yield from (each for each in _keys(settings) if not each.startswith("hydra."))
+        yield from _keys(settings)
 
 
 class OfNotebook(Verb):
@@ -88,8 +92,10 @@ class OfNotebook(Verb):
         if len(names) != 1:
             raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
         name = names[0].removeprefix("notebooks/").removesuffix(".ipynb")
-        settings = parameters(name, [word for word in words if "=" in word and word != "debug=true"])
-        return partial(self.run, name, settings), settings
+        settings = parameters(
+            name, [word for word in words if "=" in word and word not in ("debug=true", "force=true")]
+        )
+        return partial(self.run, name, settings, force="force=true" in words), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
         named = [word for word in words if word in _names("notebook")]
@@ -153,11 +159,10 @@ def _names(group: str) -> list[str]:
 
 
 def _loaded(name: str) -> dict[str, Any]:
-    """A file of conf/ as it is: to complete a word, Hydra would take too long."""
-    from omegaconf import OmegaConf
+    """A file of conf/ as it is."""
+    from agon.conf import document
 
-    settings: Any = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
-    return settings
+    return document(CONF / f"{name}.yaml")
 
 
 def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
@@ -237,7 +242,7 @@ class Verbs(click.Group):
         try:
             code: int = super().invoke(ctx)
         except KeyboardInterrupt:
-            return _failed("stopped; the same command goes on where it was", 130)
+            return _failed(STOPPED, 130)
         except (SystemExit, GeneratorExit) as error:  # a reader's own code may raise anything
             raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
         return code
@@ -285,7 +290,8 @@ class Bash(BashComplete):
 def main(words: Sequence[str] | None = None) -> int:
     """Runs one command (None: the words of this process).
 
-    Exit code 0: done; 1: an error, in one line; 2: not understood; 3: stopped, or done but for what is listed; 130: interrupted.
+    Exit code 0: done; 1: an error, in one line; 2: not understood; 3: stopped, or done but for what is listed; 130: interrupted
+    (and 143 when a process is told to end, see `agon.__main__`).
     With debug=true errors come with their traceback.
     """
     words = list(sys.argv[1:] if words is None else words)
@@ -294,12 +300,27 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except click.ClickException as error:
         return _failed(error.format_message(), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return _failed(STOPPED, 130)
     except Exception as error:
         if "debug=true" in words:
             raise
-        if isinstance(error, AgonError):
-            return _failed(str(error), 1)
-        return _failed(f"{type(error).__name__}: {' '.join(str(error).split())} (debug=true shows where)", 1)
+        return _failed(_said(error), 1)
+
+
+def _said(error: Exception) -> str:
+    """An error in a line: what is wrong, and what to do."""
+    if isinstance(error, AgonError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename:
+        name = shown(Path(os.fsdecode(error.filename)))
+        return f"{name}: {error.strerror}: mend this, and give the same command again (debug=true shows where)"
+    if isinstance(error, OSError) and error.errno == ENOSPC:
+        return "the disk is full: make room, and give the same command again"
+    text = " ".join(str(error).split())
+    if not text and (frames := extract_tb(error.__traceback__)):
+        text = f"{frames[-1].line} in {shown(Path(frames[-1].filename))}, line {frames[-1].lineno}"
+    return f"{type(error).__name__}: {text} (debug=true shows where)"
 
 
 def _failed(text: str, code: int) -> int:

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +17,7 @@ import click
 
 from agon import ROOT, AgonError, in_project, shown, visible
 from agon.games.base import families
-from agon.games.settings import make_settings
+from agon.games.settings import Force, make_settings
 
 if TYPE_CHECKING:
     from agon.models import Model
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
+OTHER = "name another place with out=, or say force=true to write there all the same"
+PARTS = {"annotations", "figures", "replication", "tables"}
+"""What a notebook makes in its folder."""
 
 
 def plan(settings: Settings) -> None:
@@ -71,6 +74,7 @@ def record(settings: Settings) -> int:
     """
     import asyncio
 
+    from agon.misfit import misfit
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
@@ -84,6 +88,8 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     budget = Budget(**settings["budget"])
+    if why := misfit(asking, models, recording):
+        click.echo(f"note: {why}; all is asked anew")
     expected = _price(bills(asking, models, recording))
     writer = Writer(recording, _lock(name))
     try:
@@ -119,6 +125,7 @@ def play(settings: Settings) -> None:
     """
     from filelock import FileLock
 
+    from agon.misfit import misfit
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
     from agon.record import bills
@@ -141,9 +148,9 @@ def play(settings: Settings) -> None:
                     at_once = settings["concurrency"] or 8
                     turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update)
             except Unrecorded as error:
-                price = _price(bills(matches, models, recording))
+                price, why = _price(bills(matches, models, recording)), misfit(matches, models, recording)
                 raise AgonError(
-                    f"{error}: `dvc pull` fetches what was recorded; "
+                    f"{error}: {why and f'{why}; '}`dvc pull` fetches what was recorded; "
                     f"python -m agon record {_same()} would record what is missing, for {price}"
                 ) from None
         write(turns, out)
@@ -214,13 +221,24 @@ def collect(settings: Settings) -> None:
     click.echo(f"{shown(out)}: {len(played):,} matches, {people:,} seats of people, {len(turns):,} turns")
 
 
-def notebook(name: str, parameters: Mapping[str, Any]) -> None:
+def notebook(name: str, parameters: Mapping[str, Any], force: bool = False) -> None:
     """Runs a notebook into reports/.
 
     agon notebook NAME [parameter=value ...] runs notebooks/NAME.ipynb; conf/notebook/NAME.yaml has its parameters.
     """
+    from agon.conf import names, settings_of
     from agon.notebook import run
 
+    if "out" in parameters:
+        usual = {each: settings_of("notebook", each).get("out") for each in names("notebook")}
+        out = _own_folder(
+            str(parameters["out"]), str(usual[name]), lambda each: each.is_file() or each.name in PARTS, force
+        )
+        whose = [
+            each for each, own in usual.items() if own and (ROOT / own).resolve() == out.resolve() and each != name
+        ]
+        if whose and not force:
+            raise AgonError(f"out={parameters['out']} is the folder of the notebook {whose[0]}: {OTHER}")
     click.echo(str(run(name, parameters).relative_to(ROOT)))
 
 
@@ -231,16 +249,22 @@ def export(
         Literal["jsonl", "inspect"], "one JSONL file per match, or Inspect's log: one per model"
     ] = "jsonl",
     out: Annotated[str, "a folder, or for Inspect a file; nothing: exports/NAME"] = "",
+    force: Force = False,
 ) -> None:
     """Writes a transcript for other tools."""
     from agon.bridges import inspect_log, jsonl
     from agon.turns import read
 
     turns = read(f"transcripts/{experiment}.parquet")
-    target = _outside_data(out or f"exports/{experiment}{'.eval' if format == 'inspect' else ''}")
+    usual = f"exports/{experiment}{'.eval' if format == 'inspect' else ''}"
+    target = _outside_data(out or usual)
     if format == "jsonl":
+        own = {f"{match}.jsonl" for match in turns.match.unique()}
+        _own_folder(out or usual, "", lambda each: each.name in own, force)
         click.echo(f"{shown(target)}: {jsonl(turns, target):,} matches")
     else:
+        if target.is_dir() or (target.exists() and out and not force):
+            raise AgonError(f"out={out or usual} is there: {OTHER}")
         made = inspect_log(turns, target, ROOT / "data/recordings" / experiment)
         click.echo(", ".join(shown(path) for path in made))
 
@@ -252,7 +276,7 @@ def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model],
 
     experiment = settings["experiment"]
     recording = Recording(ROOT / "data/recordings" / experiment["name"])
-    return experiment["name"], plan(experiment), models_of(experiment), recording
+    return experiment["name"], plan(experiment, large=settings["large"]), models_of(experiment), recording
 
 
 def _lock(name: str) -> Path:
@@ -269,13 +293,28 @@ def _outside_data(out: str) -> Path:
 
 
 def _out(settings: Settings, name: str) -> Path:
-    """The file to write: a turns table, or none yet. Raises AgonError for inputs and for other tables."""
-    from agon.turns import is_turns
+    """The file to write: none yet, or a turns table of `name`. Raises AgonError for inputs, and for what others have made."""
+    from agon.turns import experiments
 
     out = _outside_data(settings["out"] or f"transcripts/{name}.parquet")
-    if out.exists() and not is_turns(out):
+    if not out.exists() or (settings["force"] and out.is_file()):
+        return out
+    if (found := experiments(out)) is None:
         raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
+    if others := sorted(found - {name}):
+        raise AgonError(f"{shown(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")
     return out
+
+
+def _own_folder(out: str, usual: str, holds: Callable[[Path], bool], force: bool) -> Path:
+    """The folder to write into: the usual one, none yet, or one that holds only what is written there. Raises AgonError."""
+    path = _outside_data(out)
+    if path.exists() and not path.is_dir():
+        raise AgonError(f"out={out} is a file: name a folder")
+    strange = [each.name for each in sorted(path.glob("*")) if not holds(each)] if path.is_dir() else []
+    if strange and not force and path.resolve() != (ROOT / usual).resolve():
+        raise AgonError(f"out={out} holds {strange[0]}, which another has made: {OTHER}")
+    return path
 
 
 def _same() -> str:

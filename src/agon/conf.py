@@ -1,30 +1,37 @@
-"""Configuration: the files in conf/ as Hydra composes them, and the games, agents and models that they describe."""
+"""Configuration: the files in conf/, and the games, agents and models that they describe.
+
+Files are data: what they may name as `_target_` is said by `agon.located`, and nothing in them is replaced.
+"""
 
 import difflib
 import functools
+import inspect
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
-from hydra.utils import instantiate
+import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError  # type: ignore[import-untyped]
 
-from agon import ROOT, AgonError
+from agon import PACKAGES, ROOT, AgonError, located, shown, text_of
 from agon.games import Game
 from agon.games.settings import variants
 
 CONF = ROOT / "conf"
+NODES, DEPTH = 50_000, 50
+"""So many values a file may hold, aliases counted as what they stand for, and so deep they may lie."""
+DIRECTIVES = {"_target_", "_partial_", "_convert_"}
+"""What a file may say beside settings; `_convert_` does nothing any more, but is hashed by ids."""
+OF_READER = ("families", "packages")
+"""Settings that say whose code is run."""
 
 
 class Limit(msgspec.Struct, forbid_unknown_fields=True):
@@ -50,7 +57,7 @@ class Serve(msgspec.Struct, forbid_unknown_fields=True):
     address: str
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     origins: list[str]
-    folder: str
+    folder: Annotated[str, msgspec.Meta(pattern=r"\S")]
     sampling: str | None
 
 
@@ -59,6 +66,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
 
     debug: bool
     fresh: bool
+    force: bool
+    large: bool
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
     budget: Limit
     executor: Executor
@@ -67,20 +76,34 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
     serve: Serve
     families: list[str]
+    packages: list[str]
     experiment: dict[str, Any]
 
 
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
     """conf/config.yaml with `overrides` (Hydra's syntax). Raises AgonError in one line for what is not there."""
+    own = document(conf / "config.yaml")
+    chosen = {group: name for each in own.pop("defaults", ()) if isinstance(each, dict) for group, name in each.items()}
+    changes, groups = [], {folder.name for folder in conf.iterdir() if folder.is_dir()}
     for override in overrides:
         group, given, name = override.partition("=")
-        if group == "families":
-            raise AgonError("families are named in conf/config.yaml alone, so that every command knows the same games")
+        if group.lstrip("+") in OF_READER:
+            raise AgonError(
+                f"{group} are named in conf/config.yaml alone: every command is to know the same, and trust it"
+            )
         if not given:
             raise AgonError(f"{override!r} sets nothing: write setting=value, for instance experiment={override}")
-        if (conf / group).is_dir() and not (conf / group / f"{name}.yaml").is_file():
+        if group in chosen:
+            chosen[group] = name
+        elif group in groups and name not in names(group, conf):
             raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered(name, names(group, conf))}")
-    settings = _composed("config", overrides, conf)
+        else:
+            changes.append(override)
+    composed = OmegaConf.create(own | {group: file_of(group, str(name), conf) for group, name in chosen.items()})
+    OmegaConf.set_struct(composed, True)
+    if changes:
+        _change(composed, changes)
+    settings: dict[str, Any] = OmegaConf.to_container(composed)  # type: ignore[assignment]
     try:
         msgspec.convert(settings, Settings)
     except msgspec.ValidationError as error:
@@ -88,13 +111,105 @@ def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str,
     return settings
 
 
+def _change(settings: Any, overrides: Sequence[str]) -> None:
+    """Has `settings` changed by `overrides`, in place. Raises AgonError."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser  # here: it takes a fifth of a second
+    from hydra.errors import HydraException
+
+    try:
+        for override in OverridesParser.create().parse_overrides(list(overrides)):
+            if override.is_sweep_override():
+                _require_readable(overrides)
+            if override.is_delete() or override.package is not None:
+                raise AgonError(f"{override.input_line!r} cannot be done: write setting=value, or setting=null")
+            key, value = str(override.key_or_group), override.value()
+            _require_plain(value, repr(str(override.input_line)[:80]))
+            adds = override.is_add() or override.is_force_add()
+            try:
+                OmegaConf.update(settings, key, value, force_add=adds)
+            except (OmegaConfBaseException, AttributeError) as error:
+                keys = _keys(OmegaConf.to_container(settings))
+                if key in keys:
+                    raise
+                raise AgonError(f"there is no setting {key[:80]!r} in conf/: {offered(key[:80], keys)}") from error
+    except (HydraException, OmegaConfBaseException, ValueError, RecursionError) as error:
+        with suppress(RecursionError):
+            _require_readable(overrides)
+        raise AgonError(reason(error)) from error
+
+
 def load(group: str, name: str, conf: Path = CONF) -> Any:
     """What conf/`group`/`name`.yaml describes, built by its `_target_`. Raises AgonError when there is no such file."""
     settings = settings_of(group, name, conf)
     try:
-        return instantiate(settings)
-    except (HydraException, OmegaConfBaseException, TypeError, ValueError) as error:
+        if "_target_" not in settings:
+            raise AgonError("it has no _target_, which says what it is")
+        made = built(settings)
+        if isinstance(made, Game):
+            _require_named(made)
+        if group == "game" and not isinstance(made, Game):
+            raise TypeError("its _target_ makes no game")
+    except (AgonError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         raise AgonError(f"conf/{group}/{name}.yaml cannot be built: {reason(error)}") from error
+    return made
+
+
+def built(settings: Any) -> Any:
+    """What settings describe: `_target_` called with the rest, or, with `_partial_: true`, kept to be called later.
+
+    Called are only games and models; kept are only functions, and agents' classes. Raises AgonError for a `_target_` that is
+    neither, and for settings that it does not have or whose types are others.
+    """
+    if isinstance(settings, list):
+        return [built(each) for each in settings]
+    if not isinstance(settings, dict):
+        return settings
+    if "_target_" not in settings:
+        return {key: built(value) for key, value in settings.items()}
+    made, partial = located(settings["_target_"]), settings.get("_partial_", False)
+    if strange := [key for key in settings if str(key).startswith("_") and key not in DIRECTIVES]:
+        raise AgonError(f"there is no setting {strange[0]!r}")
+    if type(partial) is not bool:
+        raise AgonError(f"_partial_ is {partial!r}; it must be true or false")
+    makes = made if isinstance(made, type) else get_type_hints(made).get("return")
+    if partial and isinstance(made, type) and not hasattr(made, "act"):
+        raise AgonError(f"_target_: {settings['_target_']!r} is no agent: it has no `act`")
+    if not partial and not (isinstance(makes, type) and (issubclass(makes, Game) or hasattr(makes, "identity"))):
+        raise AgonError(f"_target_: {settings['_target_']!r} makes no game and no model; agents have _partial_: true")
+    given = {key: value for key, value in settings.items() if key not in DIRECTIVES}
+    _require_fitting(made, given)
+    keywords = {key: built(value) for key, value in given.items()}
+    return functools.partial(made, **keywords) if partial else made(**keywords)
+
+
+def _require_fitting(made: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Raises AgonError for settings that a class or function does not have, or whose values are of other types."""
+    try:
+        known = inspect.signature(made, eval_str=True).parameters
+    except NameError:  # a type that is known to its author's tools alone
+        known = inspect.signature(made).parameters
+    unknown = [name for name in given if name not in known]
+    if unknown and not any(each.kind is each.VAR_KEYWORD for each in known.values()):
+        raise AgonError(f"{made.__qualname__} has no setting {unknown[0]!r}: {offered(unknown[0], list(known))}")
+    for name, value in given.items():
+        hint = known[name].annotation if name in known else inspect.Parameter.empty
+        if hint is inspect.Parameter.empty or (isinstance(value, dict) and "_target_" in value):
+            continue
+        try:
+            msgspec.convert(value, hint)
+        except msgspec.ValidationError as error:
+            raise AgonError(f"{name} does not fit: {error}") from None
+        except TypeError:  # a hint that msgspec does not know
+            continue
+
+
+def _require_named(game: Game[Any]) -> None:
+    """Raises AgonError unless a game's name, variant and rules can stand in a table."""
+    for what, text in {"name": game.name, "variant": game.variant}.items():
+        if not isinstance(text, str) or not text.strip() or not text.isprintable():
+            raise AgonError(f"{what} is {text!r}; it must be a word that can be printed")
+    if type(game.rules) is not int or game.rules < 1:
+        raise AgonError(f"rules is {game.rules!r}; it must be a whole number, 1 at least")
 
 
 @functools.cache
@@ -112,34 +227,120 @@ def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
 
 @functools.cache
 def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
-    """conf/`group`/`name`.yaml as it is composed. Raises AgonError."""
+    """conf/`group`/`name`.yaml, with what its `defaults` name. Raises AgonError.
+
+    `defaults` are taken in their order: _self_ (the file itself; first unless named), NAME, or NAME@KEY, which goes under a key.
+    """
     find_families(conf)
     if name not in names(group, conf):
         raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered(name, names(group, conf))}")
-    settings: dict[str, Any]
-    with suppress(OmegaConfBaseException, YAMLError, ValueError):  # what is wrong is said below
-        plain = OmegaConf.load(conf / group / f"{name}.yaml")
-        if "defaults" not in plain:  # nothing to compose, for which Hydra takes fifty times as long
-            settings = OmegaConf.to_container(plain, resolve=True)  # type: ignore[assignment]
-            return settings
-    settings = _composed(f"{group}/{name}", (), conf)[group]
-    return settings
+    path = conf / group / f"{name}.yaml"
+    own = document(path)
+    defaults = own.pop("defaults", [])
+    if not isinstance(defaults, list) or not all(isinstance(each, str) for each in defaults):
+        raise AgonError(f"{shown(path)}: defaults is a list of NAME or NAME@KEY, and _self_")
+    if not defaults:
+        return own
+    parts = []
+    for each in defaults if "_self_" in defaults else ["_self_", *defaults]:
+        file, _, key = each.partition("@")
+        try:
+            part = own if each == "_self_" else file_of(group, file, conf)
+        except RecursionError:
+            raise AgonError(f"{shown(path)}: its defaults go round in a circle, by {file}") from None
+        parts.append({key: part} if key else part)
+        _require_plain(parts, shown(path))
+    try:
+        merged: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(*parts))  # type: ignore[assignment]
+    except (OmegaConfBaseException, TypeError, ValueError) as error:
+        raise AgonError(f"{shown(path)}: {reason(error)}") from error
+    return merged
+
+
+def document(path: Path) -> dict[str, Any]:
+    """A file of YAML: names and values. Raises AgonError for what is none, too large, or not meant as data."""
+    text = text_of(path)
+    try:
+        _weigh(text, shown(path))
+        found: Any = OmegaConf.to_container(OmegaConf.create(text)) if text.strip() else {}
+    except (OmegaConfBaseException, yaml.YAMLError, ValueError, RecursionError) as error:
+        raise AgonError(f"{shown(path)}: {reason(error)}") from error
+    if not isinstance(found, dict):
+        raise AgonError(f"{shown(path)}: it holds a {type(found).__name__}, not settings: write name: value")
+    _require_plain(found, shown(path))
+    return found
+
+
+def _weigh(text: str, place: str) -> None:
+    """Raises AgonError for YAML that is too large or too deep, with aliases as what they stand for, before it is built."""
+    sizes, open_ = dict[str | None, int](), [(None, [0])]
+    for event in yaml.parse(text, yaml.CSafeLoader):
+        size = 1
+        if isinstance(event, yaml.ScalarEvent) and "${" in event.value:
+            raise AgonError(f"{place}: {event.value[:80]!r}: nothing is put in the place of ${{...}}: write the value")
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append((event.anchor, [1]))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, counted = open_.pop()
+            size = sizes[anchor] = counted[0]
+        elif isinstance(event, yaml.AliasEvent):
+            size = sizes.get(event.anchor, 1)
+        open_[-1][1][0] += size
+        if len(open_) > DEPTH or open_[-1][1][0] > NODES:
+            raise AgonError(f"{place}: it holds more than {NODES:,} values, or more than {DEPTH} in one another")
+
+
+def _require_plain(value: Any, place: str) -> None:
+    """Raises AgonError unless all is data: names that are texts, numbers that are finite, and nothing to be replaced."""
+    left, count = [value], 0
+    while left:
+        each = left.pop()
+        count += 1
+        if isinstance(each, dict):
+            if strange := [key for key in each if not isinstance(key, str)]:
+                raise AgonError(f"{place}: the name {strange[0]!r} is no text: put it in quotes")
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+        elif isinstance(each, float) and not isfinite(each):
+            raise AgonError(f"{place}: {each} is no number to count with: null means none")
+        elif isinstance(each, str) and "${" in each:
+            raise AgonError(f"{place}: {each[:80]!r}: nothing is put in the place of ${{...}}: write the value")
+        if count > NODES:
+            raise AgonError(f"{place}: it holds more than {NODES:,} values")
 
 
 @functools.cache
 def find_families(conf: Path = CONF) -> list[Path]:
-    """The folders named under `families` in conf/config.yaml, outside src, whose packages it makes importable. Raises AgonError."""
-    config: Any = OmegaConf.load(conf / "config.yaml") if (conf / "config.yaml").is_file() else {}
+    """The folders named under `families` in conf/config.yaml, outside src, whose packages it makes importable.
+
+    What files may name as `_target_` may then lie in them, and in its `packages`. Raises AgonError.
+    """
+    config = document(conf / "config.yaml") if (conf / "config.yaml").is_file() else {}
+    for setting in OF_READER:
+        given = config.get(setting) or []
+        if not isinstance(given, list) or not all(isinstance(each, str) and each.strip() for each in given):
+            raise AgonError(f"{setting} in conf/config.yaml is {given!r}; it must be a list of names")
     folders = [ROOT / Path(each).expanduser() for each in config.get("families") or ()]
     for folder in folders:
         if not (folder / "game.py").is_file():
-            raise AgonError(f"families in conf/config.yaml: {folder} has no game.py")
+            raise AgonError(f"families in conf/config.yaml: {shown(folder)} has no game.py")
         if str(folder.parent) not in sys.path:
             sys.path.append(str(folder.parent))
+        package = find_spec(folder.name)
+        if package is None or folder.resolve() not in map(_resolved, package.submodule_search_locations or ()):
+            raise AgonError(
+                f"families in conf/config.yaml: another package is called {folder.name}: rename {shown(folder)}"
+            )
     names = [folder.name for folder in folders]
     if twice := {name for name in names if names.count(name) > 1}:
         raise AgonError(f"families in conf/config.yaml: two folders are called {twice.pop()}: rename one")
+    PACKAGES.update(names, config.get("packages") or ())
     return folders
+
+
+def _resolved(folder: str) -> Path:
+    return Path(folder).resolve()
 
 
 def expand_settings(names: Sequence[str], conf: Path = CONF) -> list[str]:
@@ -171,7 +372,7 @@ def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
 
 def names(group: str, conf: Path = CONF) -> list[str]:
     """The names of the files in a folder of conf/."""
-    return sorted(path.stem for path in (conf / group).glob("*.yaml"))
+    return sorted(path.stem for path in (conf / group).glob("*.yaml") if path.is_file() and path.stem.isprintable())
 
 
 def offered(name: str, names: Sequence[str]) -> str:
@@ -181,24 +382,11 @@ def offered(name: str, names: Sequence[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
 
 
-def _composed(name: str, overrides: Sequence[str], conf: Path) -> dict[str, Any]:
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
-            composed = compose(name, overrides=list(overrides))
-        settings: dict[str, Any] = OmegaConf.to_container(composed, resolve=True)  # type: ignore[assignment]
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
-        unknown = re.match(r"Key '.*' is not in struct\s+full_key: (\S+)", reason(error))
-        _require_readable(overrides)
-        if unknown:
-            keys = _keys(_composed(name, (), conf))
-            raise AgonError(f"there is no setting {unknown[1]!r} in conf/: {offered(unknown[1], keys)}") from error
-        raise AgonError(reason(error)) from error
-    return settings
-
-
 def _require_readable(overrides: Sequence[str]) -> None:
     """Raises AgonError for an override that Hydra's grammar does not read as one value, with how to write it."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
     parser = OverridesParser.create()
     for override in overrides:
         with suppress(HydraException):
@@ -209,10 +397,10 @@ def _require_readable(overrides: Sequence[str]) -> None:
         inner = re.sub(rf"(\\*){mark}", rf"\1\1\\{mark}", value)
         inner = re.sub(r"(\\+)$", r"\1\1", inner)
         quoted = shlex.quote(f"{key}={mark}{inner}{mark}")
-        raise AgonError(f"{override!r} cannot be read: where its value is one text, write {quoted}")
+        raise AgonError(f"{override!r:.200} cannot be read: where its value is one text, write {quoted:.200}")
 
 
-def _keys(settings: dict[str, Any], above: str = "") -> list[str]:
+def _keys(settings: Any, above: str = "") -> list[str]:
     found = []
     for key, value in settings.items():
         found += [f"{above}{key}", *(_keys(value, f"{above}{key}.") if isinstance(value, dict) else ())]
@@ -220,7 +408,7 @@ def _keys(settings: dict[str, Any], above: str = "") -> list[str]:
 
 
 def reason(error: BaseException) -> str:
-    """What was wrong at first, in one line."""
+    """What was wrong at first, in one line, which may be cut off."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return " ".join(str(error).split())
+    return " ".join(str(error)[:300].split())

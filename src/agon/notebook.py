@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import papermill
+import yaml  # type: ignore[import-untyped]
 from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
 from nbconvert import HTMLExporter
 from omegaconf import OmegaConf
@@ -26,13 +27,13 @@ def parameters(name: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
     Raises AgonError for an unknown notebook or parameter.
     """
     source = ROOT / "notebooks" / f"{name}.ipynb"
-    if not source.is_file():
-        offered = ", ".join(sorted(path.stem for path in source.parent.glob("*.ipynb")))
-        raise AgonError(f"there is no notebook {name!r}: there are {offered}")
+    known = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    if name not in known:
+        raise AgonError(f"there is no notebook {name!r}: there are {', '.join(known)}")
     try:
         given: Any = OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
         settings = settings_of("notebook", name) | given
-    except (OmegaConfBaseException, ValueError) as error:
+    except (OmegaConfBaseException, yaml.YAMLError, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise AgonError(f"parameters {' '.join(overrides)} cannot be read: {_line(error)}") from None
     declared = papermill.inspect_notebook(str(source))
     if unknown := sorted(set(settings) - set(declared)):
@@ -66,9 +67,8 @@ def run(name: str, parameters: Mapping[str, Any]) -> Path:
                 request_save_on_cell_execute=False,
             )
     except PapermillExecutionError as error:
-        raise AgonError(
-            f"notebook {name}, cell {error.exec_count}: {error.ename}: {_line(error.evalue)} (see reports/{failed.name})"
-        ) from error
+        said = f"{error.ename}: {_line(error.evalue) or _failing(error.traceback)}"
+        raise AgonError(f"notebook {name}, cell {error.exec_count}: {said} (see reports/{failed.name})") from error
     except PapermillException as error:
         raise AgonError(f"notebook {name} did not run: {_line(error)}") from error
     executed = nbformat.read(failed, as_version=4)
@@ -77,6 +77,13 @@ def run(name: str, parameters: Mapping[str, Any]) -> Path:
     target.with_suffix(".html").write_text(page(executed, name), encoding="utf-8")
     failed.unlink()
     return target
+
+
+def _failing(traceback: Sequence[str]) -> str:
+    """The line of a cell that failed without a word, as Jupyter marks it."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(traceback))
+    marked = re.findall(r"^-+> *\d+ (.*)$", plain, re.MULTILINE)
+    return _line(marked[0] if marked else plain)
 
 
 def _line(error: object) -> str:

@@ -10,15 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations_with_replacement, count, product
+from math import comb, prod
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from omegaconf import OmegaConf
 
 from agon import AgonError, kind_of, located, shown
-from agon.conf import CONF, distinct, expand_settings, file_of, load, names, reason, settings_of
+from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
 from agon.games.spaces import Space
@@ -27,6 +27,8 @@ from agon.models import Model
 from agon.models.base import require_distinct
 from agon.models.standin import StandIn
 
+MATCHES, DECISIONS = 1_000_000, 100_000_000
+"""An experiment of more is planned only if it is said to be large."""
 TRIED = 100
 """Steps for which a game is tried out before models are asked."""
 LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
@@ -63,6 +65,18 @@ class Match:
     repetition: int
     config: str
     """Hash of the game's and players' settings."""
+
+
+class Sampling(msgspec.Struct, forbid_unknown_fields=True):
+    """A file in conf/sampling: parameters that models have; null ones are left out."""
+
+    temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    thinking: Annotated[int, msgspec.Meta(ge=0)] | str | None = None
+    effort: str | None = None
+    seed: int | None = None
+    extra: dict[str, Any] | None = None
 
 
 class Tournament(msgspec.Struct, forbid_unknown_fields=True):
@@ -125,13 +139,13 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
         return [*self.tournaments, *self.pairings, *self.challenges]
 
 
-def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
+def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
     In a tournament every unordered group of agents meets, each with itself included; in a pairing every combination
     over the seats. All play `repetitions` times, in every game; a match that is asked for several times is there once.
-    Raises AgonError for settings that do not fit, for games, agents and models that are not there, and for scripts that
-    cannot play a game.
+    Raises AgonError for settings that do not fit, for games, agents and models that are not there, for scripts that
+    cannot play a game, and, unless it is `large`, for more than MATCHES or DECISIONS.
     """
     asked = _experiment(experiment)
     models = models_of(experiment, conf)
@@ -139,6 +153,8 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
         each.games = expand_settings(each.games, conf)
     games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
     distinct([*games.values(), *(parent for name in games for parent in _parents(name, conf))])
+    if not large:
+        _require_small(asked, games, conf)
     found: dict[str, Match] = {}
     tried: set[tuple[str, str]] = set()
     for each in asked.meetings:
@@ -155,6 +171,37 @@ def plan(experiment: dict[str, Any], conf: Path = CONF) -> list[Match]:
                     match = _match(asked.name, game, seated, repetition, content)
                     found[match.id] = match
     return list(found.values())
+
+
+def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path) -> None:
+    """Raises AgonError, with what it comes to, for an experiment of more than MATCHES or DECISIONS."""
+    matches = decisions = calls = 0
+    for each in asked.meetings:
+        for name in each.games:
+            game = games[name]
+            played = _sizes(each, game, conf) * (each.repetitions or asked.repetitions)
+            rounds: Any = game.fixed_rounds or getattr(game, "rounds", None) or 1
+            matches += played
+            decisions += played * rounds * game.seats
+            calls += played * rounds * game.seats * (bool(each.models) or "@" in str(each))
+    if matches > MATCHES or decisions > DECISIONS:
+        raise AgonError(
+            f"experiment {asked.name} comes to {matches:,} matches of {decisions:,} decisions, of which models may be asked "
+            f"for {calls:,}: take fewer repetitions, rounds or agents, or say large=true"
+        )
+
+
+def _sizes(each: "Tournament | Pairing | Challenge", game: Game[Any], conf: Path) -> int:
+    """How many groups sit down together, at most, without naming them."""
+
+    def among(names: Sequence[str], copies: int = 0) -> int:
+        return sum(len(_entrants(name, each.models, conf, copies)) for name in names)
+
+    if isinstance(each, Tournament):
+        return comb(among(each.agents) + game.seats - 1, game.seats)
+    if isinstance(each, Challenge):
+        return among(each.challengers) * among(each.defenders)
+    return prod(map(len, each.seats)) * max(len(each.models), 1)
 
 
 class Seating(NamedTuple):
@@ -227,8 +274,7 @@ def _policies(conf: Path) -> dict[str, Any]:
 
 def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
     """The games that a file of conf/game builds upon, without those that have settings."""
-    file: Any = OmegaConf.load(conf / "game" / f"{name.partition('/')[0]}.yaml")
-    for each in file.get("defaults", []):
+    for each in document(conf / "game" / f"{name.partition('/')[0]}.yaml").get("defaults", []):
         parent = str(each).partition("@")[0]
         if parent in names("game", conf) and "settings" not in file_of("game", parent, conf):
             yield load("game", parent, conf)
@@ -303,6 +349,10 @@ def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]
 
 def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str, Model]:
     shared = {} if sampling is None else settings_of("sampling", sampling, conf)
+    try:
+        msgspec.convert(shared, Sampling)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {error}") from None
     found = {}
     for name in dict.fromkeys(filter(None, names)):
         model = load("model", name, conf)

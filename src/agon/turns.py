@@ -1,11 +1,13 @@
 """The one tidy table, `turns` (a row is one seat asked once): its schema, and reading and writing it."""
 
+import fcntl
 import functools
 import json
 import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
+from time import time
 from typing import Any
 
 import numpy as np
@@ -160,7 +162,9 @@ def write(turns: pd.DataFrame, path: Path) -> None:
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent)
         with part.open("wb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)  # as long as it is written, nobody sweeps it
             _sorted_labels(validated(turns)).to_parquet(
                 stream, index=False, compression="zstd", write_page_checksum=True
             )
@@ -172,6 +176,15 @@ def write(turns: pd.DataFrame, path: Path) -> None:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Deletes parts that nobody writes any more: their processes were killed."""
+    for part in folder.glob("*.????????.part"):
+        with suppress(OSError), part.open("rb") as stream:
+            if time() - part.stat().st_mtime > 1:  # a newer one may be about to be locked
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                part.unlink()
 
 
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
@@ -220,12 +233,14 @@ def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
     return turns.assign(**{name: settled(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
 
 
-def is_turns(path: Path) -> bool:
-    """Whether a file has the key of a turns table."""
+def experiments(path: Path) -> set[str] | None:
+    """Whose turns a file holds, by the column `experiment`; None for a file that is no turns table."""
     try:
-        return set(KEY) <= set(pq.read_schema(path).names)
+        if not set(KEY) <= set(pq.read_schema(path).names):
+            return None
+        return set(pq.read_table(path, columns=["experiment"])["experiment"].unique().cast(pya.string()).to_pylist())
     except (pya.ArrowException, OSError):
-        return False
+        return None
 
 
 def matches(turns: pd.DataFrame) -> pd.DataFrame:

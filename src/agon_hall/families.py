@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from hydra.utils import get_object
-
+from agon import located
 from agon.conf import CONF, file_of, names
 from agon.games.inputs import Entered, Thing
 from agon.games.pages import FamilyPage, page_of
@@ -15,7 +14,7 @@ from agon.games.pages import FamilyPage, page_of
 def known_pages() -> dict[str, FamilyPage]:
     """Family -> its page, of all games in conf/game."""
     files = [file_of("game", file, CONF) for file in names("game")]
-    return {str(each["name"]): page_of(get_object(each["_target_"])) for each in files if "name" in each}
+    return {str(each["name"]): page_of(located(each["_target_"])) for each in files if "name" in each}
 
 
 def desks(folder: Path) -> dict[str, Callable[[Entered], Sequence[Thing]]]:

@@ -13,6 +13,7 @@ from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
 
 from agon import AgonError, in_project, shown
+from agon.agents.sandbox import Sandbox
 from agon.games import Observation
 from agon.games.base import families
 
@@ -38,6 +39,7 @@ class Template:
     def __init__(self, source: Source, needed: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders)
         self.path = _look_up(source)
+        self._environment.begin()
         with _blamed(self.path):
             self._macros = vars(self._environment.get_template(source.file).module)
             self.text = "\n".join(_sources(self._environment, source.file))
@@ -49,6 +51,7 @@ class Template:
 
     def rendered(self, macro: str, *values: object) -> str:
         """What a macro makes of some values."""
+        self._environment.begin()
         try:
             return str(self._macros[macro](*values))
         except Exception:
@@ -158,16 +161,15 @@ def _sources(environment: jinja2.Environment, name: str) -> list[str]:
 
 
 @functools.cache
-def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
+def _environment(folders: tuple[Path, ...]) -> Sandbox:
     families = {folder.name: jinja2.FileSystemLoader(folder / "prompts") for folder in reversed(folders)}
-    environment = jinja2.Environment(
+    environment = Sandbox(
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders), jinja2.PrefixLoader(families)]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         autoescape=False,  # plain text for models; nothing of this reaches HTML unescaped
     )
     environment.filters["number"] = lambda value: str(int(value)) if value == int(value) else str(value)
-    environment.filters["join"] = lambda values, between="": between.join(map(str, values))  # Jinja's own is slow
     environment.filters["quoted"] = quoted
     environment.globals["points"] = _points
     return environment

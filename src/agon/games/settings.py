@@ -5,7 +5,7 @@ A family's `settings.py` has the schema `Setting`. It may also make settings: `c
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -14,16 +14,19 @@ from typing import Annotated, Any, ClassVar
 import click
 import msgspec
 
-from agon import ROOT, AgonError, located, shown
+from agon import ROOT, AgonError, keep_file, located, shown, text_of
 from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Force = Annotated[bool, "true: write over files that differ"]
 Candidate = dict[str, Any]
 """What the file of a setting holds."""
 
 SHIPPED = "data/settings/magic"
+LARGEST = 16_000_000
+"""Bytes of a file."""
 
 
 class Setting(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,6 +57,8 @@ def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     a file that does not fit, in one line.
     """
     own = {key: value for key, value in game.items() if key != "settings"}
+    if not isinstance(game["settings"], str) or not game["settings"].isprintable():
+        raise AgonError(f"settings is {game['settings']!r}; it must be the name of a folder")
     return {
         name: own | {"variant": name} | fields
         for name, fields in _found(game["settings"], game.get("_target_", "")).items()
@@ -76,12 +81,27 @@ def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
 
 
 def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
+    text = text_of(path, most=LARGEST)
     try:
         if schema is None:
-            return {"": msgspec.json.decode(path.read_bytes(), type=dict[str, Any])}
-        return msgspec.json.decode(path.read_bytes(), type=schema).variants()
-    except msgspec.DecodeError as error:  # a ValidationError is one
+            found = {"": msgspec.json.decode(text, type=dict[str, Any])}
+        else:
+            found = msgspec.json.decode(text, type=schema).variants()
+    except (msgspec.DecodeError, RecursionError) as error:  # a ValidationError is one
         raise AgonError(f"{shown(path)}: {error}") from None
+    if directive := next(_directives(found), None):
+        raise AgonError(
+            f"{shown(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"
+        )
+    return found
+
+
+def _directives(value: Any) -> Iterator[str]:
+    """The names in a value that would have something built."""
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from _directives(each)
+    if isinstance(value, dict):
+        yield from value.keys() & {"_target_", "_partial_", "_args_"}
 
 
 def make_settings(
@@ -93,6 +113,7 @@ def make_settings(
     matches: Annotated[Count, "simulated per candidate and role"] = 25,
     seed: Annotated[Count, "of the candidates"] = 20231115,
     prefix: Annotated[str, "of the files' names, which tell the games from shipped ones"] = "",
+    force: Force = False,
 ) -> None:
     """Makes settings for MAgIC's games.
 
@@ -108,9 +129,8 @@ def make_settings(
         settings, said, place = found[game], "", ROOT / folder / game
         if hasattr(makers[game], "chosen"):
             settings, said = makers[game].chosen(settings, topics, keep, matches)
-        place.mkdir(parents=True, exist_ok=True)
         for number, setting in enumerate(settings, 1):
-            (place / f"{prefix}{number:02}.json").write_text(json.dumps(setting, indent=1) + "\n")
+            keep_file(place / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
         click.echo(f"{shown(place)}: {len(settings)} settings {said}".rstrip())
 
 

@@ -124,7 +124,9 @@ class _Limits(msgspec.Struct):
     timeout: Annotated[float, msgspec.Meta(gt=0, le=86_400)]
     requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
     tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None
-    price: dict[str, Annotated[float, msgspec.Meta(ge=0)] | None]
+    price: dict[Literal["input", "cached", "written", "output"], Annotated[float, msgspec.Meta(ge=0)] | None]
+    context: Annotated[int, msgspec.Meta(ge=1)] | None
+    model: Annotated[str, msgspec.Meta(pattern=r"\S")]
     parameters: _Sampling
 
 

@@ -58,8 +58,11 @@ class MatrixGame(Game[State]):
     def __post_init__(self) -> None:
         options, payoff = tuple(self.options), _frozen(self.payoff)
         seats = _depth(payoff) - 1
-        if len(set(options)) != len(options) or len(options) < 1 or not all(isinstance(o, str) for o in options):
-            raise ValueError(f"{self.name}: the options {list(options)} must be distinct labels, at least one")
+        known = all(isinstance(option, str) and option.strip() and option.isprintable() for option in options)
+        if len(set(options)) != len(options) or len(options) < 1 or not known:
+            raise ValueError(
+                f"{self.name}: the options {list(options)} must be distinct labels, at least one, and none empty"
+            )
         if type(self.rounds) is not int or self.rounds < 1:
             raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1, and whole")
         if seats < 1 or not _regular(payoff, (*[len(options)] * seats, seats)):

@@ -5,7 +5,8 @@ from typing import Annotated
 import click
 from msgspec import Meta
 
-from agon import AgonError, in_project, shown
+from agon import AgonError, in_project, keep_file, shown
+from agon.games.settings import Force
 
 Count = Annotated[int, Meta(ge=1)]
 
@@ -15,6 +16,7 @@ def make_logs(
     turns: Annotated[str, "a turns table with matches of TradeCraft, played or ingested"],
     folder: Annotated[str, "where the logs go: FOLDER/MATCH.json"],
     matches: Annotated[Count | None, "only the first of them"] = None,
+    force: Force = False,
 ) -> None:
     """Makes logs that can be rated of matches of TradeCraft.
 
@@ -30,7 +32,6 @@ def make_logs(
     if not names:
         raise AgonError(f"{turns} has no matches of TradeCraft to make logs of")
     place, aimless = in_project(folder), 0
-    place.mkdir(parents=True, exist_ok=True)
     for name in names:
         rows = own[own.match == name]
         log = log_of(rows)
@@ -39,7 +40,7 @@ def make_logs(
             aimless += not log["targets"]
         if wrong := misfit(log):
             raise AgonError(f"match {name}: {wrong}")
-        (place / f"{name}.json").write_text(packed(log), encoding="utf-8")
+        keep_file(place / f"{name}.json", packed(log), force)
     unknown = f", {aimless} without targets: their games are not in conf/game" if aimless else ""
     click.echo(f"{len(names)} logs in {shown(place)}{unknown}")
 

@@ -12,7 +12,8 @@ import click
 import msgspec
 from msgspec import Meta
 
-from agon import AgonError, in_project, shown
+from agon import AgonError, in_project, keep_file, shown
+from agon.games.settings import Force
 
 if TYPE_CHECKING:
     from agon.games.tradecraft.problems import Wish
@@ -41,6 +42,7 @@ def make_problems(
     operations: Annotated[str, "the shortest chain of every target, from all hands: least and most"] = "4-6",
     trades: Annotated[int, "the fewest after which all can craft at once"] = 1,
     seed: Annotated[int, "of the candidates"] = 1,
+    force: Force = False,
 ) -> None:
     """Makes certified problems for any ruleset.
 
@@ -51,11 +53,11 @@ def make_problems(
     low, _, high = operations.partition("-")
     if not (low.isdecimal() and (high or low).isdecimal() and 1 <= int(low) <= int(high or low)):
         raise AgonError(f"operations are two whole numbers, from least to most, and at least 1 (4-6): {operations}")
-    _make(folder, ruleset, [Wish(players, (int(low), int(high or low)), trades)] * count, seed)
+    _make(folder, ruleset, [Wish(players, (int(low), int(high or low)), trades)] * count, seed, force)
 
 
 def remake_problems(
-    *, sets: Annotated[str, "folders of data/problems, as alchemy,invented; nothing: all"] = ""
+    *, sets: Annotated[str, "folders of data/problems, as alchemy,invented; nothing: all"] = "", force: Force = False
 ) -> None:
     """Makes the shipped problems again."""
     from agon.games.tradecraft.problems import SHIPPED
@@ -64,7 +66,7 @@ def remake_problems(
     if unknown := [name for name in asked if name not in SHIPPED]:
         raise AgonError(f"there is no set {unknown[0]}: there are {', '.join(SHIPPED)}")
     for name in asked:
-        _make(f"data/problems/{name}", SHIPPED[name].ruleset, SHIPPED[name].wishes, SHIPPED[name].seed)
+        _make(f"data/problems/{name}", SHIPPED[name].ruleset, SHIPPED[name].wishes, SHIPPED[name].seed, force)
 
 
 def certify_problems(*files: str) -> None:
@@ -75,7 +77,7 @@ def certify_problems(*files: str) -> None:
     from agon.games.tradecraft.problems import certified, problem
 
     for file in files:
-        _keep(in_project(file), certified(problem(in_project(file))))
+        _keep(in_project(file), certified(problem(in_project(file))), force=True)
 
 
 def invent_ruleset(
@@ -90,12 +92,13 @@ def invent_ruleset(
     tags: Annotated[Number, "at most"] = 0,
     fuels: Annotated[Number, "items that burn; 0: no recipe is fuelled"] = 0,
     folder: Folder = RULESETS,
+    force: Force = False,
 ) -> None:
     """Makes an invented ruleset."""
     from agon.games.tradecraft.rulesets.invented import Size, invented
 
     with _refusals():
-        _write(folder, name, invented(seed, Size(items, recipes, raw, depth, branching, tags, fuels)))
+        _write(folder, name, invented(seed, Size(items, recipes, raw, depth, branching, tags, fuels)), force)
 
 
 def change_ruleset(
@@ -105,13 +108,14 @@ def change_ruleset(
     by: Annotated[Change, "permute names; unheard, that is invented names; rewire outputs; joint: permute and rewire"],
     seed: Seed = 1,
     folder: Folder = RULESETS,
+    force: Force = False,
 ) -> None:
     """Makes a ruleset of another: new names, recipes or both."""
     with _refusals():
-        _write(folder, name, _changed(_read(_path(of)), by, seed))
+        _write(folder, name, _changed(_read(_path(of)), by, seed), force)
 
 
-def take_rulesets(*facts: str, folder: Folder = RULESETS) -> None:
+def take_rulesets(*facts: str, folder: Folder = RULESETS, force: Force = False) -> None:
     """Takes files of facts over as rulesets.
 
     Duplicate recipes are left out.
@@ -122,22 +126,22 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS) -> None:
         text = in_project(name).read_bytes()
         with _refusals():
             file = taken_over(text)
-            _write(folder, file.ruleset, file)
+            _write(folder, file.ruleset, file, force)
         twice = len(msgspec.json.decode(text)["recipes"]) - len(file.recipes)
         click.echo(f"{file.ruleset}: {len(file.recipes)} recipes; {twice} duplicates left out")
 
 
-def remake_rulesets(*, folder: Folder = RULESETS) -> None:
+def remake_rulesets(*, folder: Folder = RULESETS, force: Force = False) -> None:
     """Makes the shipped rulesets again.
 
     They are an invented one, and three made of minecraft.
     """
     from agon.games.tradecraft.rulesets.invented import Size, invented
 
-    _write(folder, "invented", invented(1, Size(tags=20, fuels=20)))
+    _write(folder, "invented", invented(1, Size(tags=20, fuels=20)), force)
     minecraft = _read(_path("minecraft"))
     for name, by in OF_MINECRAFT.items():
-        _write(folder, name, _changed(minecraft, by, 1))
+        _write(folder, name, _changed(minecraft, by, 1), force)
 
 
 def check_rulesets(*rulesets: str) -> int:
@@ -159,20 +163,19 @@ def check_rulesets(*rulesets: str) -> int:
     return code
 
 
-def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int) -> None:
+def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int, force: bool) -> None:
     from agon.games.tradecraft.problems import generated
     from agon.games.tradecraft.rulesets import ruleset
 
-    in_project(folder).mkdir(parents=True, exist_ok=True)
     for number, found in enumerate(generated(ruleset(name), wishes, seed), 1):
-        _keep(in_project(folder) / f"{number:02}.json", found)
+        _keep(in_project(folder) / f"{number:02}.json", found, force)
 
 
-def _keep(path: Path, found: Problem) -> None:
+def _keep(path: Path, found: Problem, force: bool) -> None:
     """Writes a problem, and says what its certificate says."""
     from agon.games.tradecraft.problems import text
 
-    path.write_bytes(text(found))
+    keep_file(path, text(found), force)
     known = found.certificate
     lines = [*(known.wrong or ["good"]), *known.notes] if known else ["not certified"]
     click.echo(f"{path.name}: {'; '.join(lines)}")
@@ -213,15 +216,14 @@ def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
     return msgspec.structs.replace(made, source=f"{file.source}; {by}, seed {seed}")
 
 
-def _write(folder: str, name: str, file: RulesetFile) -> None:
+def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
     """A file that says its name. Raises ValueError for a name that is not one of a file in the folder."""
     from agon.games.tradecraft.rulesets import text_of
 
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
         raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
-    in_project(folder).mkdir(parents=True, exist_ok=True)
     text = text_of(msgspec.structs.replace(file, ruleset=name))
-    (in_project(folder) / f"{name}.json").write_text(text, encoding="utf-8")
+    keep_file(in_project(folder) / f"{name}.json", text, force)
 
 
 def _unused(file: RulesetFile, path: Path) -> Iterator[str]:

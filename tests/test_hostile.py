@@ -1,0 +1,424 @@
+"""Files and words of strangers are data: nothing of theirs runs, reads the environment or goes on for ever; it is refused in a line."""
+
+import json
+import os
+import shutil
+import time
+
+import pytest
+import yaml
+
+from agon import AgonError
+from agon.agents.prompts import prompts, source_of
+from agon.cli import main
+from agon.conf import CONF, configuration, load
+from agon.games.matrix import MatrixGame
+from agon.plan import plan
+
+SECRET = "a-secret-of-these-tests"
+GAME = {
+    "_target_": "agon.games.matrix.MatrixGame",
+    "_convert_": "all",
+    "name": "mine",
+    "variant": "default",
+    "options": ["a", "b"],
+    "payoff": [[[1, 1], [0, 0]], [[0, 0], [1, 1]]],
+    "rounds": 2,
+}
+STAND_IN = {"_target_": "agon.models.standin.StandIn", "model": "mine", "policy": {}}
+
+
+@pytest.fixture
+def conf(tmp_path, monkeypatch):
+    """A copy of conf/ to change, and a secret in the environment."""
+    monkeypatch.setenv("A_SECRET", SECRET)
+    for name in ("config", "executor/local", "experiment/scripted", "game/pd", "model/standin", "agent/zs"):
+        (tmp_path / "conf" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CONF / f"{name}.yaml", tmp_path / "conf" / f"{name}.yaml")
+    return tmp_path / "conf"
+
+
+def refused(ask):
+    """The one line that refuses; it holds no secret."""
+    with pytest.raises(AgonError) as caught:
+        ask()
+    text = str(caught.value)
+    assert "\n" not in text and SECRET not in text and len(text) < 1000
+    return text
+
+
+def put(conf, group, settings, name="mine"):
+    text = settings if isinstance(settings, str) else yaml.safe_dump(settings)
+    (conf / group / f"{name}.yaml").write_text(text)
+    return lambda: load(group, name, conf)
+
+
+# --- what may be built
+
+ELSEWHERE = [
+    "os.system",
+    "builtins.dict",
+    "builtins.eval",
+    "builtins.exec",
+    "subprocess.run",
+    "pathlib.Path.write_text",
+    "IPython.utils.process.system",
+    "distributed.utils.import_file",
+    "pandas.read_pickle",
+    "hydra.utils.get_method",
+    "hydra.utils.instantiate",
+    "importlib.import_module",
+    "agon.conf.load",
+    "agon.report.gather",
+    "agon.notebook.run",
+    "agon.commands.play",
+    "agon_papers.comparisons.os",
+    "agon.gamesx.Game",
+]
+WITHIN = [
+    "agon.games.base.sys.exit",
+    "agon.games.base.import_module",
+    "agon.games.settings.json.loads",
+    "agon.games.settings.Path",
+    "agon.games.settings.located",
+    "agon.models.recording.os.system",
+    "agon.models.remote.aiohttp",
+    "agon.games.matrix.game._frozen",
+    "agon.games.matrix.MatrixGame.__init__",
+    "agon.agents.__builtins__",
+    "agon.games.matrix.",
+    "agon.games",
+    ".",
+    "",
+]
+NO_GAME = ["agon.games.settings.make_settings", "agon.models.recording.Writer", "agon.games.matrix.scripts.grim"]
+
+
+@pytest.mark.parametrize("target", [*ELSEWHERE, *WITHIN, *NO_GAME, 7, ["os.system"], {"a": 1}, None])
+def test_a_target_outside_what_files_may_name_is_refused(conf, target):
+    assert "_target_" in refused(put(conf, "game", {"_target_": target, "command": "id"}))
+
+
+@pytest.mark.parametrize("target", [*ELSEWHERE, *WITHIN, *NO_GAME[:2]])
+@pytest.mark.parametrize("partial", [True, False])
+def test_so_it_is_deep_within_a_file(conf, target, partial):
+    inner = {"_target_": target, "_partial_": partial, "command": "id"}
+    refused(put(conf, "model", STAND_IN | {"policy": inner}))
+    refused(put(conf, "game", GAME | {"options": [{"deep": [inner]}]}))
+    refused(put(conf, "agent", {"_target_": "agon.agents.telling.teller", "_partial_": True, "answer": inner}))
+
+
+@pytest.mark.parametrize("more", [{"_args_": ["id"]}, {"_recursive_": False}, {"_partial_": "yes"}, {"_x_": 1}])
+def test_other_directives_are_refused(conf, more):
+    refused(put(conf, "game", GAME | more))
+
+
+@pytest.mark.parametrize("name", ["os", "json", "agon", "builtins"])
+def test_a_family_that_is_called_like_another_package_is_refused(conf, tmp_path, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "game.py").write_text("")
+    config = conf / "config.yaml"
+    config.write_text(config.read_text().replace("families: []", f"families: [{tmp_path / name}]"))
+    assert "another package is called" in refused(lambda: load("game", "pd", conf))
+
+
+@pytest.mark.parametrize("word", ["families=[/tmp/x]", "packages=[os]", "+packages=[os]", "++families=[/tmp/x]"])
+def test_whose_code_is_run_is_not_said_on_the_way(word):
+    assert "conf/config.yaml alone" in refused(lambda: configuration([word]))
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "hydra.callbacks={x: {_target_: os.system, command: id}}",
+        "+hydra.searchpath=[file:///tmp]",
+        "hydra/launcher=basic",
+        "experiment@families=scripted",
+        "+experiment@_global_=scripted",
+        "experiment=../../../tmp/x",
+        "~experiment.name=scripted",
+        "experiment.repetitions=1,2",
+        "experiment.repetitions=range(3)",
+        "experiment.repetitions=nan",
+        "budget.usd=inf",
+        "experiment.name=${oc.env:A_SECRET}",
+        "experiment.name=${oc.env:A_SECRET,x}",
+        "experiment.name=x${oc.decode:${oc.env:A_SECRET}}",
+        "+x=${hydra:runtime.cwd}",
+        "experiment.models=[${now:%Y}]",
+        "experiment.pairings=[{games: ['${oc.env:A_SECRET}'], seats: [[a]]}]",
+        "experiment." * 200 + "x=1",
+        "experiment.models=" + "[" * 3000,
+        "=",
+        "==",
+        "a.=1",
+        "\x1b[31m=1",
+    ],
+)
+def test_an_override_reads_nothing_but_itself(word, monkeypatch):
+    monkeypatch.setenv("A_SECRET", SECRET)
+    refused(lambda: configuration([word]))
+
+
+# --- what fits
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "said"),
+    [
+        ("game", {"options": ["", "b"]}, "none empty"),
+        ("game", {"options": [" ", "b"]}, "none empty"),
+        ("game", {"options": ["\x1b[31ma", "b"]}, "none empty"),
+        ("game", {"options": "ab"}, "options does not fit: Expected `array`, got `str`"),
+        ("game", {"rules": -1}, "rules is -1"),
+        ("game", {"rules": True}, "rules does not fit"),
+        ("game", {"rules": "1"}, "rules does not fit"),
+        ("game", {"rounds": 0}, "rounds is 0"),
+        ("game", {"rounds": "many"}, "rounds does not fit"),
+        ("game", {"name": ""}, "name is ''"),
+        ("game", {"variant": "a\nb"}, "variant is"),
+        ("game", {"ruond": 3}, "no setting 'ruond': did you mean rounds?"),
+        ("game", {"payoff": None}, "payoff does not fit"),
+        ("model", {"model": ""}, "at `$.model`"),
+        ("model", {"model": "   "}, "at `$.model`"),
+        ("model", {"context": "x"}, "context does not fit"),
+        ("model", {"context": -5}, "at `$.context`"),
+        ("model", {"price": {"inptu": 1}}, "inptu"),
+        ("model", {"price": {"input": -1}}, "at `$.price"),
+        ("model", {"price": [1]}, "price does not fit"),
+        ("model", {"concurrency": 0}, "at `$.concurrency`"),
+        ("model", {"concurency": 1}, "did you mean concurrency?"),
+        ("model", {"parameters": "hot"}, "parameters does not fit"),
+        ("agent", {"styel": "zs"}, "did you mean style?"),
+        ("agent", {"attempts": "many"}, "attempts does not fit"),
+        ("agent", {"on_invalid": "cheat"}, "on_invalid does not fit"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_its_name(conf, group, changes, said):
+    own = {"model": STAND_IN | {"policy": POLICY}, "game": GAME, "agent": AGENT}[group]
+    assert put(conf, group, own)() is not None
+    assert said in refused(put(conf, group, own | changes, "other"))
+
+
+POLICY = {"_target_": "agon.games.matrix.scripts.grim", "_partial_": True}
+AGENT = {"_target_": "agon.agents.llm.LLM", "_partial_": True}
+SEATED = {"name": "mine", "repetitions": 1, "pairings": [{"games": ["pd"], "seats": [["kind"], ["kind"]]}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"repetitions": 10**23}, "100,000,000,000,000,000,000,000 matches"),
+        ({"repetitions": 10**7}, "10,000,000 matches of 320,000,000 decisions"),
+        ({"repetitions": 0}, "at `$.repetitions`"),
+        ({"repetition": 3}, "unknown field `repetition`"),
+        ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 matches of 2,000,000,000 decisions"),
+        (
+            {"pairings": [], "tournaments": [{"games": ["pd"], "agents": ["kind"] * 2000, "repetitions": 10**6}]},
+            "say large",
+        ),
+    ],
+)
+def test_what_cannot_end_is_refused_with_what_it_comes_to(conf, changes, said):
+    put(conf, "agent", POLICY, "kind")
+    put(conf, "game", GAME | {"rounds": 10**9}, "long")
+    assert said in refused(lambda: plan(SEATED | changes, conf))
+
+
+def test_what_is_said_to_be_large_is_planned(conf, monkeypatch):
+    monkeypatch.setattr("agon.plan.MATCHES", 2)
+    put(conf, "agent", POLICY, "kind")
+    assert "3 matches" in refused(lambda: plan(SEATED | {"repetitions": 3}, conf))
+    assert len(plan(SEATED | {"repetitions": 3}, conf, large=True)) == 3
+
+
+@pytest.mark.parametrize(
+    "settings", [{"temperatur": 1}, {"temperature": -1}, {"max_tokens": 0}, {"top_p": 2}, {"seed": "x"}]
+)
+def test_sampling_has_names_and_bounds(conf, settings):
+    put(conf, "agent", POLICY, "kind")
+    (conf / "sampling").mkdir()
+    put(conf, "sampling", settings)
+    assert "conf/sampling/mine.yaml does not fit" in refused(lambda: plan(SEATED | {"sampling": "mine"}, conf))
+
+
+# --- what is data
+
+INTERPOLATIONS = [
+    "${oc.env:A_SECRET}",
+    "${oc.env:A_SECRET,none}",
+    "x ${oc.decode:${oc.env:A_SECRET}} y",
+    "${oc.create:${oc.env:A_SECRET}}",
+    "${name}",
+    "${..name}",
+    "${hydra:runtime.cwd}",
+    "${",
+]
+
+
+@pytest.mark.parametrize("text", INTERPOLATIONS)
+def test_nothing_is_put_in_the_place_of_anything(conf, text, tmp_path):
+    assert "nothing is put" in refused(put(conf, "game", GAME | {"options": ["a", text]}))
+    assert "nothing is put" in refused(put(conf, "agent", {"_target_": "x", "deep": [{"a": {"b": text}}]}))
+    (conf / "experiment/mine.yaml").write_text(yaml.safe_dump({"name": "mine", "repetitions": 1, "sampling": text}))
+    assert "nothing is put" in refused(lambda: configuration(["experiment=mine"], conf))
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set/one.json").write_text(json.dumps({"options": ["a", text]}))
+    put(
+        conf,
+        "game",
+        {key: value for key, value in GAME.items() if key != "options"} | {"settings": str(tmp_path / "set")},
+    )
+    assert load("game", "mine/one", conf).options == ("a", text)
+
+
+@pytest.mark.parametrize("more", [{"_target_": "os.system"}, {"payoff": [{"_target_": "os.getcwd"}]}, {"_args_": [1]}])
+def test_a_setting_builds_nothing(conf, more, tmp_path):
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set/one.json").write_text(json.dumps(more))
+    assert "has no place in a setting" in refused(
+        put(conf, "game", GAME | {"settings": str(tmp_path / "set")}) and (lambda: load("game", "mine/one", conf))
+    )
+
+
+LAUGHS = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))])
+MERGES = "\n".join(
+    [
+        "a0: &a0 {x: 1}",
+        *(f"a{n}: &a{n} {{<<: *a{n - 1}, b{n}: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 12)),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "- a\n- b\n",
+        "word",
+        "a: [1",
+        "a: 1\na: 2\n",
+        "1: a\n",
+        "null: a\n",
+        "a: !!python/object/apply:os.system [id]\n",
+        "a: !!python/name:os.system\n",
+        "a: .nan\n",
+        "a: .inf\n",
+        "a: &a [*a]\n",
+        "a: *b\n",
+        "a: " + "[" * 200_000,
+        "a: " + "[" * 60 + "]" * 60,
+        "a: " + "{b: " * 100_000,
+        "a: 2020-99-99\n",
+        "\x00",
+        "a: '" + "x" * 1_100_000 + "'",
+        "defaults: [mine]\n",
+        "defaults: [mine@a, mine@b]\n",
+        "defaults: {a: b}\n",
+        "defaults: [pd@game, /model/standin, _self_]\n",
+        "defaults: [../../etc/passwd]\n",
+        "a: [" + "0, " * 120_000 + "0]\n",
+        LAUGHS,
+        MERGES,
+    ],
+    ids=range(28),
+)
+def test_what_is_no_file_of_settings_is_refused_in_no_time(conf, text):
+    start = time.perf_counter()
+    for group in ("game", "agent", "model"):
+        refused(put(conf, group, text))
+    put(conf, "experiment", text)
+    refused(lambda: plan(configuration(["experiment=mine"], conf)["experiment"], conf))
+    assert time.perf_counter() - start < 20
+
+
+def test_defaults_that_double_are_refused_before_they_fill_the_memory(conf):
+    put(conf, "game", "x: 1\n", "d0")
+    for number in range(1, 25):
+        put(conf, "game", f"defaults: [{', '.join(f'd{number - 1}@{key}' for key in 'abcdef')}]\n", f"d{number}")
+    assert "values" in refused(lambda: load("game", "d24", conf))
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "binary", "latin"])
+def test_what_is_no_text_is_refused(conf, kind):
+    path = conf / "game/mine.yaml"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_bytes(b"\x89PNG\r\n\x00\xff" if kind == "binary" else "name: Zoë".encode("latin-1"))
+    refused(lambda: load("game", "mine", conf))
+
+
+# --- templates
+
+ESCAPES = [
+    "{{ cycler.__init__.__globals__.os.system('id') }}",
+    "{{ joiner.__init__.__globals__ }}",
+    "{{ lipsum.__globals__ }}",
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "{{ ''|attr('__class__') }}",
+    "{{ view.rules.payoffs.__func__.__globals__ }}",
+    "{{ '{0.__class__}'.format(view) }}",
+    "{{ '{0.rules.__class__.__init__.__globals__}'.format(view) }}",
+    "{{ points.__globals__ }}",
+    "{{ self._TemplateReference__context }}",
+    "{{ self.__init__.__globals__ }}",
+    "{{ [1].append(2) }}",
+    "{% include '../../../../etc/passwd' %}",
+    "{% include '/etc/passwd' %}",
+    "{% import 'os' as os %}",
+]
+ENDLESS = [
+    "{{ range(10**9)|list }}",
+    "{% for a in range(90000) %}{% for b in range(90000) %}x{% endfor %}{% endfor %}",
+    "{% for a in range(90000) %}" + "x" * 20_000 + "{% endfor %}",
+    "{{ 'a' * 10**9 }}",
+    "{{ [[[1] * 1000] * 1000] * 1000 }}",
+    "{{ 9**9**9 }}",
+    "{{ 'a'.center(10**9) }}",
+    "{{ 'a'|center(10**9) }}",
+    "{{ '{:999999999}'.format(1) }}",
+    "{{ '%999999999d' % 1 }}",
+    "{{ '%*d'|format(999999999, 1) }}",
+    "{% set ns = namespace(x='aa') %}{% for a in range(50) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+    "{% set ns = namespace(x='aa') %}{% for a in range(50) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    "{% set ns = namespace(x='aa') %}{% for a in range(50) %}{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}{% endfor %}",
+    "{% set ns = namespace(x=[1]) %}{% for a in range(50) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
+    "{% macro f(n) %}{{ f(n - 1) }}{{ f(n - 1) }}{% endmacro %}{{ f(50) }}",
+    "{% set x = 'a' * 90000 %}{{ x.replace('a', x) }}",
+    "{% set x = 'a' * 90000 %}{{ x|replace('a', x) }}",
+    "{% set x = ['a' * 90000] * 90000 %}{{ ''.join(x) }}",
+    "{% set x = ['a' * 90000] * 90000 %}{{ x|join }}",
+    "{{ lipsum(n=10**8) }}",
+    "{% for a in range(90000) %}{{ 'x' * 10000 }}{% endfor %}",
+]
+
+
+@pytest.mark.parametrize("text", [*ESCAPES, *ENDLESS])
+@pytest.mark.parametrize("macro", ["system", "turn", "again"])
+def test_a_template_sees_what_it_is_given_and_comes_to_an_end(text, macro, tmp_path, monkeypatch):
+    monkeypatch.setenv("A_SECRET", SECRET)
+    heads = {"system": "system(view, style)", "turn": "turn(view, since)", "again": "again(fault, view)"}
+    macros = "\n".join(
+        f"{{% macro {head} %}}{text if name == macro else ''}{{% endmacro %}}" for name, head in heads.items()
+    )
+    (tmp_path / "mine.md").write_text(macros)
+    game = MatrixGame(**{key: value for key, value in GAME.items() if not key.startswith("_")})
+    view, start = game.observe(game.start(None), 0), time.perf_counter()
+
+    def rendered():
+        texts = prompts(source_of(game, "mine.md", str(tmp_path)), "zs")
+        values = {"system": (view, ""), "turn": (view, 0), "again": ("", view)}[macro]
+        return texts.rendered(macro, *values)
+
+    assert f"prompt {tmp_path}/mine.md: " in refused(rendered)
+    assert time.perf_counter() - start < 10
+
+
+def test_a_command_says_it_in_a_line(capsys):
+    assert main(["plan", "experiment.name=${oc.env:PATH}"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and os.environ["PATH"] not in said
