@@ -9,14 +9,16 @@ unexport PYTHONPATH
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
-	@[ -e reports/index.html ] || { dvc repro --pull --quiet data.dvc && $(MAKE) --silent --jobs=2 line-tradecraft line-others; }
-	@dvc repro --pull --quiet
+	@[ -e data ] || dvc pull --quiet data.dvc || true   # verify says why it could not
+	@python -m agon verify
+	@[ -e reports/index.html ] || $(MAKE) --silent --jobs=2 line-tradecraft line-others
+	@dvc repro --quiet
 	@cat reports/summary.txt
 
 # DVC runs stage after stage, on one core. From nothing, these two lines of stages, which share nothing, run beside each other;
 # what is in neither, or did not come to its end there, is for the `dvc repro` that follows.
 line-tradecraft line-others:
-	-@dvc --wait-for-lock repro --pull --quiet --single-item --glob $(STAGES)
+	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' '*tradecraft*'
 line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' own@scripted '*@magic*' play_notebook
 

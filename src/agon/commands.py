@@ -172,6 +172,16 @@ def ingest(settings: Settings) -> int:
     return 3 if found.bad else 0
 
 
+def verify() -> None:
+    """Checks data/ against data.dvc.
+
+    Every file is read, and every copy of it in store/ and .dvc/cache. make repro begins with it.
+    """
+    from agon.inputs import verify as verified
+
+    verified(ROOT)
+
+
 def serve(settings: Settings) -> None:
     """People play, watch and annotate in a browser.
 
@@ -336,4 +346,4 @@ def _show(bar: Any, spent: Spent) -> None:
     bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}")
 
 
-VERBS = [plan, record, play, ingest, serve, collect, notebook, export, make_settings]
+VERBS = [plan, record, play, ingest, serve, collect, notebook, export, verify, make_settings]
