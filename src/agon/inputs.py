@@ -1,11 +1,12 @@
 """Whether inputs are what Git says: data/ is what data.dvc pins, and no stored copy of it is damaged."""
 
-import json
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from hashlib import md5
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from agon import AgonError
 
@@ -43,14 +44,11 @@ def _hash(path: Path) -> str:
 
 def _listed(root: Path) -> list[dict[str, str]]:
     """The files that data.dvc stands for, and their hashes."""
-    import yaml
-
-    pin: dict[str, Any] = yaml.safe_load((root / "data.dvc").read_text())["outs"][0]
+    pin: dict[str, Any] = msgspec.yaml.decode((root / "data.dvc").read_bytes())["outs"][0]
     for store in reversed(STORES):
         path = root / store / "files" / "md5" / pin["md5"][:2] / pin["md5"][2:]
         if path.exists():
-            entries: list[dict[str, str]] = json.loads(path.read_bytes())
-            return entries
+            return msgspec.json.decode(path.read_bytes(), type=list[dict[str, str]])
     raise AgonError("what data.dvc stands for is not here: `dvc pull data.dvc` fetches it")
 
 
