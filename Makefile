@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 
-.PHONY: repro line-tradecraft line-others test checks sources bench soak clean
+.PHONY: repro line-tradecraft line-others test checks sources bench soak lock clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -44,16 +44,22 @@ bench: .venv/.ok
 soak: .venv/.ok
 	python tests/models/soak.py 20000
 
-.venv/.ok: requirements.lock pyproject.toml
+.venv/.ok: requirements.lock .ci/installer.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "agon needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	@$(PIP) --target .venv/installer uv >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet --no-deps --system-certs \
-		--python .venv/bin/python -r requirements.lock 2>/dev/null \
-		|| { echo "uv cannot install here; pip does, in a minute"; $(PIP) -r requirements.lock; }
-	@$(PIP) --editable .
+	@$(PIP) --require-hashes --target .venv/installer -r .ci/installer.lock >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet \
+		--no-deps --require-hashes --system-certs --python .venv/bin/python -r requirements.lock 2>/dev/null \
+		|| { echo "uv cannot install here; pip does, in a minute"; $(PIP) --require-hashes -r requirements.lock; }
+	@$(PIP) --no-build-isolation --editable .
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
+
+# Newer versions within the bounds of pyproject.toml: `make lock UPGRADE=--upgrade`. Every file of a version is listed with its hash, for all systems.
+COMPILE = .venv/installer/bin/uv pip compile $(UPGRADE) --quiet --system-certs --universal --python-version 3.11 --generate-hashes
+lock: .venv/.ok
+	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
+	$(COMPILE) --group installer -o .ci/installer.lock
 
 clean:
 	rm -rf .venv .agon smoke transcripts results reports
