@@ -4,6 +4,9 @@ PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
+ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such as caches, has its place here then
+export HOME := $(CURDIR)/.venv/home
+endif
 
 .PHONY: repro line-tradecraft line-others test checks sources bench soak lock clean
 .DEFAULT_GOAL := repro
@@ -48,9 +51,10 @@ soak: .venv/.ok
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "agon needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	@$(PIP) --require-hashes --target .venv/installer -r .ci/installer.lock >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet \
-		--no-deps --require-hashes --system-certs --python .venv/bin/python -r requirements.lock 2>/dev/null \
-		|| { echo "uv cannot install here; pip does, in a minute"; $(PIP) --require-hashes -r requirements.lock; }
+	@mkdir -p "$$HOME"
+	@$(PIP) --require-hashes --target .venv/installer -r .ci/installer.lock >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet --no-deps \
+		--require-hashes --build-constraints .ci/installer.lock --system-certs --python .venv/bin/python -r requirements.lock 2>/dev/null \
+		|| { echo "uv cannot install here; pip does, in a minute"; PIP_CONSTRAINT=.ci/installer.lock $(PIP) --require-hashes -r requirements.lock; }
 	@$(PIP) --no-build-isolation --editable .
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
