@@ -26,7 +26,7 @@ def made(tmp_path_factory):
     """A project of one stage and three inputs, with agon's own Makefile and DVC settings, after `make repro`."""
     folder = tmp_path_factory.mktemp("inputs")
     Project(folder)
-    for name in ("Makefile", ".dvcignore", ".dvc/config", "requirements.lock", "pyproject.toml"):
+    for name in ("Makefile", ".dvcignore", ".dvc/config", "requirements.lock", ".ci/installer.lock", "pyproject.toml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     tools = folder / ".venv/bin"
