@@ -1,6 +1,8 @@
 # make repro: everything from nothing. make test: the same set-up, then every check. Needs git, make, Python 3.11 or newer.
 PYTHON ?= python3
 PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
+# What builds a package is found where it was installed by its hash.
+BUILD := PYTHONPATH=$(CURDIR)/.venv/installer
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
@@ -54,7 +56,7 @@ soak: .venv/.ok
 	@mkdir -p "$$HOME"
 	@$(PIP) --require-hashes --target .venv/installer -r .ci/installer.lock >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet --no-deps \
 		--require-hashes --build-constraints .ci/installer.lock --system-certs --python .venv/bin/python -r requirements.lock 2>/dev/null \
-		|| { echo "uv cannot install here; pip does, in a minute"; PIP_CONSTRAINT=.ci/installer.lock $(PIP) --require-hashes -r requirements.lock; }
+		|| { echo "uv cannot install here; pip does, in a minute"; $(BUILD) $(PIP) --ignore-installed --no-build-isolation --require-hashes -r requirements.lock; }
 	@$(PIP) --no-build-isolation --editable .
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
