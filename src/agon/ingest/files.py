@@ -14,7 +14,7 @@ import tarfile
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import pyarrow as pya
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import zstandard
 
 from agon import ROOT, AgonError
@@ -39,6 +41,18 @@ HEADER = 1 << 16
 
 CHUNK = 1 << 20
 """Bytes of an archive that are unpacked at once."""
+
+ROWS, TABLE = 2_000_000, 1 << 29
+"""Rows and bytes of a published table; the largest has 189,504 rows."""
+
+PLAIN = (
+    *(pya.types.is_integer, pya.types.is_floating, pya.types.is_boolean, pya.types.is_null),
+    *(pya.types.is_string, pya.types.is_large_string, pya.types.is_dictionary),
+)
+"""Types of a table's columns."""
+
+UNFIT = (LookupError, TypeError, ValueError, OSError)
+"""What comes of values that are not what they should be."""
 
 BROKEN = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError),
@@ -287,18 +301,53 @@ def _fault(path: str, regular: bool, size: int) -> str:
 
 
 @contextmanager
-def read_whole(path: Path) -> Iterator[None]:
-    """Turns what readers of tables raise into an AgonError of one line."""
+def read_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file of a table, opened; what readers of tables raise becomes an AgonError of one line."""
     try:
-        yield
+        with regular(path, path.parent) as stream:
+            yield stream
     except FileNotFoundError:
         raise AgonError(f"{shown(path)} is not there: `dvc pull` brings the published facts") from None
-    except (pya.ArrowException, AttributeError, KeyError, ValueError, TypeError, OSError) as error:
+    except (pya.ArrowException, AttributeError, MemoryError, OverflowError, *UNFIT) as error:
         raise AgonError(f"{shown(path)} cannot be read ({first_line(error)}): get it again") from None
 
 
+@contextmanager
+def parquet(path: Path, names: Sequence[str] = ()) -> Iterator[BinaryIO]:
+    """As read_whole, after a look at the columns `names` (none: all), whose rows and texts must be within bounds.
+
+    A file of some kilobytes can stand for any number of rows. So texts stay in their dictionaries while rows are counted.
+    """
+    with read_whole(path) as stream:
+        file = pq.ParquetFile(stream, thrift_string_size_limit=LARGEST, thrift_container_size_limit=MOST_FILES)
+        fields = [field for field in file.schema_arrow if not names or field.name in names]
+        if strange := [field.name for field in fields if not any(fits(field.type) for fits in PLAIN)]:
+            raise ValueError(f"{strange[0]:.40} is {file.schema_arrow.field(strange[0]).type!s:.40}")
+        texts = [field.name for field in fields if not pya.types.is_primitive(field.type)]
+        claimed = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+        if file.metadata.num_rows > ROWS or sum(group.total_byte_size for group in claimed) > TABLE:
+            raise ValueError(f"more than {ROWS:,} rows or {TABLE >> 20} MiB")
+        stream.seek(0)
+        rows = size = 0
+        lazy = pq.ParquetFile(stream, read_dictionary=texts)
+        for batch in lazy.iter_batches(CHUNK >> 4, columns=[field.name for field in fields], use_threads=False):
+            rows, size = rows + len(batch), size + sum(_spelled_out(column) for column in batch.columns)
+            if rows > ROWS or size > TABLE:
+                raise ValueError(f"more than {ROWS:,} rows or {TABLE >> 20} MiB")
+        stream.seek(0)
+        yield stream
+
+
+def _spelled_out(column: pya.Array) -> int:
+    """Bytes of a column without its dictionary."""
+    if not pya.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pc.binary_length(column.dictionary.cast(pya.large_string()))
+    return int(column.indices.nbytes + (pc.sum(lengths.take(column.indices)).as_py() or 0))
+
+
 def printable(path: str) -> str:
-    """A path that any file or message can hold, whatever bytes the file system or archive had."""
+    """A path that any file can hold, whatever bytes the file system or archive had."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
