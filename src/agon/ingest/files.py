@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zstandard
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, visible
 from agon.ingest.base import Bad
 from agon.turns import shown
 
@@ -124,7 +124,7 @@ def _walk(folder: Path, name: str) -> Iterator[Found]:
 def _counted(name: str, files: int) -> int:
     """`files` itself. Raises AgonError when these are too many."""
     if files > MOST_FILES:
-        raise AgonError(f"{printable(name)} holds more than {MOST_FILES:,} files: give the recorded games alone")
+        raise AgonError(f"{visible(name)} holds more than {MOST_FILES:,} files: give the recorded games alone")
     return files
 
 
@@ -338,6 +338,14 @@ def parquet(path: Path, names: Sequence[str] = ()) -> Iterator[BinaryIO]:
         yield stream
 
 
+def whole(stream: BinaryIO) -> bytes:
+    """All of a file of text with columns. Raises ValueError where it, or its first line, is too long."""
+    data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST or len(data.partition(b"\n")[0]) > HEADER:
+        raise ValueError(f"more than {LARGEST >> 20} MiB, or a first line of more than {HEADER >> 10} KiB")
+    return data
+
+
 def _spelled_out(column: pya.Array) -> int:
     """Bytes of a column without its dictionary."""
     if not pya.types.is_dictionary(column.type):
@@ -352,5 +360,5 @@ def printable(path: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    """What an error says, in one line of at most 200 characters."""
+    return visible(next(iter(str(error).splitlines()), type(error).__name__)[:200])
