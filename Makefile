@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources bench soak lock clean
+.PHONY: repro line-tradecraft line-others test checks sources bench soak lock licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -66,6 +66,9 @@ COMPILE = .venv/installer/bin/uv pip compile $(UPGRADE) --quiet --system-certs -
 lock: .venv/.ok
 	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --group installer -o .ci/installer.lock
+
+licences: .venv/.ok
+	$(BUILD) python .ci/licences.py
 
 clean:
 	rm -rf .venv .agon smoke transcripts results reports
