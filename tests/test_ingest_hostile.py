@@ -318,6 +318,15 @@ def test_control_characters_of_the_folder_itself_come_as_escapes(variants):  # n
     assert r"absent\x1b\x9b\u202e is not there" in refused(Path("absent\x1b\x9b\u202e"), variants)
 
 
+@pytest.mark.parametrize("name", ["source_path", "model", "payoffs"])
+def test_a_text_that_is_not_utf_8_is_one_line(name, tmp_path, variants):  # noqa: F811
+    path = facts(tmp_path) / "matches.parquet"
+    table = pq.read_table(path)
+    strange = pya.array([b"\x80zs", b"\xff"]).view(pya.string())
+    pq.write_table(table.set_column(table.schema.get_field_index(name), name, strange), path)
+    assert "matches.parquet cannot be read (" in refused(tmp_path, variants)
+
+
 # ---- TradeCraft ----
 
 

@@ -347,7 +347,8 @@ def whole(stream: BinaryIO) -> bytes:
 
 
 def _spelled_out(column: pya.Array) -> int:
-    """Bytes of a column without its dictionary."""
+    """Bytes of a column without its dictionary. Raises ArrowInvalid where it is none, or a text is not UTF-8."""
+    column.validate(full=True)
     if not pya.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary.cast(pya.large_string()))
