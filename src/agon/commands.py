@@ -171,7 +171,7 @@ def ingest(settings: Settings) -> int:
     out = _out(settings, settings["source"])
     found = ingested(settings["source"], in_project(settings["path"]), games())
     for bad in found.bad:
-        click.echo(visible(f"bad: {bad.path}: {bad.reason}"), err=True)
+        click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:
         raise AgonError(f"no match in {visible(settings['path'])} could be read: {len(found.bad)} bad files")
     write(found.turns, out)
