@@ -233,11 +233,19 @@ def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
     return turns.assign(**{name: settled(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
 
 
+def is_turns(path: Path) -> bool:
+    """Whether a file has the key of a turns table."""
+    try:
+        return set(KEY) <= set(pq.read_schema(path).names)
+    except (pya.ArrowException, OSError):
+        return False
+
+
 def experiments(path: Path) -> set[str] | None:
     """Whose turns a file holds, by the column `experiment`; None for a file that is no turns table."""
+    if not is_turns(path):
+        return None
     try:
-        if not set(KEY) <= set(pq.read_schema(path).names):
-            return None
         return set(pq.read_table(path, columns=["experiment"])["experiment"].unique().cast(pya.string()).to_pylist())
     except (pya.ArrowException, OSError):
         return None
