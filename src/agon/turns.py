@@ -233,14 +233,17 @@ def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
     return turns.assign(**{name: settled(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
 
 
-def experiments(path: Path) -> set[str] | None:
-    """Whose turns a file holds, by the column `experiment`; None for a file that is no turns table."""
+def is_turns(path: Path) -> bool:
+    """Whether a file has the key of a turns table."""
     try:
-        if not set(KEY) <= set(pq.read_schema(path).names):
-            return None
-        return set(pq.read_table(path, columns=["experiment"])["experiment"].unique().cast(pya.string()).to_pylist())
+        return set(KEY) <= set(pq.read_schema(path).names)
     except (pya.ArrowException, OSError):
-        return None
+        return False
+
+
+def experiments(path: Path) -> set[str]:
+    """Whose turns a table holds, by the column `experiment`. Raises AgonError."""
+    return set(read(path, ["experiment"]).experiment)
 
 
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
