@@ -47,7 +47,7 @@ bench: .venv/.ok
 	pytest benchmarks -o python_files='bench_*.py' -n 0 --benchmark-only
 
 fuzz: .venv/.ok   # about ten minutes
-	AGON_FUZZ=4000 pytest tests/test_fuzz.py -n 2 --dist worksteal
+	AGON_FUZZ=1500 pytest tests/test_fuzz.py -n 2 --dist worksteal
 
 soak: .venv/.ok
 	python tests/models/soak.py 20000

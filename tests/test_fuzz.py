@@ -192,6 +192,9 @@ def built(conf, group, text):
 FOUND = [
     ("agent", "_target_: agon.agents.llm.LLM\nsettings: null\n"),
     ("game", 'settings: "\\0"\n'),
+    ("model", " 1.0\n"),
+    ("model", "---\n"),
+    ("model", "--- a\n--- b\n"),
 ]
 
 

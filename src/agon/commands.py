@@ -294,14 +294,14 @@ def _outside_data(out: str) -> Path:
 
 def _out(settings: Settings, name: str) -> Path:
     """The file to write: none yet, or a turns table of `name`. Raises AgonError for inputs, and for what others have made."""
-    from agon.turns import experiments
+    from agon.turns import experiments, is_turns
 
     out = _outside_data(settings["out"] or f"transcripts/{name}.parquet")
     if not out.exists() or (settings["force"] and out.is_file()):
         return out
-    if (found := experiments(out)) is None:
+    if not is_turns(out):
         raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
-    if others := sorted(found - {name}):
+    if others := sorted(experiments(out) - {name}):
         raise AgonError(f"{shown(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")
     return out
 

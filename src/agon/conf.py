@@ -278,6 +278,8 @@ def _weigh(text: str, place: str) -> None:
         size = 1
         if isinstance(event, yaml.ScalarEvent) and "${" in event.value:
             raise AgonError(f"{place}: {event.value[:80]!r}: nothing is put in the place of ${{...}}: write the value")
+        if isinstance(event, yaml.ScalarEvent) and len(open_) == 1 and event.value:
+            raise AgonError(f"{place}: it holds {event.value[:80]!r}, not settings: write name: value")
         if isinstance(event, yaml.CollectionStartEvent):
             open_.append((event.anchor, [1]))
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -241,14 +241,9 @@ def is_turns(path: Path) -> bool:
         return False
 
 
-def experiments(path: Path) -> set[str] | None:
-    """Whose turns a file holds, by the column `experiment`; None for a file that is no turns table."""
-    if not is_turns(path):
-        return None
-    try:
-        return set(pq.read_table(path, columns=["experiment"])["experiment"].unique().cast(pya.string()).to_pylist())
-    except (pya.ArrowException, OSError):
-        return None
+def experiments(path: Path) -> set[str]:
+    """Whose turns a table holds, by the column `experiment`. Raises AgonError."""
+    return set(read(path, ["experiment"]).experiment)
 
 
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
