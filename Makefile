@@ -1,22 +1,29 @@
 # make repro: everything from nothing. make test: the same set-up, then every check. Needs git, make, Python 3.11 or newer.
 PYTHON ?= python3
 PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
+# What builds a package is found where it was installed by its hash.
+BUILD := PYTHONPATH=$(CURDIR)/.venv/installer
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
+ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such as caches, has its place here then
+export HOME := $(CURDIR)/.venv/home
+endif
 
-.PHONY: repro line-tradecraft line-others test checks sources bench fuzz soak clean
+.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
-	@[ -e reports/index.html ] || { dvc repro --pull --quiet data.dvc && $(MAKE) --silent --jobs=2 line-tradecraft line-others; }
-	@dvc repro --pull --quiet
+	@[ -e data ] || dvc pull --quiet data.dvc || true   # verify says why it could not
+	@python -m agon verify
+	@[ -e reports/index.html ] || $(MAKE) --silent --jobs=2 line-tradecraft line-others
+	@dvc repro --quiet
 	@cat reports/summary.txt
 
 # DVC runs stage after stage, on one core. From nothing, these two lines of stages, which share nothing, run beside each other;
 # what is in neither, or did not come to its end there, is for the `dvc repro` that follows.
 line-tradecraft line-others:
-	-@dvc --wait-for-lock repro --pull --quiet --single-item --glob $(STAGES)
+	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' '*tradecraft*'
 line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' own@scripted '*@magic*' play_notebook
 
@@ -45,16 +52,26 @@ fuzz: .venv/.ok   # about ten minutes
 soak: .venv/.ok
 	python tests/models/soak.py 20000
 
-.venv/.ok: requirements.lock pyproject.toml
+.venv/.ok: requirements.lock .ci/installer.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "agon needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	@$(PIP) --target .venv/installer uv >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet --no-deps --system-certs \
-		--python .venv/bin/python -r requirements.lock 2>/dev/null \
-		|| { echo "uv cannot install here; pip does, in a minute"; $(PIP) -r requirements.lock; }
-	@$(PIP) --editable .
+	@mkdir -p "$$HOME"
+	@$(PIP) --require-hashes --target .venv/installer -r .ci/installer.lock >/dev/null 2>&1 && .venv/installer/bin/uv pip install --quiet --no-deps \
+		--require-hashes --build-constraints .ci/installer.lock --system-certs --python .venv/bin/python -r requirements.lock 2>/dev/null \
+		|| { echo "uv cannot install here; pip does, in a minute"; $(BUILD) $(PIP) --ignore-installed --no-build-isolation --require-hashes -r requirements.lock; }
+	@$(PIP) --no-build-isolation --editable .
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
+
+# Newer versions within the bounds of pyproject.toml: `make lock UPGRADE=--upgrade`. Every file of a version is listed with its hash, for all systems.
+COMPILE = .venv/installer/bin/uv pip compile $(UPGRADE) --quiet --system-certs --universal --python-version 3.11 --generate-hashes
+lock: .venv/.ok
+	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
+	$(COMPILE) --group installer -o .ci/installer.lock
+
+licences: .venv/.ok
+	$(BUILD) python .ci/licences.py
 
 clean:
 	rm -rf .venv .agon smoke transcripts results reports

@@ -374,9 +374,9 @@ def test_make_refuses_an_old_python_in_one_line(tmp_path, version):
     old.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "Python {version}" && exit 0\nexit 1\n')
     old.chmod(0o755)
     copy = tmp_path / "project"
-    copy.mkdir()
-    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
-        shutil.copy(ROOT / name, copy)
+    (copy / ".ci").mkdir(parents=True)
+    for name in ("Makefile", "requirements.lock", ".ci/installer.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, copy / name)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     made = subprocess.run(
         ["make", "repro", f"PYTHON={old}"], cwd=copy, env=environment, capture_output=True, text=True, check=False

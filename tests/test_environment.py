@@ -1,6 +1,9 @@
 """pyproject.toml, environment.yml and requirements.lock ask for the same packages."""
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 
 import pytest
@@ -69,3 +72,47 @@ def test_python_starts_at_the_same_version_everywhere():
 
 def test_environment_yml_uses_one_channel_only():
     assert yaml.safe_load((ROOT / "environment.yml").read_text())["channels"] == ["conda-forge"]
+
+
+LOCKS = ("requirements.lock", ".ci/installer.lock")
+
+
+def hashes(lock):
+    """Package and version -> the hashes of its files."""
+    text = (ROOT / lock).read_text()
+    found = re.findall(r"^(\S+==\S+)((?:[^\n]*\\\n +--hash=sha256:[0-9a-f]{64})*)", text, re.MULTILINE)
+    return {pin: re.findall("sha256:([0-9a-f]{64})", listed) for pin, listed in found}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_pin_has_the_hashes_of_its_files_and_no_address(lock):
+    assert hashes(lock) and all(hashes(lock).values())
+    assert not re.search(r"https?:|file:|--index|--find-links|^-e|^--extra|@", (ROOT / lock).read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["numpy", "pyarrow", "pygambit", "zstandard"])
+def test_wheels_of_other_systems_and_the_source_are_among_the_hashes(name):
+    versions = [listed for pin, listed in hashes("requirements.lock").items() if pin.startswith(f"{name}==")]
+    assert versions and all(len(listed) > 10 for listed in versions)
+
+
+@pytest.mark.parametrize("name", ["hatchling", "editables"])
+def test_what_builds_agon_is_pinned(name):
+    assert name in pins()
+
+
+def test_make_installs_nothing_without_its_hash():
+    recipe = (ROOT / "Makefile").read_text().partition("\n.venv/.ok:")[2].partition("\n\n")[0].replace("\\\n", " ")
+    installs = re.findall(r"(?:\$\(PIP\)|pip install)[^|&;\n]*", recipe)
+    assert len(installs) == 4
+    assert all("--require-hashes" in each or "--no-build-isolation --editable ." in each for each in installs)
+    assert {pin.partition("==")[0] for pin in hashes(".ci/installer.lock")} >= {"setuptools", "uv", "wheel"}
+
+
+def test_a_home_that_cannot_be_written_is_not_used(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "show.mk").write_text("include Makefile\nshow:\n\t@echo $$HOME\n")
+    asked = ["make", "-f", "show.mk", "show"]
+    for home, used in (("/nowhere/to/be/found", tmp_path / ".venv/home"), (str(tmp_path), tmp_path)):
+        shown = subprocess.run(asked, cwd=tmp_path, env=os.environ | {"HOME": home}, capture_output=True, text=True)
+        assert shown.stdout.strip() == str(used)

@@ -267,7 +267,14 @@ def project(tmp_path_factory):
 
 def start(project: Path, out: str) -> subprocess.Popen:
     agents = "[tit_for_tat, grim, win_stay_lose_shift, srep, tft, uniform]"
-    command = [sys.executable, "-m", "agon", "play", "experiment.name=killed", f"experiment.repetitions={20 * TIMES}"]
+    command = [
+        sys.executable,
+        "-m",
+        "agon",
+        "play",
+        "experiment.name=killed",
+        f"experiment.repetitions={max(60, 10 * TIMES)}",
+    ]
     command += [f"experiment.tournaments=[{{games: [pd, pd_joint], agents: {agents}}}]", f"out={out}"]
     place = {**os.environ, "PYTHONPATH": str(project / "src")}
     return subprocess.Popen(command, cwd=project, env=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -275,7 +282,7 @@ def start(project: Path, out: str) -> subprocess.Popen:
 
 def finish(project: Path, out: str) -> bytes:
     running = start(project, out)
-    assert running.wait(120) == 0, running.stderr.read()
+    assert running.wait(120 + 5 * TIMES) == 0, running.stderr.read()
     return (project / out).read_bytes()
 
 
@@ -292,7 +299,7 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_bytes(project):
         before, running = parts(project), start(project, "torn.parquet")
         while running.poll() is None and not parts(project) - before:
             time.sleep(0.005)
-        time.sleep(chance.random() / 4)
+        time.sleep(chance.random() / (1 + TIMES))
         running.send_signal(signal.SIGKILL)
         killed += running.wait(10) == -signal.SIGKILL
     print(f"{killed} kills, {len(parts(project))} parts")

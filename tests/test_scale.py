@@ -1,15 +1,21 @@
 """The same plan on worker processes: same recording, same transcript, limits shared, workers that die lose nothing."""
 
 import asyncio
+import datetime
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
+import dask
 import pandas as pd
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from distributed import LocalCluster
 from harness import experiment
 from project import Project, moved, serving
@@ -239,3 +245,59 @@ def test_ctrl_c_is_said_in_one_line_and_keeps_what_was_done(project):
         _, errors = process.communicate()
         assert (process.returncode, errors) == (130, "agon: stopped; the same command goes on where it was\n")
         assert 0 <= server.requests - len(Recording(project.recordings("stopped"))) <= 4
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://192.0.2.7:8786", "192.0.2.7:8786", "tcp://[2001:db8::1]:8786", "ws://192.0.2.7:80"]
+)
+@pytest.mark.parametrize("verb", ["record", "play"])
+def test_another_machine_without_tls_is_refused_before_anything_is_sent(address, verb, monkeypatch):
+    monkeypatch.setattr(scale, "connect", None)
+    executor = {"name": "dask", "address": address, "workers": 1, "insecure": False}
+    with pytest.raises(AgonError, match=r"has no TLS: .* executor.insecure=true"):
+        if verb == "play":
+            scale.play([], {}, executor)
+        else:
+            asyncio.run(scale.record([], SimpleNamespace(models={}), executor))
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tls://192.0.2.7:1"])
+def test_this_machine_and_tls_are_not(address):
+    scale._trusted({"address": address, "insecure": False})
+    scale._trusted({"address": "tcp://192.0.2.7:8786", "insecure": True})
+
+
+def certificates(folder):
+    """A key and its own certificate, which is also the authority, as Dask's settings."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    made = (
+        made.not_valid_before(now)
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(True, 0), True)
+    )
+    pem = serialization.Encoding.PEM
+    (folder / "cert").write_bytes(made.sign(key, hashes.SHA256()).public_bytes(pem))
+    form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (folder / "key").write_bytes(key.private_bytes(pem, *form))
+    part = "distributed.comm.tls"
+    of_each = {f"{part}.{who}.{what}": str(folder / what) for who in ROLES for what in ("cert", "key")}
+    return {f"{part}.ca-file": str(folder / "cert"), **of_each}
+
+
+ROLES = ("scheduler", "worker", "client")
+
+
+def test_with_certificates_all_goes_over_tls(tmp_path, undisturbed):
+    with (
+        dask.config.set(certificates(tmp_path)),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, protocol="tls://", dashboard_address="127.0.0.1:0", silence_logs=60
+        ) as secured,
+        serving(answer=moved) as server,
+    ):
+        assert secured.scheduler_address.startswith("tls://")
+        assert recorded(tmp_path / "run", model(server), on(secured))[0] == []
+    assert exchanges(tmp_path / "run") == exchanges(undisturbed)

@@ -18,7 +18,7 @@ PACKAGES = {"agon.agents", "agon.games", "agon.models"}
 
 
 def shown(path: Path) -> str:
-    """A path as messages show it: from the project's root where it lies inside."""
+    """A path as messages show it: from the project's root where it lies inside, as `visible` text."""
     return visible(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
 
 

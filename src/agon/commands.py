@@ -171,12 +171,22 @@ def ingest(settings: Settings) -> int:
     out = _out(settings, settings["source"])
     found = ingested(settings["source"], in_project(settings["path"]), games())
     for bad in found.bad:
-        click.echo(visible(f"bad: {bad.path}: {bad.reason}"), err=True)
+        click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:
-        raise AgonError(f"no match in {settings['path']} could be read: {len(found.bad)} bad files")
+        raise AgonError(f"no match in {visible(settings['path'])} could be read: {len(found.bad)} bad files")
     write(found.turns, out)
     click.echo(f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files")
     return 3 if found.bad else 0
+
+
+def verify() -> None:
+    """Checks data/ against data.dvc.
+
+    Every file is read, and every copy of it in store/ and .dvc/cache. make repro begins with it.
+    """
+    from agon.inputs import verify as verified
+
+    verified(ROOT)
 
 
 def serve(settings: Settings) -> None:
@@ -375,4 +385,4 @@ def _show(bar: Any, spent: Spent) -> None:
     bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}")
 
 
-VERBS = [plan, record, play, ingest, serve, collect, notebook, export, make_settings]
+VERBS = [plan, record, play, ingest, serve, collect, notebook, export, verify, make_settings]

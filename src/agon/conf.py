@@ -47,6 +47,7 @@ class Executor(msgspec.Struct, forbid_unknown_fields=True):
 
     name: Literal["local", "dask"]
     address: str | None
+    insecure: bool
     workers: Annotated[int, msgspec.Meta(ge=1)]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 PRICE = {"input": 1.0, "cached": 0.1, "written": 1.25, "output": 4.0}
 """What it charges, in USD per million tokens."""
-LIMIT = 1.5
+LIMIT = 2.5
 """Seconds that callers should wait for an answer; slow kinds take longer."""
 TOLD = "ESC \x1b[31m BEL \a NUL \0 CSI \x9b BIDI \u202e END"
 """What some errors say: nothing of it may reach a terminal."""
@@ -303,7 +303,7 @@ async def nothing(asked: Asked) -> None:
     await asyncio.sleep(10 * LIMIT)
 
 
-def slowly(made: Callable[[Asked], bytes], at: int = 0, pause: float = LIMIT / 20) -> Send:
+def slowly(made: Callable[[Asked], bytes], at: int = 0, pause: float = LIMIT / 40) -> Send:
     """A byte at a time, after the first `at` bytes."""
 
     async def send(asked: Asked) -> None:

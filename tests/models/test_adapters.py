@@ -693,9 +693,9 @@ def test_control_characters_are_spelled_out():
 
 
 def test_the_length_of_a_text_does_not_matter():
-    start = time.perf_counter()
-    assert len(one_line("no " * 20_000_000, "SOME_KEY")) == 300
-    assert time.perf_counter() - start < 0.2
+    text, start = "no " * 20_000_000, time.thread_time()
+    assert len(one_line(text, "SOME_KEY")) == 300
+    assert time.thread_time() - start < 0.1
 
 
 def test_an_error_whose_response_is_something_else_is_a_failure():

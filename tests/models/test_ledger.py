@@ -212,6 +212,28 @@ def test_an_adapters_answer_that_cannot_be_kept_is_a_failure(tmp_path, wrong):
     assert len(lines(tmp_path)[1]) == 1 and Recording(tmp_path).failures == 1
 
 
+def test_an_adapter_that_does_not_end_is_ended(tmp_path):
+    class Endless(Says):
+        async def answer(self, request):
+            await super().answer(request)
+            await asyncio.sleep(60)
+
+    (found,), ledger = asked(
+        tmp_path, MANY[:1], Endless(timeout=0.02, tries=2, parameters={"max_tokens": 9}), Budget(tokens=1e6)
+    )
+    assert isinstance(found, Unfinished) and "2 tries failed, the last: no answer within the time limit" in str(found)
+    assert ledger.budget.unreported.tokens > 18 and len(lines(tmp_path)[1]) == 2
+
+
+def test_an_error_that_cannot_even_be_told_leaves_no_call_behind(tmp_path):
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    (found,), ledger = asked(tmp_path, MANY[:1], Says(failures={MANY[0]: [Mute()]}))
+    assert isinstance(found, RuntimeError) and not ledger.in_flight
+
+
 def test_an_adapter_that_raises_does_not_leave_a_run_waiting(tmp_path):
     class Odd(Says):
         async def answer(self, request):

@@ -21,6 +21,7 @@ from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
 from agon.play import play_async, play_now, table
+from agon.record import record
 
 VIEW = seen("CC", "CD")
 
@@ -143,6 +144,16 @@ def test_the_models_of_conf_that_stand_in_can_be_built_and_answer():
 def test_a_script_that_does_not_fit_the_game_names_the_match():
     with pytest.raises(AgonError, match=r"match m0 .rps default"):
         play(seated(LLM, scripted.random_mix, game=RPS), standin(scripted.extort_2))
+
+
+def test_a_script_that_does_not_fit_the_game_ends_a_recording_which_waits_for_nothing(tmp_path):
+    models = {name: StandIn(model=name, policy=scripted.extort_2) for name in "01"}
+    writer = Writer(Recording(tmp_path), tmp_path / "lock")
+    ledger = Ledger(models, writer, Budget())
+    with pytest.raises(AgonError, match=r"model [01]: ValueError: rps has 3 actions"):
+        asyncio.run(asyncio.wait_for(record([seated(LLM, LLM, game=RPS)], ledger), 20))
+    writer.close()
+    assert not ledger.in_flight and set(ledger.budget.spent.errors) == {"ValueError"}
 
 
 def test_labels_with_braces_and_brackets_are_said_as_they_are():

@@ -1,18 +1,25 @@
-"""The same plan on Dask workers: they play and ask the models; limits, budget and recording stay here, shared by all."""
+"""The same plan on Dask workers: they play and ask the models; limits, budget and recording stay here, shared by all.
+
+Dask's machines send each other pickled code and ask nobody who he is: only certificates (tls://) keep others out.
+"""
 
 import asyncio
 import logging
 import pickle
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from typing import Any
 from uuid import uuid4
 
 import dask
 import pandas as pd
 from distributed import Client, KilledWorker, LocalCluster, as_completed
+from distributed.comm.addressing import get_address_host
 from distributed.comm.core import connect
 from distributed.core import Server, Status, rpc
+from distributed.security import Security
 
 from agon import AgonError
 from agon.models import Answer, Answering, CallFailed, Halted, Message, Model
@@ -169,8 +176,9 @@ def _unpacked(data: bytes) -> Any:
 async def _work(coordinator_address: str, models: Mapping[str, Model], concurrency: int) -> None:
     """One worker's part: takes matches while there are any, `concurrency` in flight."""
     worker = uuid4().hex
-    open_line = await connect(coordinator_address)
-    async with rpc(coordinator_address) as coordinator:
+    secured: dict[str, Any] = Security().get_connection_args("worker")
+    open_line = await connect(coordinator_address, **secured)
+    async with rpc(coordinator_address, connection_args=secured) as coordinator:
         await open_line.write({"op": "stay", "worker": worker})
         await open_line.read()
         ledger = _RemoteLedger(coordinator, worker)
@@ -205,10 +213,15 @@ async def record(
     `concurrency` matches are in flight in all (None: see `in_flight`). Workers may
     fail at any moment: the calls that they had paid for are recorded here.
     """
+    _trusted(executor)
+    address = executor["address"]
     calls = sum(model.concurrency for model in ledger.models.values())
     in_all = min(len(matches), concurrency or in_flight(len(matches), calls))
     coordinator: Any = Coordinator(matches, ledger, in_all, tick)
-    await coordinator.listen("tcp://127.0.0.1" if executor["address"] is None else "tcp://")
+    if address is not None and address.startswith("tls://"):
+        await coordinator.listen("tls://", **Security().get_listen_args("scheduler"))
+    else:
+        await coordinator.listen("tcp://127.0.0.1" if address is None or _is_here(address) else "tcp://")
     try:
         async with _client(executor) as client:
             while not coordinator.over:
@@ -254,6 +267,7 @@ async def _play(
     executor: Mapping[str, Any],
     tick: Callable[[int], object],
 ) -> pd.DataFrame:
+    _trusted(executor)
     async with _client(executor) as client:
         known = await client.scatter(dict(models), broadcast=True) if models else {}
         chunks = [matches[start : start + CHUNK] for start in range(0, len(matches), CHUNK)]
@@ -274,10 +288,29 @@ async def _workers(client: Client) -> list[str]:
     return list((await scheduler.identity(n_workers=-1))["workers"])
 
 
+def _is_here(address: str) -> bool:
+    """Whether an address is this machine's own, or leads nowhere: then connecting says why."""
+    try:
+        found = socket.getaddrinfo(get_address_host(address), None)
+    except (OSError, ValueError, TypeError):
+        return True
+    return all(ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in found)
+
+
+def _trusted(executor: Mapping[str, Any]) -> None:
+    """Raises AgonError where others could take part: neither certificates nor `executor.insecure`."""
+    address = executor["address"]
+    if not (address is None or address.startswith("tls://") or _is_here(address) or executor["insecure"]):
+        raise AgonError(
+            f"{address} is on another machine and has no TLS: whoever reaches it runs code as you. "
+            "Take tls:// (docs/how-to/run-live-models.md), or in a closed network executor.insecure=true"
+        )
+
+
 async def _knock(address: str) -> None:
     """Sees that somebody is there: a client given a wrong address leaves warnings behind."""
     try:
-        line = await connect(address, timeout=5)
+        line = await connect(address, timeout=5, **Security().get_connection_args("client"))
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise AgonError(f"no Dask scheduler answers at {address}: {error}") from None
     await line.close()

@@ -22,7 +22,7 @@ from agon.games.base import NormalForm
 from agon.ingest.base import Bad, Ingested
 from agon.ingest.facts import facts
 from agon.ingest.game_json import originals
-from agon.ingest.recorded import Conditions, Unusable, labelled
+from agon.ingest.recorded import MOST, Conditions, Unusable, is_name, labelled
 from agon.turns import typed
 
 STYLES = ("zs", "cot", "spp")
@@ -101,6 +101,14 @@ def _match(conditions: Conditions, known: Known) -> Match:
         raise Unusable(f"{conditions.style:.20} against {conditions.opponent:.20} are no known players")
     if conditions.repetition < 0:
         raise Unusable(f"repetition is {conditions.repetition}: they are numbered from 0")
+    for name, wrong in (
+        ("model", not is_name(conditions.model)),
+        ("repetition", conditions.repetition > MOST),
+        ("temperature", not 0 <= conditions.temperature <= MOST),
+        ("max_tokens", not 0 <= conditions.max_tokens <= MOST),
+    ):
+        if wrong:
+            raise Unusable(f"its {name} cannot be {getattr(conditions, name)!r:.40}")
     game, form = found
     agents = "sc-" * conditions.self_consistency + conditions.style, conditions.opponent
     return Match(
@@ -167,8 +175,10 @@ def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
     points = rows.points.to_numpy().reshape(-1, 2)
     valid = rows.valid.to_numpy()[::2]
     due = np.arange(len(place)) - (counts.cumsum() - counts)[place] + 1
+    tokens = rows.tokens.to_numpy().reshape(-1, 2)
     checks: list[tuple[np.ndarray, Callable[[int], str]]] = [
         (rows["round"].to_numpy()[::2] != due, lambda at: "is missing or not in its place"),
+        (((tokens < 0) | (tokens > MOST)).any(axis=1), lambda at: f"tokens are {_pair(tokens[at])}"),
         ((actions == FOREIGN).any(axis=1), lambda at: f"{_pair(moves[at])} are not both moves of the game"),
         ((actions >= 0).all(axis=1) != valid, lambda at: f"valid is {valid[at]}, the moves {_pair(moves[at])}"),
         ((points != paid).any(axis=1), lambda at: f"{_pair(moves[at])} pay {_pair(paid[at])}, not {_pair(points[at])}"),

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from agon import AgonError
 from agon.ingest.base import Bad
-from agon.ingest.files import read_whole
+from agon.ingest.files import parquet
 from agon.ingest.recorded import Conditions, Recorded, Settings
 from agon.turns import shown
 
@@ -58,8 +58,8 @@ def facts(folder: Path) -> Recorded:
 
 
 def _read(path: Path, schema: pya.Schema) -> pd.DataFrame:
-    with read_whole(path):
-        table = pq.read_table(path, columns=schema.names).select(schema.names).cast(schema)
+    with parquet(path, schema.names) as stream:
+        table = pq.read_table(stream, columns=schema.names).select(schema.names).cast(schema)
     gaps = [name for name in schema.names if not name.endswith("action") and table[name].null_count]
     if gaps:
         raise AgonError(f"{shown(path)} has empty cells in {', '.join(gaps)}: get it again")

@@ -18,10 +18,10 @@ import pyarrow as pya
 
 from agon.ingest.base import Bad
 from agon.ingest.files import files, printable
-from agon.ingest.recorded import Conditions, Recorded, Settings, Unusable, labelled
+from agon.ingest.recorded import MOST, Conditions, Recorded, Settings, Unusable, labelled
 from agon.turns import COUNT, TEXT
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
 _PATH = re.compile(
     r"(?:^|/)logs_3/(?P<folder>data|data_tot)/iteration_(?P<repetition>[0-9]{1,9})/(?P<model>[^/]+)/(?:pd|rps)/[^/]+/"

@@ -11,6 +11,10 @@ Settings = dict[str, float | str]
 """What a record says of its game: letters name the actions, `ab` is what a earns against b."""
 
 
+MOST = 10**12
+"""No number of a record, such as its tokens, is larger."""
+
+
 class Unusable(Exception):
     """A record that cannot be a game; its text is one line."""
 
@@ -39,6 +43,11 @@ class Recorded(NamedTuple):
     """One row per game, round and seat, in this order: match (a position in `conditions`), round, valid, action, points,
     tokens and, where they were recorded, reply and attempts."""
     bad: list[Bad]
+
+
+def is_name(text: object) -> bool:
+    """Whether this can be the name of a model or player: printable, not blank, of at most 200 characters."""
+    return isinstance(text, str) and text.isprintable() and bool(text.strip()) and len(text) <= 200
 
 
 def labelled(values: Sequence[str | None]) -> pd.Categorical:

@@ -8,17 +8,20 @@ was taken, where that is not what it says), `applied` (a refused craft that was 
 its hand. Logs that break off after turn 12 end there, and only the winner is known.
 """
 
+import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
 from agon.ingest.base import Bad, Ingested
-from agon.ingest.files import read_whole
+from agon.ingest.files import UNFIT, first_line, parquet, read_whole, whole
+from agon.ingest.recorded import MOST, is_name
 from agon.turns import typed
 
 RULES = 1
@@ -47,11 +50,16 @@ def ingest(path: Path, games: Sequence[object] = ()) -> Ingested:
     logs = dict(iter(events.groupby("game", sort=False)))
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     bad, matches = [], 0
+    if nameless := events.game.isna().sum():
+        bad.append(Bad("events.parquet", f"{nameless} events left out: they are of no game"))
     for game in listed[listed.logged].to_dict("records"):
         try:
             rows = list(_rows(game, logs.pop(game["game"], events.iloc[:0])))
-        except Contradiction as reason:
-            bad.append(Bad(f"{game['matchup']}/{game['game']}", str(reason)))
+        except (Contradiction, AttributeError, ArithmeticError, RecursionError, *UNFIT) as reason:
+            said = (
+                str(reason) if isinstance(reason, Contradiction) else f"its log cannot be read ({first_line(reason)})"
+            )
+            bad.append(Bad(f"{game['matchup']}/{game['game']}", said))
             continue
         matches += 1
         for name in COLUMNS:
@@ -65,20 +73,34 @@ COLUMNS = (
     *("model", "action", "valid", "fallback", "detail", "payoff", "config"),
 )
 
+SAID = tuple(f"{name}_{seat}" for name in ("model", "persona", "hand", "target", "name") for seat in (0, 1))
+"""Columns of games.csv with what was said of each player."""
+
+EVENT = (
+    *("game", "turn", "step", "seat", "kind", "partner", "offered", "requested", "status", "spelled", "effect"),
+    *("default", "inputs", "outputs", "hand", "item", "valid", "return_code", "refused", "n_recipes", "client_flag"),
+)
+"""Columns of events.parquet that are read here."""
+
 TYPES = {"turn": "int64", "step": "int64", "seat": "Int64", "partner": "Int64", "kind": "str"}
 
 
 def read_games(path: Path) -> pd.DataFrame:
     """games.csv: a row per game of the paper, seats in the game's order where the log says it (`logged`)."""
-    with read_whole(path / "games.csv"):
-        table = pd.read_csv(path / "games.csv", dtype={"cut": "boolean", "won_0": "boolean", "won_1": "boolean"})
+    with read_whole(path / "games.csv") as stream:
+        flags = dict.fromkeys(("cut", "won_0", "won_1"), "boolean")
+        table = pd.read_csv(io.BytesIO(whole(stream)), dtype=flags | dict.fromkeys(("game", "matchup", *SAID), "str"))
+        if missing := {"game", "matchup", *SAID, *flags} - set(table):
+            raise ValueError(f"no column {', '.join(sorted(missing))}")
         return table.astype({"problem": "Int64", "logged": "bool", "turns": "int64"})
 
 
 def read_events(path: Path) -> pd.DataFrame:
     """events.parquet: a row per recorded event, in the order of each game's log."""
-    with read_whole(path / "events.parquet"):
-        table = pd.read_parquet(path / "events.parquet").astype(TYPES)
+    with parquet(path / "events.parquet") as stream:
+        table = pd.read_parquet(cast(Any, stream)).astype(TYPES)
+        if missing := set(EVENT) - set(table):
+            raise ValueError(f"no column {', '.join(sorted(missing))}")
         return table.sort_values(["game", "step"], kind="stable")
 
 
@@ -87,6 +109,9 @@ def read_events(path: Path) -> pd.DataFrame:
 
 def _rows(game: dict[str, Any], log: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """A game's calls; winners are paid on their last one."""
+    for name in ("game", "name_0", "name_1", "model_0", "model_1"):
+        if not is_name(game[name]):
+            raise Contradiction(f"its {name} cannot be {game[name]!r:.40}")
     known = {
         "experiment": "tradecraft",
         "match": game["game"],
@@ -123,7 +148,9 @@ def _calls(game: dict[str, Any], log: list[dict[str, Any]]) -> list[dict[str, An
             _told(calls, event)
             continue
         if kind not in CALLS or seat not in (0, 1):
-            raise Contradiction(f"step {event['step']}: {kind} is no known event of a player")
+            raise Contradiction(f"step {event['step']}: {kind!s:.40} is no known event of a player")
+        if not 1 <= event["turn"] <= MOST:
+            raise Contradiction(f"step {event['step']}: turn is {event['turn']}: they are numbered from 1")
         if not calls or event["turn"] != calls[-1]["round"]:
             phase = "propose"
         due = PHASES.get(kind, "craft" if kind.startswith("craft") else phase)
@@ -134,7 +161,7 @@ def _calls(game: dict[str, Any], log: list[dict[str, Any]]) -> list[dict[str, An
         if default:
             detail["default"] = default
         if seat not in seen:
-            detail |= {"target": json.loads(game[f"target_{seat}"]), "start": json.loads(game[f"hand_{seat}"])}
+            detail |= {"target": _items(game[f"target_{seat}"]), "start": _items(game[f"hand_{seat}"])}
             seen.add(seat)
         said = {"round": event["turn"], "phase": phase, "seat": seat, "action": json.dumps(action), "detail": detail}
         calls.append({**said, "valid": detail["ok"] and not default, "fallback": default})
@@ -221,11 +248,21 @@ def _sides(event: dict[str, Any]) -> dict[str, Any]:
     return {name: _hand(_json(event, name)) for name in ("inputs", "outputs")}
 
 
-def _json(event: dict[str, Any], name: str) -> Any:
+def _json(event: dict[str, Any], name: str) -> dict[str, Any]:
     try:
-        return json.loads(event[name])
-    except (TypeError, ValueError):
-        raise Contradiction(f"step {event['step']}: {name} of {event['kind']} is no JSON object") from None
+        found = json.loads(event[name])
+        if isinstance(found, dict):
+            return found
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise Contradiction(f"step {event['step']}: {name} of {event['kind']} is no JSON object")
+
+
+def _items(text: str) -> dict[str, Any]:
+    """A hand or target as it was written."""
+    items: dict[str, Any] = json.loads(text)
+    _hand(items)
+    return items
 
 
 def _hand(items: dict[str, Any]) -> dict[str, int | str]:
@@ -234,8 +271,11 @@ def _hand(items: dict[str, Any]) -> dict[str, int | str]:
 
 def amount(text: str) -> int | str:
     """A recorded amount as an integer, or as a fraction such as '7/8': 0.6666666666666666 was taken for 2/3."""
-    try:
-        exact = Fraction(text).limit_denominator()
-    except (ValueError, ZeroDivisionError):
-        raise Contradiction(f"{text!r:.40} is no amount") from None
+    if not AMOUNT.fullmatch(text) or re.search("/0+$", text):
+        raise Contradiction(f"{text!r:.40} is no amount")
+    exact = Fraction(text).limit_denominator()
     return int(exact) if exact.denominator == 1 else str(exact)
+
+
+AMOUNT = re.compile(r"-?[0-9]{1,18}(?:/[0-9]{1,18}|(?:\.[0-9]{0,18})?(?:e-?[0-9]{1,2})?)", re.ASCII)
+"""What may be an amount: as a fraction, 1e999999999 would fill all memory."""

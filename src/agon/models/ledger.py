@@ -12,7 +12,7 @@ import msgspec
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
-from agon.models.errors import one_line
+from agon.models.errors import failure
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
@@ -216,32 +216,41 @@ class Live:
         for attempt in range(self.model.tries):
             if (found := await self.ledger.enter(self.name, key, size)) is not None:
                 return found
-            line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
             try:
-                answer = _storable(await self.model.answer(request), key)
-            except CallFailed as failure:
-                last = failure
-            except Exception as error:  # whatever an adapter raises: the call may be paid for
-                last = CallFailed(type(error).__name__, one_line(f"{type(error).__name__}: {error}"), "stop")
-            except BaseException:  # the run was stopped
+                tried = await self._tried(key, request)
+            except BaseException:  # where the run was stopped, nobody will tell what became of the call
                 self.ledger.abandon(self.name, key)
                 raise
-            else:
-                for field in FIELDS:
-                    setattr(line, field, getattr(answer, field))
-                line.time = self.clock()
-                await self.ledger.keep(self.name, line, request.messages)
-                return answer
-            if last.then == "void":
-                line.void, line.time = str(last), self.clock()
-                await self.ledger.keep(self.name, line, request.messages)
-                raise last
-            await self.ledger.failed(self.name, Failure(key, last.kind, str(last), self.clock()), last.after)
-            if last.then == "stop":
-                raise AgonError(f"model {self.name}: {last}")
-            if attempt + 1 < self.model.tries and not last.after:
+            if isinstance(tried, Answer):
+                return tried
+            if attempt + 1 < self.model.tries and not tried.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
-        raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {last}")
+        raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {tried}")
+
+    async def _tried(self, key: str, request: Request) -> Answer | CallFailed:
+        """One try, recorded: the answer, or why it may be tried again. Raises what makes that useless."""
+        line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
+        try:
+            async with asyncio.timeout(2 * self.model.timeout):  # should an adapter not keep to it
+                answer = _storable(await self.model.answer(request), key)
+        except CallFailed as error:
+            failed = error
+        except Exception as error:  # whatever an adapter raises: the call may be paid for
+            failed = failure(error)
+        else:
+            for field in FIELDS:
+                setattr(line, field, getattr(answer, field))
+            line.time = self.clock()
+            await self.ledger.keep(self.name, line, request.messages)
+            return answer
+        if failed.then == "void":
+            line.void, line.time = str(failed), self.clock()
+            await self.ledger.keep(self.name, line, request.messages)
+            raise failed
+        await self.ledger.failed(self.name, Failure(key, failed.kind, str(failed), self.clock()), failed.after)
+        if failed.then == "stop":
+            raise AgonError(f"model {self.name}: {failed}")
+        return failed
 
 
 def _storable(answer: Answer, key: str) -> Answer:

@@ -36,7 +36,8 @@ class Remote(Model):
     """The server's address; None is the provider's own."""
     most_bytes: int = 4_000_000
     """Bytes of one response, unpacked, and `BYTES_OF_A_PART` times the parts of its JSON: of a longer one no more is read, and
-    the call has failed. An answer of a hundred thousand tokens has half a million; long lists of logprobs may have more."""
+    the call has failed. An answer of a hundred thousand tokens has half a million; long lists of logprobs may have more. What is
+    read stops all other work while it is read: 50 MB for half a second."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 

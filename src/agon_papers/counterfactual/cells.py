@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from agon import AgonError
 from agon.metrics import summary
 from agon.report import whole_cells
 from agon_papers.comparisons import COLUMNS, rounds_to
@@ -31,10 +32,28 @@ READINGS = {
 }
 """Reading -> the paper's metric -> the column of agon.games.matrix.metrics.per_match that it means."""
 
+VARIANTS = ("default", "label", "payoff", "joint")
+
 GROUPS = {"efficiency": ["variant", "model", "prompt"], "validity_rate": ["model"]}
 """What a printed cell of these metrics averages over: everything but these keys. The others: one row and one opponent."""
 
 KEYS = ["variant", "model", "prompt", "opponent"]
+
+
+def of_the_paper(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns` themselves. Raises AgonError where no model of the tables played one of the paper's variants."""
+    played = turns[turns.seat.eq(0) & turns.model.isin(list(MODELS))]
+    variants = set(zip(played.game, played.variant, strict=True))
+    if missing := [
+        f"{game}/{variant}" for game in ("pd", "rps") for variant in VARIANTS if (game, variant) not in variants
+    ]:
+        others = sorted(set(turns.model.dropna()) - set(MODELS))
+        raise AgonError(
+            f"{', '.join(missing)}: no match of a model in the paper's tables"
+            + f" (these are in none: {', '.join(map(repr, others[:5]))})" * bool(others)
+            + "; take transcripts/counterfactual.parquet, or for matches of your own the notebook counterfactual_live"
+        )
+    return turns
 
 
 def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> pd.DataFrame:

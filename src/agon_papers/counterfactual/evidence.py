@@ -9,6 +9,7 @@ import pandas as pd
 
 from agon_papers.comparisons import Groups
 from agon_papers.counterfactual.cells import MODELS as SHORT
+from agon_papers.counterfactual.cells import VARIANTS
 from agon_papers.statements import Missing, selected
 
 MODELS = tuple(SHORT.values())
@@ -17,7 +18,6 @@ MODELS = tuple(SHORT.values())
 TWINS = {"C3.7S": "C3.7S(T)", "C4S": "C4S(T)"}
 """Model -> the same model with thinking."""
 
-VARIANTS = ("default", "label", "payoff", "joint")
 PLAIN, VOTED = ("zs", "cot", "spp"), ("sc-zs", "sc-cot", "sc-spp")
 PEERS = ("zs", "spp", "cot")
 SCRIPTS = {"pd": ("srep", "pp", "mf", "tft"), "rps": ("srep", "pp", "ap", "tft")}

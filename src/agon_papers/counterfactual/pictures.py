@@ -36,7 +36,8 @@ def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = 
     text.columns.name = column.replace("_", " ") if len(text.columns) > 1 else ""
     frames = pd.DataFrame(False, index=values.index, columns=values.columns)
     for row, place in differing:
-        frames.loc[row, place] = True
+        if row in frames.index and place in frames.columns:  # else there is no cell to frame
+            frames.loc[row, place] = True
     made, axes = figure(1, 1, (max(8.0, 2.6 + 0.95 * values.shape[1]), 1.9 + 0.21 * values.shape[0]))
     game = {"pd": "prisoner's dilemma family", "rps": "rock, paper, scissors family"}[first.game]
     title = f"Table {first.table}: {first.metric.replace('_', ' ')}, {game}\n{_captioned(table)}\n"

@@ -1,0 +1,43 @@
+"""Every dependency has a licence that docs/licences.md names; what is copyleft or unknown is explained there."""
+
+import runpy
+
+import pytest
+
+from agon import ROOT
+
+LICENCES = runpy.run_path(str(ROOT / ".ci/licences.py"))
+PACKAGES, LISTED = LICENCES["pinned"](), LICENCES["listed"]()
+EXPLAINED = {
+    name
+    for row in LICENCES["PAGE"].read_text().partition(LICENCES["LISTED"])[0].splitlines()
+    if row.startswith("| ")
+    for name in row.split(" | ")[0].removeprefix("| ").split(", ")
+}
+
+
+def unexplained(package: str, licence: str) -> bool:
+    return bool(LICENCES["COPYLEFT"].search(licence)) and package not in EXPLAINED
+
+
+def test_the_page_lists_what_the_locks_have_and_nothing_else():
+    assert set(LISTED) == set(PACKAGES), "make licences"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_has_the_licence_that_the_page_says(package):
+    said = LICENCES["licence"](package)
+    assert said in (None, LISTED[package]), "make licences"
+
+
+def test_copyleft_and_unknown_licences_are_explained():
+    assert [package for package, licence in LISTED.items() if unexplained(package, licence)] == []
+
+
+@pytest.mark.parametrize(
+    "licence",
+    ["GPL-3.0-only", "LGPLv2+", "GNU General Public License v2 (GPLv2)", "AGPL-3.0", "EPL-2.0", "MPL-2.0", "unknown"],
+)
+def test_a_new_one_would_be_noticed(licence):
+    assert unexplained("a-new-package", licence)
+    assert not unexplained("a-new-package", "MIT")
