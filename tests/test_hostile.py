@@ -212,6 +212,7 @@ SEATED = {"name": "mine", "repetitions": 1, "pairings": [{"games": ["pd"], "seat
         ({"repetitions": 10**7}, "10,000,000 matches of 320,000,000 decisions"),
         ({"repetitions": 0}, "at `$.repetitions`"),
         ({"repetition": 3}, "unknown field `repetition`"),
+        ({"name": "mine\n"}, "at `$.name`"),
         ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 matches of 2,000,000,000 decisions"),
         (
             {"pairings": [], "tournaments": [{"games": ["pd"], "agents": ["kind"] * 2000, "repetitions": 10**6}]},

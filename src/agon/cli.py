@@ -2,7 +2,7 @@
 
 A verb is a function among the VERBS of a `commands.py`: in agon, and in the folder of any family of games. Its docstring is the help;
 what it returns is the exit code (None: 0). What it takes says what may be given: `settings`, those of conf/config.yaml,
-composed by Hydra; `name` and `parameters`, a notebook and its own; else each keyword is a setting, whose annotation ends in a
+overridden in Hydra's syntax; `name` and `parameters`, a notebook and its own; else each keyword is a setting, whose annotation ends in a
 note for the help, and `*names` are what stands without a `=`.
 """
 

@@ -275,8 +275,8 @@ def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model],
     from agon.plan import models_of, plan
 
     experiment = settings["experiment"]
-    recording = Recording(ROOT / "data/recordings" / experiment["name"])
-    return experiment["name"], plan(experiment, large=settings["large"]), models_of(experiment), recording
+    matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
+    return experiment["name"], matches, models, Recording(ROOT / "data/recordings" / experiment["name"])
 
 
 def _lock(name: str) -> Path:

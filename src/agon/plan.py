@@ -123,7 +123,7 @@ class Challenge(msgspec.Struct, forbid_unknown_fields=True):
 class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """A file in conf/experiment: its own name, the matches per pairing, and who meets whom."""
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+\Z")]
     repetitions: Annotated[int, msgspec.Meta(ge=1)]
     tournaments: list[Tournament] = []
     pairings: list[Pairing] = []
@@ -461,7 +461,7 @@ def _player(name: str, conf: Path) -> Any:
         raise AgonError(f"conf/agent/{name}.yaml does not fit {player.func.__qualname__}: {error}") from None
     if not player.keywords:
         return player.func
-    made = functools.partial(player.func, **player.keywords)  # Hydra's own is slow
+    made = functools.partial(player.func, **player.keywords)  # so it can be told what its function says of itself
     for known in ("asks_model", "idle", "texts"):
         if hasattr(player.func, known):
             setattr(made, known, getattr(player.func, known))
