@@ -227,7 +227,7 @@ class Asks(Sound):
         (Spelled(), r"ValueError: Spelled writes 'the a', which it does not read: give it a method parsed \(or read\)"),
         (("a", "b"), r"AttributeError: 'tuple' object has no attribute 'spelled'"),
     ],
-    ids=str,
+    ids=["unhashable", "a list", "not read", "a tuple"],
 )
 @pytest.mark.parametrize("player", [first, LLM])
 def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why, player):
