@@ -155,7 +155,7 @@ def published_facts() -> Path:
     """The folder of matches.parquet and rounds.parquet."""
     folder = ROOT / "data/published/counterfactual"
     if not (folder / "rounds.parquet").exists():
-        pytest.skip("no published facts here: `dvc pull` brings data/published/counterfactual")
+        pytest.skip("no published facts here: `dvc pull data.dvc` brings data/published/counterfactual")
     return folder
 
 

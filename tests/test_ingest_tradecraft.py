@@ -135,7 +135,7 @@ def test_what_is_no_amount_is_said():
 
 def test_the_published_games():
     if not FACTS.is_dir():
-        pytest.skip("the published facts are not there: `dvc pull` or `make repro`")
+        pytest.skip("the published facts are not there: `dvc pull data.dvc` or `make repro`")
     found = ingest("tradecraft", FACTS, [])
     turns = found.turns
     assert (found.matches, found.bad, len(turns), turns.payoff.sum()) == (90, [], 8388, 82)

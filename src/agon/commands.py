@@ -150,7 +150,7 @@ def play(settings: Settings) -> None:
             except Unrecorded as error:
                 price, why = _price(bills(matches, models, recording)), misfit(matches, models, recording)
                 raise AgonError(
-                    f"{error}: {why and f'{why}; '}`dvc pull` fetches what was recorded; "
+                    f"{error}: {why and f'{why}; '}`dvc pull data.dvc` fetches what was recorded; "
                     f"python -m agon record {_same()} would record what is missing, for {price}"
                 ) from None
         write(turns, out)

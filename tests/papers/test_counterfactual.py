@@ -14,7 +14,7 @@ from agon_papers.counterfactual import cells as counterfactual
 
 FACTS = ROOT / "data/published/counterfactual"
 pytestmark = pytest.mark.skipif(
-    not FACTS.is_dir(), reason="the published facts are not there: `dvc pull` or `make repro`"
+    not FACTS.is_dir(), reason="the published facts are not there: `dvc pull data.dvc` or `make repro`"
 )
 
 

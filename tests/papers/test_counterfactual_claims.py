@@ -369,7 +369,7 @@ PUBLISHED = ROOT / "data" / "published" / "counterfactual"
 
 
 @pytest.mark.skipif(
-    not (PUBLISHED / "rounds.parquet").exists(), reason="the published records are not here: `dvc pull`"
+    not (PUBLISHED / "rounds.parquet").exists(), reason="the published records are not here: `dvc pull data.dvc`"
 )
 def test_the_published_records_decide_nearly_all_claims():
     played = games()

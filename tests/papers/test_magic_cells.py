@@ -15,7 +15,7 @@ from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, Missing, read_fa
 
 FACTS = ROOT / "data/published/magic"
 pytestmark = pytest.mark.skipif(
-    not FACTS.is_dir(), reason="the published facts are not there: `dvc pull` or `make repro`"
+    not FACTS.is_dir(), reason="the published facts are not there: `dvc pull data.dvc` or `make repro`"
 )
 
 

@@ -35,7 +35,7 @@ most_models_overspend defection_ignores_the_scores both_prompts_work settings_ar
 @pytest.fixture(scope="module")
 def facts():
     if not FACTS.is_dir():
-        pytest.skip("the published facts are not there: `dvc pull` or `make repro`")
+        pytest.skip("the published facts are not there: `dvc pull data.dvc` or `make repro`")
     return read_facts(FACTS)
 
 

@@ -22,7 +22,7 @@ def test_no_change_is_no_evidence():
 @pytest.fixture(scope="module")
 def facts():
     if not FACTS.is_dir():
-        pytest.skip("the published facts are not there: `dvc pull` or `make repro`")
+        pytest.skip("the published facts are not there: `dvc pull data.dvc` or `make repro`")
     return read_facts(FACTS)
 
 

@@ -21,7 +21,7 @@ FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecra
 @pytest.fixture(scope="module")
 def facts():
     if not FACTS.is_dir():
-        pytest.skip("the published facts are not there: `dvc pull` or `make repro`")
+        pytest.skip("the published facts are not there: `dvc pull data.dvc` or `make repro`")
     return read_facts(FACTS, ingest("tradecraft", FACTS, []).turns)
 
 

@@ -28,7 +28,7 @@ UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theo
 @pytest.fixture(scope="module")
 def facts():
     if not FACTS.is_dir():
-        pytest.skip("the published facts are not there: `dvc pull` or `make repro`")
+        pytest.skip("the published facts are not there: `dvc pull data.dvc` or `make repro`")
     return read_facts(FACTS, ingest("tradecraft", FACTS, []).turns)
 
 

@@ -29,7 +29,7 @@ SURPLUS = {
 @pytest.fixture(scope="module")
 def facts():
     if not FACTS.is_dir():
-        pytest.skip("the published facts are not there: `dvc pull` or `make repro`")
+        pytest.skip("the published facts are not there: `dvc pull data.dvc` or `make repro`")
     return read_facts(FACTS, ingest("tradecraft", FACTS, []).turns)
 
 
@@ -41,7 +41,7 @@ def found(facts):
 @pytest.fixture(scope="module")
 def minecraft():
     if not RULES.is_file():
-        pytest.skip("the rulesets are not there: `dvc pull` or `make repro`")
+        pytest.skip("the rulesets are not there: `dvc pull data.dvc` or `make repro`")
     return ruleset("minecraft")
 
 

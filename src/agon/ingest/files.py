@@ -91,7 +91,7 @@ def files(path: Path, name: str) -> Iterator[Found]:
     """
     if not path.exists():
         raise AgonError(
-            f"{shown(path)} is not there: give a folder, a .tar, .tar.gz, .tar.xz, .tar.zst or .zip (`dvc pull` fetches data/)"
+            f"{shown(path)} is not there: give a folder, a .tar, .tar.gz, .tar.xz, .tar.zst or .zip (`dvc pull data.dvc` fetches data/)"
         )
     if not (path.is_dir() or path.is_file()):
         raise AgonError(f"{shown(path)} is neither a folder nor a file")
@@ -307,7 +307,7 @@ def read_whole(path: Path) -> Iterator[BinaryIO]:
         with regular(path, path.parent) as stream:
             yield stream
     except FileNotFoundError:
-        raise AgonError(f"{shown(path)} is not there: `dvc pull` brings the published facts") from None
+        raise AgonError(f"{shown(path)} is not there: `dvc pull data.dvc` brings the published facts") from None
     except (pya.ArrowException, AttributeError, MemoryError, OverflowError, *UNFIT) as error:
         raise AgonError(f"{shown(path)} cannot be read ({first_line(error)}): get it again") from None
 

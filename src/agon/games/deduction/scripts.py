@@ -58,7 +58,7 @@ def lexicon(path: str) -> Lexicon:
     try:
         topics = msgspec.json.decode((ROOT / path).read_bytes(), type=list[Topic])
     except FileNotFoundError:
-        raise AgonError(f"{path} is not there: `dvc pull` fetches it") from None
+        raise AgonError(f"{path} is not there: `dvc pull data.dvc` fetches it") from None
     except msgspec.DecodeError as error:
         raise AgonError(f"{path}: {error}") from None
     return Lexicon(

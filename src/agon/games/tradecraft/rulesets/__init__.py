@@ -54,7 +54,7 @@ def ruleset(name: str, folder: str = FOLDER) -> Ruleset:
     if not path.is_file():
         known = sorted(each.stem for each in path.parent.glob("*.json"))
         raise AgonError(
-            f"there is no ruleset {name} in {folder}: there are {', '.join(known) or 'none (`dvc pull` fetches them)'}"
+            f"there is no ruleset {name} in {folder}: there are {', '.join(known) or 'none (`dvc pull data.dvc` fetches them)'}"
         )
     text = path.read_bytes()
     try:
