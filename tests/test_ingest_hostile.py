@@ -133,6 +133,18 @@ def deep(place):
     return saved(place, tar({PATH: b"[" * 10_000_000, PATH.replace("n_0", "n_1"): b'{"a":' * 2_000_000}, "w:gz"))
 
 
+def long_replies(place):
+    """Forty games that can be read, each with a reply of 12 MiB."""
+    record = json.dumps(game()).replace("so: cooperation", "so: " + "x" * (12 << 20), 1).encode()
+    names = [PATH.replace("n_0", f"n_{number}") for number in range(40)]
+    with tarfile.open(place, "w:gz", compresslevel=1) as archive:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            info.size = len(record)
+            archive.addfile(info, io.BytesIO(record))
+    return place
+
+
 def empty_messages(place):
     """A game with millions of empty pieces of text."""
     record = json.dumps(game(player_0_context=[{"role": "user", "content": ["@"]}])).encode()
@@ -151,6 +163,7 @@ BOMBS = {
     ),
     "zip": (zip_bomb, "is no recorded game"),
     "deep": (deep, "is no recorded game"),
+    "replies": (long_replies, "more than 384 MiB of replies: ingest it in parts"),
     "pieces": (empty_messages, "left out"),
 }
 

@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pya
 
+from agon import AgonError
 from agon.ingest.base import Bad
 from agon.ingest.files import files, printable
 from agon.ingest.recorded import MOST, Conditions, Recorded, Settings, Unusable, labelled
-from agon.turns import COUNT, TEXT
+from agon.turns import COUNT, TEXT, shown
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
@@ -27,6 +28,9 @@ _PATH = re.compile(
     r"(?:^|/)logs_3/(?P<folder>data|data_tot)/iteration_(?P<repetition>[0-9]{1,9})/(?P<model>[^/]+)/(?:pd|rps)/[^/]+/"
     r"(?:pd|rps)_(?P<style>zs|default|cot|spp)_(?P<opponent>zs|default|cot|spp|srep|pp|mf|ap|tft)/game\.json\Z"
 )
+KEPT = 3 << 27
+"""Letters of replies that are held at once; all games of the paper have less than half of this."""
+
 _ROUND_ENDS = "You scored "
 """Every user message that ends a round tells the points; one that asks again does not.
 
@@ -96,6 +100,7 @@ def originals(path: Path) -> Recorded:
     games: list[Played] = []
     bad: list[Bad] = []
     folder = printable(path.absolute().as_posix())
+    kept = 0
     for found in files(path, "game.json"):
         if isinstance(found, Bad):
             bad.append(found)
@@ -104,6 +109,10 @@ def originals(path: Path) -> Recorded:
             games.append(played(found.path, found.data, folder))
         except Unusable as reason:
             bad.append(Bad(found.path, str(reason)))
+            continue
+        kept += sum(len(reply) for seat in games[-1].told for reply in seat.replies if reply)
+        if kept > KEPT:
+            raise AgonError(f"{shown(path)} holds more than {KEPT >> 20} MiB of replies: ingest it in parts")
     games.sort(key=lambda game: game.conditions.path)
     return Recorded([game.conditions for game in games], _rows(games), bad)
 
