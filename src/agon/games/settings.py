@@ -69,7 +69,9 @@ def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
     paths = sorted((ROOT / folder).glob("*.json"))
     if not paths:
-        raise AgonError(f"there are no settings in {folder}: `dvc pull data.dvc` fetches them, or drop a .json file there")
+        raise AgonError(
+            f"there are no settings in {folder}: `dvc pull data.dvc` fetches them, or drop a .json file there"
+        )
     module = family_module(located(target), "settings")
     schema = None if module is None else module.Setting
     before = Path(folder).name if schema is not None and schema.by_folder else ""
