@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from magic_games import AIRLINES, any_legal, chameleon, cost_sharing, prisoners, public_goods, undercover
 from tradecraft_games import TARGETS, Table, tradecraft
 
+from agon import visible
 from agon.agents import seat_dice
 from agon.agents.prompts import prompts, template_of
 from agon.games import Choice, Observation
@@ -427,7 +428,10 @@ def hostile_games(text):
     """One game of each family, with a text wherever a setting, a player or a ruleset may put one."""
     short = text[:60]
     other, third = f"{short}2", f"{short}3"
-    options = (text, other)
+    options = (
+        visible(text).replace("\n", " "),
+        visible(other).replace("\n", " "),
+    )  # what cannot be printed is no label
     yield MatrixGame("m", text, options, (((1, 1), (0, 0)), ((0, 0), (1, 1))), 3)
     yield MatrixGame("m", text, options, [[[[1, 2, 3]] * 2] * 2] * 2, 3)
     if any(map(str.isalnum, text)):

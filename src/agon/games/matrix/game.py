@@ -61,7 +61,8 @@ class MatrixGame(Game[State]):
         known = all(isinstance(option, str) and option.strip() and option.isprintable() for option in options)
         if len(set(options)) != len(options) or len(options) < 1 or not known:
             raise ValueError(
-                f"{self.name}: the options {list(options)} must be distinct labels, at least one, and none empty"
+                f"{self.name}: the options {list(options)} must be distinct labels, at least one, and none empty or with "
+                "characters that cannot be printed"
             )
         if type(self.rounds) is not int or self.rounds < 1:
             raise ValueError(f"{self.name}: rounds is {self.rounds}; it must be at least 1, and whole")
