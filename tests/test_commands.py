@@ -100,7 +100,7 @@ def test_a_corrupt_parquet_is_named(capfd, tmp_path):
 def test_a_corrupt_transcript_stops_a_notebook_in_one_line(capfd, tmp_path):
     broken = tmp_path / "turns.parquet"
     broken.write_bytes(b"PAR1 torn")
-    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", "out=smoke")
+    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", f"out={tmp_path / 'made'}")
     assert "turns.parquet cannot be read" in line
     (ROOT / "reports/counterfactual_claims.failed.ipynb").unlink()
 

@@ -112,7 +112,7 @@ def test_make_installs_nothing_without_its_hash():
 def test_a_home_that_cannot_be_written_is_not_used(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "show.mk").write_text("include Makefile\nshow:\n\t@echo $$HOME\n")
-    asked = ["make", "-f", "show.mk", "show"]
+    asked = ["make", "--no-print-directory", "-f", "show.mk", "show"]
     for home, used in (("/nowhere/to/be/found", tmp_path / ".venv/home"), (str(tmp_path), tmp_path)):
         shown = subprocess.run(asked, cwd=tmp_path, env=os.environ | {"HOME": home}, capture_output=True, text=True)
         assert shown.stdout.strip() == str(used)

@@ -67,17 +67,19 @@ class SeatPage:
             pn.state.add_periodic_callback(partial(in_turn, pn.state.curdoc, self._tick), 1000)
 
     def draw(self) -> None:
-        """Shows how things stand."""
-        table = self.table
+        """Shows how things stand; first the parts, which are sent in this order, and then whose turn it is."""
+        view = self.table.view(self.seat)
         _show(self._title, self._named())
-        view = table.view(self.seat)
-        _show(self._status, f'<div role="status" aria-live="polite">{self._stands(view)}</div>')
         self._door.draw()
         self._exit.draw()
         self._ask()
         self._tick()
-        if view is None:
-            return
+        if view is not None:
+            self._draw_board(view)
+        _show(self._status, f'<div role="status" aria-live="polite">{self._stands(view)}</div>')
+
+    def _draw_board(self, view: Observation) -> None:
+        table = self.table
         totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
         if self._board is None:
             self._board = Board(view, totals, table.players, table.row.aids)
