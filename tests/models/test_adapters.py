@@ -119,6 +119,11 @@ def test_anthropic_is_sent_the_system_apart_and_marks_for_the_cache():
     }
 
 
+@pytest.mark.parametrize(("kind", "name"), [(OpenAI, "stop"), (Anthropic, "stop_sequences")])
+def test_texts_at_which_to_stop_are_sent_by_the_protocols_own_name(kind, name):
+    assert sent(kind, parameters={"max_tokens": 9, "stop": ["\n\n", "[end]"]})[name] == ["\n\n", "[end]"]
+
+
 def test_anthropic_without_cache_is_sent_no_marks():
     assert "cache_control" not in json.dumps(sent(Anthropic, cache=False))
 

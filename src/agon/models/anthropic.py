@@ -10,6 +10,8 @@ from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
 
 CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
 """Of the usage, what concerns the provider's prompt cache; absent where there is none."""
+NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
+"""Parameters that are sent as they are, by the names of this protocol."""
 
 
 @dataclass(kw_only=True)
@@ -25,7 +27,7 @@ class Anthropic(Remote):
 
     sdk = "anthropic"
     path = "/v1/messages"
-    known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort"})
+    known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort", "stop"})
 
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
@@ -58,7 +60,7 @@ class Anthropic(Remote):
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [*said, {"role": last["role"], "content": [{"type": "text", "text": last["content"]} | mark]}],
-            **renamed(self.parameters, {name: name for name in ("temperature", "top_p", "max_tokens")}),
+            **renamed(self.parameters, NAMES),
         }
         if system:
             body["system"] = [{"type": "text", "text": system} | mark]

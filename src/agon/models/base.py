@@ -112,6 +112,7 @@ class _Sampling(TypedDict, total=False):
     """Of the parameters, what is counted with, and what must be of a form."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None
+    stop: list[str] | None
     extra: dict[str, Any] | None
 
 
@@ -141,8 +142,8 @@ class Model(ABC):
     model: str
     """The provider's name for it."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed;
-    under `extra` anything else, sent as it is."""
+    """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed,
+    stop (a list of texts at which an answer ends, without them); under `extra` anything else, sent as it is."""
     price: Mapping[str, float | None] = field(default_factory=dict)
     """USD per million tokens: input, cached (input read from the provider's cache), written (to it), output; absent or null is
     unknown."""

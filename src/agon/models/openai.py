@@ -17,7 +17,7 @@ class OpenAI(Remote):
 
     sdk = "openai"
     path = "/chat/completions"
-    known = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed"})
+    known = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed", "stop"})
 
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
@@ -42,6 +42,7 @@ class OpenAI(Remote):
             "max_tokens": self.max_tokens_name,
             "effort": "reasoning_effort",
             "seed": "seed",
+            "stop": "stop",
         }
         said = [{"role": message.role, "content": text_of(message)} for message in messages]
         return {"model": self.model, "messages": said} | renamed(self.parameters, names)
