@@ -18,6 +18,8 @@ from agon.models.recording import Exchange, Failure, Recording, Writer
 
 FREE = {"no connection", "key", "settings"}
 """Kinds of failure before anything is sent. These, and statuses but for `TIMED_OUT`, cost nothing; any other may be wanted paid."""
+NO_CALL = {"key", "settings"}
+"""Of these, those that end a run without any call: there is nothing to record."""
 TIMED_OUT = {"408", "504", "524"}
 """Statuses with which a server in between gives up on a model that may well have answered."""
 LENGTHS = "max_tokens", "max_completion_tokens", "max_output_tokens"
@@ -152,7 +154,8 @@ class Ledger:
         self.budget.spent.last = line.text
         free = line.kind in FREE or (line.kind.isdecimal() and line.kind not in TIMED_OUT)
         self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), free)
-        await self.writer.add(line)
+        if line.kind not in NO_CALL:
+            await self.writer.add(line)
 
     def abandon(self, name: str, key: str) -> None:
         """Whoever made the call is gone, and nobody will tell what became of it."""
