@@ -1,0 +1,164 @@
+"""Actions as constrained JSON: every legal action fits its schema and reads back to itself, and what fits is legal."""
+
+import json
+
+import pytest
+from harness import GAMES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from test_conformance import ALL
+from test_spaces import SPACES, Pair, names, one_line
+
+from agon.agents import seat_dice
+from agon.games.deduction.suspicion import Suspicions
+from agon.games.rating.game import Ratings
+from agon.games.schemas import answer_schema, keys, misfit, read_answer, worded, written
+from agon.games.spaces import Choice, Form, Number, Offer, Text
+from agon.loop import started
+
+HARD = ["yes", "yes, but", 'say "no"', "no\\n", "ß", "SS", "猪", "🦌", "{}", "[move] yes", " a", ""]
+"""Labels that begin with another, quote, escape, or are the same to who does not look closely."""
+EVERY = [*SPACES, Choice(tuple(HARD)), Number(0, 5000), Suspicions(("A", "B", "C"))]
+EVERY += [Ratings(2, ("Player 1", "Player 2")), Ratings(1, ("a b", "a_b"), orders=True), Pair()]
+
+
+def fits(value, schema):
+    """Whether a value fits, as our check and jsonschema agree."""
+    own, theirs = not misfit(value, schema), Draft202012Validator(schema).is_valid(value)
+    assert own == theirs or (own < theirs and "integer" in json.dumps(schema)), (
+        value,
+        schema,
+    )  # theirs takes 1.0 for 1
+    return own
+
+
+def through(space, action, thought="because"):
+    """An action, written as a model would, and what is read of it."""
+    return read_answer(written(space.as_value(action), thought), space)
+
+
+def seen(game, steps=40):
+    """Spaces that a game of random actions asks for."""
+    match, (_, views, _), dice = started(game, 5)
+    for _ in range(steps):
+        if not views:
+            return
+        yield from [view.legal for view in views.values()]
+        _, views, _ = match.send({seat: view.legal.example(dice[seat]) for seat, view in views.items()})
+
+
+def close(one, other):
+    """Whether two actions are the same, but for decimals after the sixth."""
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(close, one, other))
+    return one == pytest.approx(other, abs=2e-6) if isinstance(one, float) else one == other
+
+
+@pytest.mark.parametrize("space", EVERY, ids=lambda space: str(space)[:40])
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_a_legal_action_fits_its_schema_and_reads_back_to_itself(space, seed):
+    action = space.example(seat_dice(seed, 0))
+    assert fits(space.as_value(action), space.schema())
+    reading = through(space, action)
+    assert close(reading.action, action) and reading.action in space and reading.note == "because"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_question_of_every_game_has_a_schema(name):
+    for space in seen(ALL[name]):
+        action = space.example(seat_dice(1, 0))
+        assert fits(space.as_value(action), space.schema()) and close(through(space, action).action, action)
+        assert worded(space.schema()) and json.loads(json.dumps(space.schema())) == space.schema()
+
+
+@pytest.mark.parametrize("space", [each for each in EVERY if each.listed() is not None], ids=str)
+def test_of_a_finite_space_the_schema_accepts_the_legal_actions_and_no_others(space):
+    every = space.listed()
+    assert [through(space, action).action for action in every[:600]] == list(every[:600])
+    assert all(action in space for action in every[:600]) and len(set(every)) == len(every)
+    tried = [*HARD, "x", "Yes", "yes,", -7, 0, 5, 7, 5001, 1.0, True, None, [], {}, "0"]
+    for value in tried:
+        if fits(value, space.schema()):
+            assert read_answer(written(value), space).action in space
+
+
+@given(st.data(), names.filter(all))
+def test_any_labels_are_told_apart(data, labels):
+    space, wrong = Choice(labels), data.draw(st.text())
+    assert [through(space, label).action for label in labels] == list(labels)
+    assert (read_answer(written(wrong), space).action is not None) == (wrong in labels)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), names)
+def test_shares_of_any_sum_are_read_in_proportion(parts, labels):
+    space = Offer(labels)
+    shares = [parts[place % len(parts)] for place in range(len(labels))]
+    action = read_answer(written(dict(zip(keys(labels), map(str, shares), strict=True))), space).action
+    assert action in space
+    if any(shares) and action != tuple(shares):
+        assert [share * sum(shares) for share in action] == pytest.approx([100 * share for share in shares], abs=1e-3)
+
+
+@given(st.lists(st.text(), min_size=1, max_size=6, unique=True))
+def test_keys_are_different_and_plain(given_names):
+    found = keys(given_names)
+    assert len(set(found)) == len(found) == len(given_names)
+    assert all(key.isascii() and 0 < len(key) <= 64 for key in found)
+
+
+@settings(max_examples=100)
+@given(names, one_line)
+def test_a_form_with_any_questions_reads_back(questions, text):
+    space = Form((*((name, Choice(("a", "ab"))) for name in questions), ("why", Text(99))))
+    assert through(space, (*["ab"] * len(questions), text)).action == (*["ab"] * len(questions), text)
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("", "the answer is empty"),
+        ("cooperation", "the answer is not one whole JSON object"),
+        ('{"thought": "so", "action": "coop', "the answer is not one whole JSON object"),
+        ('{"action": "cooperation", "action": "defection"}', "the answer is not one whole JSON object"),
+        ('{"thought": "so"}', 'there is no "action" in the answer'),
+        ('["cooperation"]', 'there is no "action" in the answer'),
+        ('{"action": "Cooperation"}', '"action": it must be one of "cooperation", "defection"'),
+        ('{"action": ["cooperation"]}', '"action": it must be one of "cooperation", "defection"'),
+        ("[" * 100_000, "the answer is not one whole JSON object"),
+    ],
+)
+def test_what_is_no_answer_is_no_action_and_says_why(said, fault):
+    legal = next(seen(GAMES["pd"]))
+    assert read_answer(said, legal)[:2] == (None, fault)
+
+
+def test_thinking_before_an_answer_is_no_part_of_it():
+    legal = next(seen(GAMES["pd"]))
+    assert read_answer('<think>{"action": 1}</think> {"action": "defection"}', legal).action == "defection"
+
+
+def test_a_blank_text_fits_no_space():
+    assert read_answer(written(" \n"), Text(9)).fault == '"action" is not a legal one'
+
+
+def test_an_answer_reasons_first_where_it_may():
+    schema = answer_schema(Choice(("a", "b")).schema(), 80)
+    assert list(schema["properties"]) == ["thought", "action"] and schema["required"] == ["thought", "action"]
+    assert list(answer_schema(Choice(("a", "b")).schema(), 0)["properties"]) == ["action"]
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        (Choice(("a", "b")), 'one of "a", "b"'),
+        (Number(0, 100), "a whole number from 0 to 100"),
+        (Number(5, 50, 15), "a whole number from 5 to 50 in steps of 15"),
+        (Number(0, 9999), "a whole number from 0 to 9999"),
+        (Text(9), "a text of at most 9 characters"),
+        (Form((("who am I", Choice(("a",))),)), 'an object with\n- "who_am_I": "a"'),
+    ],
+)
+def test_a_schema_is_told_in_words(space, said):
+    assert worded(space.schema()) == said
