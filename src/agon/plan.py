@@ -286,6 +286,7 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
     Raises AgonError for a script that cannot play the game, and for a game that cannot be recorded or answered in words.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _example
+    unfit = getattr(seat.player, "unfit", None)
     try:
         match, (_, views, _), dice = started(game, 0)
         for _ in count() if seat.immediate else range(TRIED):
@@ -295,6 +296,8 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
                 if type(view.legal) not in spaces:
                     _check(view.legal)
                     spaces.add(type(view.legal))
+                if unfit and (fault := unfit(view.legal, None, **_keywords(seat.player))):
+                    raise AgonError(fault)
             asked, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
             state, views, payoffs = match.send(actions)
             paid = [place for place in range(game.seats) if place in asked or payoffs[place]]
@@ -416,6 +419,9 @@ def _seat(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path
     if not model:
         return Seat(name, player), [name, _identity(settings)]
     texts = player.texts(game, **_keywords(player)).text
+    unfit = getattr(player, "unfit", None)
+    if unfit and (fault := unfit(None, models[model], **_keywords(player))):
+        raise AgonError(f"agent {name} cannot ask model {model}: {fault}")
     return Seat(name, player, model), [
         name,
         _identity(settings, getattr(player, "idle", frozenset())),
@@ -462,7 +468,7 @@ def _player(name: str, conf: Path) -> Any:
     if not player.keywords:
         return player.func
     made = functools.partial(player.func, **player.keywords)  # so it can be told what its function says of itself
-    for known in ("asks_model", "idle", "texts"):
+    for known in ("asks_model", "idle", "texts", "unfit"):
         if hasattr(player.func, known):
             setattr(made, known, getattr(player.func, known))
     return made

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agon import AgonError
+from agon.games.schemas import written
 from agon.models import Answer, Answering, Halted, Model, Request
 from agon.models.base import key_of, require_distinct
 from agon.models.ledger import Ledger, Live, Unfinished
@@ -97,8 +98,11 @@ class _Guess:
         out = out if self.most is None else min(out, self.most)
         self.asked = self.asked.plus(Asked(1, letters / LETTERS, out))
         legal = request.view.legal
-        move = f"[move] {legal.spelled(legal.example(Random(request.sample)))}"
-        return Answer(move.rjust(min(out, request.expected) * LETTERS), tokens_in=letters // LETTERS, tokens_out=out)
+        action = legal.example(Random(request.sample))
+        move = f"[move] {legal.spelled(action)}" if request.schema is None else written(legal.as_value(action))
+        text = move.rjust(min(out, request.expected) * LETTERS)
+        weights = (0.0,) * len(request.options)
+        return Answer(text, tokens_in=letters // LETTERS, tokens_out=out, weights=weights)
 
 
 def _bill(name: str, model: Model, matches: int, asked: Asked) -> Bill:

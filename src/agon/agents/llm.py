@@ -1,15 +1,15 @@
 """A language model at the table: what the seat sees becomes text, the model's text becomes a legal action."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.prompts import Prompts, prompts, template_of
+from agon.agents.reads import FREE, Reads, reads_of, refused
 from agon.games import Dice, Observation
 from agon.games.pages import aids_told, known_aids
-from agon.games.reading import read
 from agon.models import Answer, Answering, CallFailed, Message, Request, extend
 
 NO_ANSWER = "(no answer)"
@@ -33,6 +33,7 @@ class LLM:
     `on_invalid` decides: forfeit (no action), or a random legal one; the turn is not valid either way.
     `aids` are things that people are shown beyond what prompts tell (agon.games.pages), such as a payoff table: the model is told
     them after a question, whenever they have changed. None unless they are named.
+    `reads`: free, constrained or weighed, the ways of agon.agents.reads.
     """
 
     asks_model = True
@@ -49,6 +50,7 @@ class LLM:
         folder: str | None = None,
         answer_tokens: int = 30,
         aids: Sequence[str] = (),
+        reads: str | Mapping[str, Any] = "free",
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -58,7 +60,7 @@ class LLM:
             raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
         self.place, self.model = place, place.model
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
-        self.answer_tokens, self.aids = answer_tokens, tuple(aids)
+        self.answer_tokens, self.aids, self.reads = answer_tokens, tuple(aids), reads_of(reads)
         self.messages: tuple[Message, ...] = ()
         self.told = 0
         """Events of the view's past that the conversation has."""
@@ -69,24 +71,35 @@ class LLM:
         """The aids as they were told last."""
 
     @staticmethod
-    def texts(game: Any, style: str = "zs", folder: str | None = None, aids: Sequence[str] = (), **_: Any) -> Prompts:
+    def texts(
+        game: Any, style: str = "zs", folder: str | None = None, aids: Sequence[str] = (), reads: Any = "free", **_: Any
+    ) -> Prompts:
         """The prompts that an agent with these settings uses in a game. Raises AgonError for aids that it does not have."""
         known_aids(game, aids)
-        return prompts(template_of(game, folder), style)
+        return prompts(template_of(game, folder), style, reads_of(reads).guided)
+
+    @staticmethod
+    def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
+        """Why an agent with these settings cannot play: a space of the game, or the model (both None: not known); empty where it can."""
+        way = reads_of(reads)
+        return (model and refused(way, model)) or (space and way.fault(space)) or ""
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One decision."""
-        return self.take(await self.draft(view), view, dice)
+        return self.take(await self.draft(view, dice=dice), view, dice)
 
-    async def draft(self, view: Observation, number: int = 0) -> Draft:
+    async def draft(self, view: Observation, number: int = 0, dice: Dice | None = None) -> Draft:
         """What it would answer, without taking it; drafts of different `number` are different samples."""
-        texts = self.texts(view.rules, self.style, self.folder)
+        texts = self._texts(view)
         helps = aids_told(view, self.aids)
         news = f"\n\n# To help you\n{helps}" if helps and helps != self.helped else ""
-        messages = extend(self.opened(view), "user", texts.turn(view, self.told) + news + self.thoughts)
+        how = self.reads.told(texts.reads, view.legal)
+        messages = extend(self.opened(view), "user", texts.turn(view, self.told) + news + self.thoughts + how)
         sample = f"{self.place.match}/{self.place.seat}/{self.turns}.{number}"
         request = Request(messages, sample, self.answer_tokens, view)
-        drafted = await ask(self.model, request, lambda fault: texts.again(fault, view), self.attempts)
+        drafted = await ask(
+            self.model, request, lambda fault: texts.again(fault, view) + how, self.attempts, self.reads, dice
+        )
         if drafted.reply.action is None:
             reply = replace(drafted.reply, fallback=f"{self.on_invalid}: {drafted.reply.fallback}")
             return drafted._replace(reply=reply)
@@ -94,13 +107,15 @@ class LLM:
 
     def opened(self, view: Observation) -> tuple[Message, ...]:
         """The conversation so far; at first, what the seat is told before all else."""
-        texts = self.texts(view.rules, self.style, self.folder)
-        return self.messages or extend((), "system", texts.system(view))
+        return self.messages or extend((), "system", self._texts(view).system(view))
+
+    def _texts(self, view: Observation) -> Prompts:
+        return self.texts(view.rules, self.style, self.folder, reads=self.reads)
 
     def take(self, draft: Draft, view: Observation, dice: Dice) -> Reply:
         """Makes a draft the decision: its conversation is what the next one goes on from."""
         self.turns += 1
-        if view.phase not in self.texts(view.rules, self.style, self.folder).asides:
+        if view.phase not in self._texts(view).asides:
             self.messages, self.told, self.helped = draft.messages, len(view.past), aids_told(view, self.aids)
         if draft.reply.action is None and self.on_invalid == "random_legal":
             return replace(draft.reply, action=view.legal.example(dice))
@@ -112,34 +127,44 @@ async def ask(
     request: Request,
     again: Callable[[str], str],
     attempts: int,
+    reads: Reads = FREE,
+    dice: Dice | None = None,
 ) -> Draft:
     """Asks, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
 
     Each time is a sample of its own. Without a readable action the reply's `fallback` says what was wrong at last.
     """
     messages, answers = request.messages, list[Answer]()
+    view, wanted = request.view, reads.asked(request.view.legal)
     while True:
         sample = f"{request.sample}.{len(answers)}"
         try:
-            answer = await model.answer(Request(messages, sample, request.expected, request.view))
+            answer = await model.answer(Request(messages, sample, request.expected, view, **wanted))
         except CallFailed as failure:
             reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1)
             return Draft(reply, extend(messages, "assistant", NO_ANSWER))
         answers.append(answer)
-        messages = extend(messages, "assistant", answer.text or NO_ANSWER)
-        action, fault, _ = read(answer.text, request.view.legal)
-        if action is not None:
-            return Draft(_reply(action, "", answers, len(answers)), messages)
+        found = reads.read(answer, view.legal, dice)
+        messages = extend(messages, "assistant", found.text or NO_ANSWER)
+        if found.action is not None:
+            return Draft(_reply(found.action, "", answers, len(answers), found.text, found.detail), messages)
         if len(answers) == attempts:
-            return Draft(_reply(None, fault, answers, len(answers)), messages)
-        messages = extend(messages, "user", again(fault))
+            return Draft(_reply(None, found.fault, answers, len(answers)), messages)
+        messages = extend(messages, "user", again(found.fault))
 
 
-def _reply(action: Any, fallback: str, answers: list[Answer], asked: int) -> Reply:
+def _reply(
+    action: Any,
+    fallback: str,
+    answers: list[Answer],
+    asked: int,
+    text: str | None = None,
+    detail: dict[str, Any] | None = None,
+) -> Reply:
     last = answers[-1] if answers else Answer("")
     return Reply(
         action=action,
-        text=last.text,
+        text=last.text if text is None else text,
         attempts=asked,
         fallback=fallback,
         tokens_in=sum([answer.tokens_in for answer in answers]),
@@ -147,4 +172,5 @@ def _reply(action: Any, fallback: str, answers: list[Answer], asked: int) -> Rep
         seconds=sum([answer.seconds for answer in answers]),
         cached=bool(answers) and all(answer.recorded for answer in answers),
         exchange=last.exchange,
+        detail=detail,
     )

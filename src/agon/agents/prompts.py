@@ -66,12 +66,16 @@ class Prompts(Template):
     happened since the seat was asked last (`view.past[since:]`) and asks, and `again(fault, view)`; it may set `asides`.
     """
 
-    def __init__(self, source: Source, style: str) -> None:
+    def __init__(self, source: Source, style: str, guided: bool = False) -> None:
         super().__init__(source, ("system", "turn", "again"))
         styled = f"styles/{style}.md"
         with _blamed(_look_up(source.of(styled))):
             self._style = self._environment.get_template(styled).render().strip()
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
+        self.reads = reads_template(source) if guided else None
+        """How to answer where that is not by a move line (agon.agents.reads)."""
+        if self.reads:
+            self.text += f"\n{self.reads.text}"
         self._systems: dict[Observation, str] = {}
         self.asides: Sequence[str] = self._macros.get("asides", ())
         """Phases whose questions are answered and then forgotten: they must change nothing."""
@@ -98,9 +102,14 @@ class Prompts(Template):
 
 
 @functools.cache
-def prompts(source: Source, style: str) -> Prompts:
+def prompts(source: Source, style: str, guided: bool = False) -> Prompts:
     """The texts for a game (see `template_of`). Raises AgonError when there is none, or it is broken."""
-    return Prompts(source, style)
+    return Prompts(source, style, guided)
+
+
+def reads_template(source: Source) -> Template:
+    """The file _reads.md among a game's templates."""
+    return Template(source.of("_reads.md"), ("constrained", "letters"))
 
 
 def template_of(game: Any, folder: str | None = None) -> Source:

@@ -100,14 +100,14 @@ def misfit(value: Any, schema: Schema) -> str:
         faults = [misfit(value, each) for each in schema["anyOf"]]
         return "" if "" in faults else f"it is none of the {len(faults)} forms that are offered"
     if "enum" in schema:
-        found = any(value == each and type(value) is type(each) for each in schema["enum"])
-        return "" if found else f"it must be {worded(schema)}"
+        known = any(value == each and type(value) is type(each) for each in schema["enum"])
+        return "" if known else f"it must be {worded(schema)}"
     if schema["type"] == "object":
         parts = schema["properties"]
         if not isinstance(value, dict) or value.keys() != parts.keys():
             return f"it must be an object with {', '.join(parts)}"
-        faults = (f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part)))
-        return next(faults, "")
+        found = [f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part))]
+        return found[0] if found else ""
     kinds = {"string": str, "integer": int, "boolean": bool}
     return "" if type(value) is kinds[schema["type"]] and _within(value, schema) else f"it must be {worded(schema)}"
 

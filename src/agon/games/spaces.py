@@ -18,7 +18,7 @@ from agon.games.schemas import AMOUNT, Schema, keys, object_of
 T = TypeVar("T")
 
 LISTED = 500
-"""A schema lists at most so many numbers; where there are more, it says the first and the last."""
+"""At most so many actions are listed, but for a choice: where there are more numbers, a schema says the first and the last."""
 
 
 class Dice(Protocol):
@@ -178,8 +178,7 @@ class Number(Space):
 
     def schema(self) -> Schema:
         """The number; where there are many, between the lowest and the highest."""
-        numbers = self.listed()
-        if len(numbers) <= LISTED:
+        if (numbers := self.listed()) is not None:
             return {"type": "integer", "enum": list(numbers)}
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
 
@@ -191,9 +190,10 @@ class Number(Space):
         """The number."""
         return value
 
-    def listed(self) -> Sequence[int]:
-        """The numbers, without making them."""
-        return range(self.low, self.high + 1, self.step)
+    def listed(self) -> Sequence[int] | None:
+        """The numbers, where there are few."""
+        few = (self.high - self.low) // self.step < LISTED
+        return range(self.low, self.high + 1, self.step) if few else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """Anthropic's messages protocol, through its SDK: its own service, and Amazon Bedrock."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 from agon.models.base import Answer, CallFailed, Message, clean
 from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
@@ -12,6 +13,9 @@ CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
 """Of the usage, what concerns the provider's prompt cache; absent where there is none."""
 NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
 """Parameters that are sent as they are, by the names of this protocol."""
+
+TOOL = "answer"
+"""The tool that must be called where that is how a schema is enforced."""
 
 
 @dataclass(kw_only=True)
@@ -24,6 +28,9 @@ class Anthropic(Remote):
     """Bedrock's region; None: AWS's own settings say."""
     cache: bool = True
     """Whether the provider keeps the conversation so far for the next call; writing that costs a quarter more, reading little."""
+
+    structured: Literal["format", "tool"] = "format"
+    """How a schema is enforced: as the format of the output, or, for models before Claude 4.5, as a tool that must be called."""
 
     sdk = "anthropic"
     path = "/v1/messages"
@@ -73,14 +80,25 @@ class Anthropic(Remote):
             body["output_config"] = {"effort": effort}
         return body
 
+    def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the schema, as far as the provider enforces it: limits of numbers and texts become descriptions."""
+        if self.structured == "tool":
+            tool = {"name": TOOL, "description": "Gives the answer.", "input_schema": schema}
+            return body | {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
+        from anthropic import transform_schema
+
+        form = {"type": "json_schema", "schema": transform_schema(dict(schema))}
+        return body | {"output_config": {**body.get("output_config", {}), "format": form}}
+
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
         blocks, usage = content["content"], part(content, "usage")
+        calls = [json.dumps(block["input"], ensure_ascii=False) for block in blocks if block["type"] == "tool_use"]
         parts = [count(usage, f"{name}_tokens") for name in ("input", "output")]
         cache = [count(usage, name) for name in CACHE]
         tokens_in, tokens_out, cached, written = (each or 0 for each in parts + cache)
         return Answer(
-            text=clean("".join(block["text"] for block in blocks if block["type"] == "text")),
+            text=clean("".join(calls or [block["text"] for block in blocks if block["type"] == "text"])),
             thinking=clean("".join(block["thinking"] for block in blocks if block["type"] == "thinking")),
             tokens_in=tokens_in + written + cached,
             tokens_cached=cached,

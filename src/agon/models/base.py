@@ -54,7 +54,14 @@ class Request:
     """About how many tokens the answer will have; for estimates alone."""
     view: Any = None
     """What the seat saw (an Observation). For the stand-in alone; no provider is sent it, and recordings do not hold it."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema that the answer must keep, where the provider can enforce it; None: any text."""
+    options: tuple[str, ...] = ()
+    """Whole answers to be weighed: wanted is no text, but how likely each of them is (`Answer.weights`)."""
 
+
+Weight = Annotated[float, msgspec.Meta(ge=-1e9, le=1e-3)]
+"""Natural logarithm of a probability; a little above 0 it may be by rounding."""
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """A number of tokens that can be kept; what an adapter answers is checked before it is."""
@@ -88,6 +95,8 @@ class Answer:
     """Of the tokens sent, written to the provider's prompt cache."""
     unreported: bool = False
     """Whether the provider did not say, or not credibly, what the call took: a budget then counts the most that it can be."""
+    weights: tuple[Weight, ...] = ()
+    """Of each of the request's options, the logarithm of the probability that the model answers just so, at temperature 1."""
 
 
 class CallFailed(Exception):
@@ -178,6 +187,11 @@ class Model(ABC):
     def identity(self) -> str:
         """What makes its answers its own, as JSON: matches and recordings are told apart by this, not by price or limits."""
         return identity_of(self.model, self.parameters)
+
+    @property
+    def weighs(self) -> Literal["", "letters", "words"]:
+        """Which options it can weigh exactly: any words (letters too), single letters alone, or none."""
+        return ""
 
     @abstractmethod
     async def answer(self, request: Request) -> Answer:

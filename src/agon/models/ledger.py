@@ -30,7 +30,7 @@ LONGEST = 120
 
 FIELDS = (
     *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
-    *("seconds", "id", "stop", "unreported"),
+    *("seconds", "id", "stop", "unreported", "weights"),
 )
 """Of an answer, what an exchange keeps."""
 

@@ -1,11 +1,16 @@
 """OpenAI's chat protocol, through its SDK: its own models, and every server that speaks it (base_url)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from agon.models.base import Answer, Message, clean
+from agon import AgonError
+from agon.models import llamacpp
+from agon.models.base import Answer, CallFailed, Message, Request, clean
 from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
+
+TOLD = 20
+"""Likeliest tokens of which a chat tells the log-probability, at most."""
 
 
 @dataclass(kw_only=True)
@@ -15,9 +20,23 @@ class OpenAI(Remote):
     max_tokens_name: str = "max_completion_tokens"
     """What the server calls max_tokens; many know only max_tokens."""
 
+    logprobs: Literal["chat", "llama.cpp"] | None = None
+    """How the server tells log-probabilities, for agents that weigh: of the likeliest first tokens in a chat, which is exact for
+    single letters; or by llama.cpp's own addresses, which is exact for any words. None: it does not."""
+
     sdk = "openai"
     path = "/chat/completions"
     known = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed", "stop"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.logprobs not in (None, "chat", "llama.cpp"):
+            raise AgonError(f"model {self.model}: logprobs is {self.logprobs!r}; it must be chat, llama.cpp or null")
+
+    @property
+    def weighs(self) -> Literal["", "letters", "words"]:
+        """What can be weighed, by `logprobs`."""
+        return "" if self.logprobs is None else "letters" if self.logprobs == "chat" else "words"
 
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
@@ -46,6 +65,39 @@ class OpenAI(Remote):
         }
         said = [{"role": message.role, "content": text_of(message)} for message in messages]
         return {"model": self.model, "messages": said} | renamed(self.parameters, names)
+
+    def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the schema; llama.cpp's server makes a grammar of it."""
+        form = {"name": "answer", "strict": True, "schema": schema}
+        return body | {"response_format": {"type": "json_schema", "json_schema": form}}
+
+    async def weighed(self, request: Request) -> Answer:
+        """How likely each option is as the whole answer; in a chat, as its first token.
+
+        Raises CallFailed, in a chat also for a letter that is not among the likeliest tokens: its probability is not told.
+        """
+        body = self.body(request.messages)
+        if self.logprobs == "llama.cpp":
+            return await llamacpp.weighed(self._native, body["messages"], request.options)
+        if self.logprobs is None or any(len(option) > 1 for option in request.options):
+            raise CallFailed("settings", f"model {self.model}: it cannot tell how likely whole answers are", "stop")
+        asked = {"logprobs": True, "top_logprobs": TOLD, self.max_tokens_name: 1}
+        data = await self.post(self.path, body | asked | (self.parameters.get("extra") or {}))
+        content = self.content(data)
+        try:
+            answer, first = self.read(content), content["choices"][0]["logprobs"]["content"][0]
+            known = {each["token"]: float(each["logprob"]) for each in first["top_logprobs"]}
+        except Exception:  # servers put anything anywhere
+            raise self.no_answer(data) from None
+        if missing := [option for option in request.options if option not in known]:
+            raise CallFailed(
+                "logprobs", f"{missing[0]} is not among the {len(known)} first tokens that it tells", "void"
+            )
+        return replace(answer, text="", weights=tuple(known[option] for option in request.options))
+
+    async def _native(self, path: str, body: dict[str, Any]) -> Any:
+        """The JSON with which llama.cpp's server answers at an address of its own, which has no /v1."""
+        return self.content(await self.post(str(self.base_url).rstrip("/").removesuffix("/v1") + path, body))
 
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""

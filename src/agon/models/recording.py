@@ -43,6 +43,8 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     """When the answer came, in seconds since 1970."""
     unreported: bool = False
     """Whether the provider did not say, or not credibly, what the call took."""
+    weights: tuple[float, ...] = ()
+    """Log-probabilities of the answers that were weighed, in the order of the legal actions."""
 
     @property
     def key(self) -> str:
@@ -82,6 +84,7 @@ class Line(msgspec.Struct):
     stop: str = ""
     void: str = ""
     sample: str = ""
+    weights: tuple[float, ...] = ()
 
 
 _line = msgspec.json.Decoder(Line)
@@ -274,4 +277,5 @@ def _answer(line: Line | Exchange) -> Answer:
         line.exchange,
         recorded=True,
         tokens_written=line.tokens_written,
+        weights=line.weights,
     )

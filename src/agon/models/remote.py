@@ -74,41 +74,70 @@ class Remote(Model):
         """The request as it is sent, but for `extra`."""
 
     @abstractmethod
+    def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The request's body, so that the answer must keep a schema."""
+
+    async def weighed(self, request: Request) -> Answer:
+        """How likely each of the request's options is. Raises CallFailed where the provider does not tell exactly."""
+        raise CallFailed("settings", f"model {self.model}: its protocol tells no log-probabilities", "stop")
+
+    @abstractmethod
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON, `unreported` where the usage lacks a part. Raises KeyError and the like when there is none."""
 
     async def answer(self, request: Request) -> Answer:
         """One call, tried once. Raises CallFailed, whatever happens."""
         try:
-            body = self.body(request.messages) | (self.parameters.get("extra") or {})
-            client = await self._connect()
+            body = self.body(request.messages)
+            if request.schema is not None:
+                body = self.constrained(body, request.schema)
+            body |= self.parameters.get("extra") or {}
+            await self._connect()
             start = perf_counter()
             async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
-                response = await client.post(self.path, cast_to=self._whole, body=body)
+                if request.options:
+                    return replace(await self.weighed(request), seconds=perf_counter() - start)
+                data = await self.post(self.path, body)
             seconds = perf_counter() - start
         except CallFailed:
             raise
         except Exception as error:
             failed = failure(error, self.key)
         else:
-            found = self._answer_in(response.content, request.messages)
+            found = self._answer_in(data, request.messages)
             if isinstance(found, Answer):
                 return self._without_key(replace(found, seconds=seconds))
             failed = found
         raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
 
-    def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
-        """The answer in a response's body, whatever kind of content the server calls it."""
+    async def post(self, path: str, body: dict[str, Any]) -> bytes:
+        """A response's body. Raises what the SDK raises."""
+        response = await (await self._connect()).post(path, cast_to=self._whole, body=body)
+        return bytes(response.content)
+
+    def content(self, data: bytes) -> Any:
+        """The JSON in a response's body, whatever kind of content the server calls it. Raises CallFailed."""
         if sum(data.count(sign) for sign in (b"[", b"{", b",")) * BYTES_OF_A_PART > self.most_bytes:
-            return CallFailed("too large", f"the answer has more parts than most_bytes={self.most_bytes} allows")
+            raise CallFailed("too large", f"the answer has more parts than most_bytes={self.most_bytes} allows")
         try:
             try:
-                content = json.loads(data)
+                return json.loads(data)
             except UnicodeDecodeError:
-                content = json.loads(data.decode("utf-8", "replace"))
+                return json.loads(data.decode("utf-8", "replace"))
         except (RecursionError, ValueError):
             told = data[:READ].decode("utf-8", "replace") or "(nothing)"
-            return CallFailed("not JSON", one_line(f"the answer is not JSON: {told}", self.key))
+            raise CallFailed("not JSON", one_line(f"the answer is not JSON: {told}", self.key)) from None
+
+    def no_answer(self, data: bytes) -> CallFailed:
+        """For a response without what was asked for."""
+        return CallFailed("no answer", one_line(f"no answer in it: {words(data.decode('utf-8', 'replace'))}", self.key))
+
+    def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
+        """The answer in a response's body."""
+        try:
+            content = self.content(data)
+        except CallFailed as failed:
+            return failed
         try:
             answer = self.read(content)
             sent, received = (
@@ -116,9 +145,7 @@ class Remote(Model):
                 for texts in ([message.text for message in messages], [answer.text, answer.thinking])
             )
         except Exception:  # servers put anything anywhere
-            return CallFailed(
-                "no answer", one_line(f"no answer in it: {words(data.decode('utf-8', 'replace'))}", self.key)
-            )
+            return self.no_answer(data)
         too_few = (
             sent > answer.tokens_in * MOST_BYTES_OF_A_TOKEN or received > answer.tokens_out * MOST_BYTES_OF_A_TOKEN
         )

@@ -171,7 +171,7 @@ class Ratings(Space):
 
     def schema(self) -> Schema:
         """An object of turns, each of players, each with a value and a justification."""
-        value: dict[str, Schema] = dict.fromkeys(ORDERS, {"type": "boolean"}) if self.orders else {"score": SCORE}
+        value: dict[str, Schema] = {order: {"type": "boolean"} for order in ORDERS} if self.orders else {"score": SCORE}
         own = object_of(value | {"justification": {"type": "string", "maxLength": self.length}})
         turn = object_of(dict.fromkeys(keys(self.players), own))
         return object_of({f"turn_{number}": turn for number in range(1, self.turns + 1)})

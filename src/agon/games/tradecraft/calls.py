@@ -141,7 +141,7 @@ class Calls(Space):
                 made = object_of({"item": items, "amount": times | {"maximum": most}})
                 yield named | {"inputs": object_of(dict.fromkeys(keys(sorted(self.hand)), PART)), "outputs": made}
         else:
-            yield named | {argument: WORDS for argument in ARGUMENTS.get(tool, ())}
+            yield named | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
 
     def as_value(self, action: Any) -> Any:
         """The call with every item of a hand, 0 where it has none of it, and no message where it has none."""
