@@ -38,6 +38,10 @@ PERSON = "human"
 """In the place of an agent's name: a person, who sits at no table of an experiment."""
 
 
+class Unfit(AgonError):
+    """An agent's settings do not go with a game."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seat:
     """Who sits there: the name of a file in conf/agent, and that of the file in conf/model behind it, if any."""
@@ -297,12 +301,12 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
                     _check(view.legal)
                     spaces.add(type(view.legal))
                 if unfit and (fault := unfit(view.legal, None, **_keywords(seat.player))):
-                    raise AgonError(fault)
+                    raise Unfit(f"agent {seat.agent} cannot play {game.name} (phase {view.phase}): {fault}")
             asked, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
             state, views, payoffs = match.send(actions)
             paid = [place for place in range(game.seats) if place in asked or payoffs[place]]
             json.dumps([*known_notes(game.notes(state), paid)])
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:  # a game, or a script, may raise anything
         raise AgonError(f"agent {seat.agent} cannot play {game.name}: {raised(error, game)}") from error

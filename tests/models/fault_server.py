@@ -15,6 +15,7 @@ from email.utils import format_datetime
 from random import Random
 from typing import Any
 
+import toy
 from aiohttp import web
 
 Body = dict[str, Any]
@@ -94,6 +95,8 @@ class FaultServer:
     """The key that is wanted; None: any."""
     thinking: str = ""
     """What comes as thinking with every answer."""
+    template: Callable[[Sequence[Body]], str] = toy.prompt
+    """How /apply-template makes a text of a conversation."""
     keep: bool = True
     """Whether to keep `bodies`."""
 
@@ -137,6 +140,8 @@ class FaultServer:
         app.router.add_post("/v1/chat/completions", self._openai)
         app.router.add_post("/v1/messages", self._anthropic)
         app.router.add_get("/stats", self._stats)
+        for path in ("/apply-template", "/tokenize", "/completion"):
+            app.router.add_post(path, self._native)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port, backlog=1024)
@@ -165,6 +170,15 @@ class FaultServer:
 
     async def _anthropic(self, request: web.Request) -> web.StreamResponse:
         return await self._respond(request, self._message)
+
+    async def _native(self, request: web.Request) -> web.StreamResponse:
+        """llama.cpp's own addresses, for the toy model."""
+        forms: dict[str, Callable[[Body], Body]] = {
+            "/apply-template": lambda body: {"prompt": self.template(body["messages"])},
+            "/tokenize": lambda body: {"tokens": toy.tokens(body["content"])},
+            "/completion": toy.completion,
+        }
+        return await self._respond(request, lambda body, fault: forms[request.path](body))
 
     async def _respond(self, request: web.Request, form: Callable[[Body, str | None], Body]) -> web.StreamResponse:
         raw = await request.read()
@@ -228,7 +242,9 @@ class FaultServer:
         return response
 
     def _said(self, body: Body, fault: str | None) -> str:
-        return "" if fault in ("empty", "length") else self.answer(body)
+        if fault in ("empty", "length"):
+            return ""
+        return self.answer(body) if toy.schema_in(body) is None else toy.obeyed(body)
 
     def _chat_completion(self, body: Body, fault: str | None) -> Body:
         text = self._said(body, fault)
@@ -243,7 +259,14 @@ class FaultServer:
             "object": "chat.completion",
             "created": 0,
             "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "length" if fault == "length" else "stop"}],
+            "choices": [
+                {
+                    "index": 0,
+                    "message": message,
+                    "logprobs": toy.first_tokens(body) if body.get("logprobs") else None,
+                    "finish_reason": "length" if fault == "length" else "stop",
+                }
+            ],
             "usage": {
                 "prompt_tokens": sent,
                 "completion_tokens": received + thought,
@@ -258,7 +281,9 @@ class FaultServer:
         blocks: list[Body] = (
             [{"type": "thinking", "thinking": self.thinking, "signature": "s"}] if self.thinking else []
         )
-        if fault not in ("empty", "refusal"):
+        if "tools" in body:
+            blocks += [{"type": "tool_use", "id": "t", "name": body["tools"][0]["name"], "input": json.loads(text)}]
+        elif fault not in ("empty", "refusal"):
             blocks += [
                 {"type": "text", "text": text[: len(text) // 2]},
                 {"type": "text", "text": text[len(text) // 2 :]},

@@ -99,11 +99,8 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
         listed, most = space.listed(), MOST[self.labels]
         if listed is not None and len(listed) <= most:
             return ""
-        many = "are more than can be listed" if listed is None else f"are {len(listed)}"
-        return (
-            f"it weighs every legal action, and those of {str(space.as_json())[:60]} {many} (at most {most} {self.labels}): "
-            "take an agent with reads: constrained"
-        )
+        many = "more actions than can be listed" if listed is None else f"{len(listed)} actions"
+        return f"it would weigh {many} (at most {most} {self.labels}): take an agent with reads: constrained"
 
     def actions(self, space: Space) -> Sequence[Any]:
         """The legal actions. Raises AgonError where they are too many."""

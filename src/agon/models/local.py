@@ -16,7 +16,7 @@ from secrets import token_hex
 from subprocess import PIPE, Popen, TimeoutExpired
 from tempfile import TemporaryFile
 from threading import Lock, Thread
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -53,6 +53,7 @@ class Local(OpenAI):
     cache_mb: Annotated[int, Meta(ge=0)] = 1024
     """Megabytes for conversations that wait for a slot, so that they need not be read again."""
     max_tokens_name: str = "max_tokens"
+    logprobs: Literal["chat", "llama.cpp"] | None = "llama.cpp"
     _server: "Server | None" = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
