@@ -78,6 +78,8 @@ def obeyed(body):
 
 def completion(body):
     """What llama.cpp's server answers at /completion to a request for one token that a bias makes certain."""
+    if not body["n_predict"]:
+        return {"content": "", "tokens_evaluated": len(body["prompt"])}
     after = logprobs(tuple(body["prompt"][-5:]))
     [[token, _]] = body["logit_bias"]
     told = [{"id": token, "token": VOCABULARY[token], "logprob": after[token], "top_logprobs": []}]

@@ -1,8 +1,12 @@
 """Log-probabilities of whole answers from llama.cpp's server, through addresses that only it has.
 
 The server tells the log-probability of every token that it samples, over the whole vocabulary and before sampling settings,
-and a bias makes it sample the token that is asked for. So an option costs a call per token and one for its end, each with the
-conversation in the server's prompt cache; options that begin alike share the calls of their beginning.
+and a bias makes it sample the token that is asked for. So an option costs a call per token and one for its end, each of which
+computes one token after what the server keeps of the call before; options that begin alike share the calls of their beginning.
+
+What it computes depends on which tokens it computes together: by up to half a unit of a logarithm with weights of 4 bits. So the
+conversation is computed anew for every question, and then token by token. This is the same twice where the server computes
+nothing else meanwhile (`concurrency: 1`).
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,6 +36,7 @@ async def weighed(post: Post, messages: Sequence[Mapping[str, str]], options: Se
                 "settings", "the tokens of the conversation change with the answer: it cannot be weighed", "stop"
             )
         paths = [(*whole[len(begun) :], end) for whole in wholes]
+        await post("/completion", {"prompt": begun[:-1], "n_predict": 0, "cache_prompt": False})
         known = dict[tuple[int, ...], float]()
         for way in sorted({path[:length] for path in paths for length in range(1, len(path) + 1)}, key=_in_order):
             known[way] = await _logprob(post, [*begun, *way[:-1]], way[-1])

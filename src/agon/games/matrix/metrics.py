@@ -33,6 +33,8 @@ METRICS = [
     "distance_to_equilibrium",
 ]
 
+WEIGHED = ["expected_payoff", "exploitability", "distance_to_uniform", "distance_to_equilibrium", "mass"]
+
 
 @dataclass(frozen=True)
 class Course:
@@ -110,7 +112,19 @@ def exploitability(course: Course) -> NDArray[np.float64]:
 
     The security (maximin) level is what the player can make sure of; in a zero-sum game this is the usual exploitability.
     """
-    return security(course.payoff)[1] - (mix(course) @ course.payoff).min(axis=1)
+    return shortfall(mix(course), course.payoff)
+
+
+def shortfall(mixes: NDArray[np.float64], payoff: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`exploitability` of known mixes (one a row, actions in the game's order), in points per round."""
+    return security(payoff)[1] - (mixes @ payoff).min(axis=1)
+
+
+def expected_payoff(
+    mixes: NDArray[np.float64], others: NDArray[np.float64], payoff: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What each mix (a row) is worth against the other's mix in the same row, in points per round."""
+    return ((mixes @ payoff) * others).sum(axis=1)
 
 
 def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -129,7 +143,12 @@ def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
 
 def distance(course: Course, targets: NDArray[np.float64]) -> NDArray[np.float64]:
     """Total variation distance (0 to 1) from the player's overall mix to the nearest of `targets` (rows)."""
-    return np.abs(mix(course)[:, None, :] - targets[None]).sum(axis=2).min(axis=1) / 2
+    return to_nearest(mix(course), targets)
+
+
+def to_nearest(mixes: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`distance` of known mixes (rows)."""
+    return np.abs(mixes[:, None, :] - targets[None]).sum(axis=2).min(axis=1) / 2
 
 
 def of_course(course: Course, equilibria: NDArray[np.float64] | None = None) -> pd.DataFrame:
@@ -170,6 +189,59 @@ def per_match(
         known = None if equilibria is None else _of_game(equilibria, game, variant)
         parts += [_one_game(group, rules, known, seat) for seat in seats]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, *METRICS])
+
+
+def weighed(
+    turns: pd.DataFrame,
+    payoffs: pd.DataFrame,
+    equilibria: pd.DataFrame | None = None,
+    seats: Sequence[int] = (0,),
+) -> pd.DataFrame:
+    """One row per decision that was weighed (agon.agents.reads), of the players in `seats`: what its mix is worth, exactly.
+
+    `expected_payoff` is over the player's mix, against the other's mix where that was weighed too, else against what the other
+    did; absent where that was void. It is what the round pays on average at this history: its sum over a match estimates the
+    match's points without the chance of the player's own draws. `exploitability` and the distances are those of the mix, without
+    sampling noise. `mass`: the probability that the model gives any legal answer. Tables and errors as of `per_match`.
+    """
+    parts = []
+    for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
+        rules = _of_game(payoffs, game, variant)
+        if rules.empty:
+            raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
+        known = None if equilibria is None else _of_game(equilibria, game, variant)
+        parts += [_weighed(group, rules, known, seat) for seat in seats]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
+
+
+def _weighed(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
+    mine, theirs, _ = _sides(group, seat)
+    payoff, options = _payoff_matrix(rules, seat)
+    mixes, others = chances(mine.detail, options), chances(theirs.detail, options)
+    played = _positions(theirs.action, options)
+    pure = np.where((played < 0)[:, None], np.nan, np.eye(len(options))[played])
+    others = np.where(np.isnan(others), pure, others)
+    rows = ~np.isnan(mixes).any(axis=1)
+    mixes, targets = mixes[rows], _targets(known, seat, options)
+    table = mine[[*KEYS[:8], "round"]].reset_index(drop=True)
+    table = table.assign(opponent=theirs.agent.to_numpy(), opponent_model=theirs.model.to_numpy())[rows]
+    return table.assign(
+        expected_payoff=expected_payoff(mixes, others[rows], payoff),
+        exploitability=shortfall(mixes, payoff),
+        distance_to_uniform=to_nearest(mixes, np.full((1, len(options)), 1 / len(options))),
+        distance_to_equilibrium=np.nan if targets is None else to_nearest(mixes, targets),
+        mass=[json.loads(detail)["mass"] for detail in mine.detail[rows]],
+    )[[*KEYS, "round", *WEIGHED]]
+
+
+def chances(details: Sequence[Any], options: Sequence[str]) -> NDArray[np.float64]:
+    """The probability of each option (rows x options) from the turns' column `detail`; absent in rows that were not weighed."""
+    found = np.full((len(details), len(options)), np.nan)
+    for row, detail in enumerate(details):
+        if isinstance(detail, str) and '"chances"' in detail:
+            told = dict(json.loads(detail)["chances"])
+            found[row] = [told[option] for option in options]
+    return found
 
 
 def _one_game(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
