@@ -172,10 +172,10 @@ def test_what_a_verb_does_not_understand_is_one_line_that_offers_the_nearest(cap
         ("paly",): "there is no command 'paly': did you mean play?",
         ("plan", "--colour"): "No such option '--colour'.",
         ("make-settings", "keeep=3"): "make-settings has no setting 'keeep': did you mean keep?",
-        ("make-settings", "keep=0"): "Expected `int` >= 1 - at `$.keep`",
+        ("make-settings", "keep=0"): "it must be a whole number, at least 1",
         ("make-settings", "other"): "'other' sets nothing: write setting=value",
-        ("make-logs", "turns=x"): "Object missing required field `folder`",
-        ("export", "experiment=scripted", "format=csv"): "Invalid enum value 'csv' - at `$.format`",
+        ("make-logs", "turns=x"): "folder is missing",
+        ("export", "experiment=scripted", "format=csv"): "format: it is 'csv', and must be ",
         ("certify-problems",): "say which: agon certify-problems FILES ...",
     }.items():
         assert said in failed(capfd, *words, code=2)

@@ -231,7 +231,10 @@ def test_an_agents_error_on_a_worker_is_said_in_one_line(project):
     run = project.run("record", "experiment=broken", "executor=dask")
     assert run.returncode == 1
     [line] = run.stderr.splitlines()
-    assert line.startswith("agon: match ") and "broken against tft): ValueError: I am broken (MatrixGame, src/broken.py:" in line
+    assert (
+        line.startswith("agon: match ")
+        and "broken against tft): ValueError: I am broken (MatrixGame, src/broken.py:" in line
+    )
 
 
 def test_ctrl_c_is_said_in_one_line_and_keeps_what_was_done(project):

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, kind_of, located, shown
+from agon import AgonError, fault_of, kind_of, located, shown
 from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
@@ -359,7 +359,7 @@ def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str,
     try:
         msgspec.convert(shared, Sampling)
     except msgspec.ValidationError as error:
-        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {error}") from None
+        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {fault_of(error, Sampling)}") from None
     found = {}
     for name in dict.fromkeys(filter(None, names)):
         model = load("model", name, conf)
@@ -373,7 +373,7 @@ def _experiment(experiment: dict[str, Any]) -> Experiment:
     try:
         asked = msgspec.convert(experiment, Experiment)
     except msgspec.ValidationError as error:
-        raise AgonError(f"the experiment's settings do not fit: {error}") from None
+        raise AgonError(f"the experiment's settings do not fit: {fault_of(error, Experiment)}") from None
     if not asked.meetings:
         raise AgonError(f"experiment {asked.name} plays nothing: give it tournaments, pairings or challenges")
     for each in asked.meetings:

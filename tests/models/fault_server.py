@@ -15,8 +15,8 @@ from email.utils import format_datetime
 from random import Random
 from typing import Any
 
-import toy
 from aiohttp import web
+from models import toy
 
 Body = dict[str, Any]
 HTML = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"

@@ -6,9 +6,9 @@ import math
 from itertools import permutations, product
 
 import pytest
-import toy
 from fault_server import FaultServer
 from jsonschema import Draft202012Validator
+from models import toy
 from test_adapters import KINDS, SHORT, asked, key, model, sent  # noqa: F401 - key is a fixture
 
 from agon import AgonError

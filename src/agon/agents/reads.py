@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from agon import AgonError
+from agon import AgonError, fault_of
 from agon.agents.prompts import Template
 from agon.games import Dice
 from agon.games.reading import read
@@ -155,7 +155,7 @@ def reads_of(given: object) -> Reads:
     try:
         return msgspec.convert({"way": given} if isinstance(given, str) else given, Reads)
     except msgspec.ValidationError as error:
-        raise AgonError(f"reads is {given!r}: {error}; it is free, constrained or weighed") from None
+        raise AgonError(f"reads is {given!r}: {fault_of(error)}; it is free, constrained or weighed") from None
 
 
 def for_thoughts(reads: Reads) -> Reads:

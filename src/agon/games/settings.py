@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import click
 import msgspec
 
-from agon import ROOT, AgonError, keep_file, located, shown, text_of
+from agon import ROOT, AgonError, fault_of, keep_file, located, shown, text_of
 from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
@@ -69,7 +69,9 @@ def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
     paths = sorted((ROOT / folder).glob("*.json"))
     if not paths:
-        raise AgonError(f"there are no settings in {folder}: `dvc pull data.dvc` fetches them, or drop a .json file there")
+        raise AgonError(
+            f"there are no settings in {folder}: `dvc pull data.dvc` fetches them, or drop a .json file there"
+        )
     module = family_module(located(target), "settings")
     schema = None if module is None else module.Setting
     before = Path(folder).name if schema is not None and schema.by_folder else ""
@@ -88,7 +90,7 @@ def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]
         else:
             found = msgspec.json.decode(text, type=schema).variants()
     except (msgspec.DecodeError, RecursionError) as error:  # a ValidationError is one
-        raise AgonError(f"{shown(path)}: {error}") from None
+        raise AgonError(f"{shown(path)}: {fault_of(error, schema)}") from None
     if directive := next(_directives(found), None):
         raise AgonError(
             f"{shown(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"

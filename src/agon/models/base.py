@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypedDict
 
 import msgspec
 
-from agon import AgonError
+from agon import AgonError, fault_of
 
 Role = Literal["system", "user", "assistant"]
 
@@ -177,7 +177,7 @@ class Model(ABC):
         try:
             msgspec.convert({name: getattr(self, name) for name in _Limits.__struct_fields__}, _Limits)
         except msgspec.ValidationError as error:
-            raise AgonError(f"model {self.model}: the settings do not fit: {error}") from None
+            raise AgonError(f"model {self.model}: the settings do not fit: {fault_of(error, _Limits)}") from None
         try:
             json.dumps(dict(self.parameters), allow_nan=False)
         except (RecursionError, TypeError, ValueError) as error:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from agon import kind
+from agon import fault_of, kind
 from agon.games.base import PUBLIC, Dice, Game, Note, Observation, refuse_illegal
 from agon.games.reading import Reading
 from agon.games.schemas import Schema, keys, object_of
@@ -224,7 +224,7 @@ class Rating(Game[State]):
         try:
             log = msgspec.convert(json.loads(self.log), Log)
         except msgspec.ValidationError as error:
-            raise ValueError(f"{self.name}: {error}") from None
+            raise ValueError(f"{self.name}: {fault_of(error, Log)}") from None
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         object.__setattr__(self, "match", log.match)
         object.__setattr__(self, "seen", shown(self.name, log, self.targets or self.full, self.full))
@@ -275,7 +275,7 @@ def misfit(log: object) -> str:
     try:
         msgspec.convert(log, Log)
     except msgspec.ValidationError as error:
-        return str(error)
+        return fault_of(error, Log)
     return ""
 
 
