@@ -7,16 +7,20 @@ import argparse
 import asyncio
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from aiohttp import web
-from models import toy
+
+sys.path.append(str(Path(__file__).parents[1]))  # as a script, or imported from elsewhere
+from models import toy  # noqa: E402
 
 Body = dict[str, Any]
 HTML = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
