@@ -20,7 +20,7 @@ from typing import Any
 from aiohttp import web
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, or imported from elsewhere
-from models import toy  # noqa: E402
+from models import toy
 
 Body = dict[str, Any]
 HTML = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
