@@ -96,6 +96,8 @@ class _Guess:
             return found
         letters, out = sum(len(message.text) for message in request.messages), request.expected + self.thinks
         out = out if self.most is None else min(out, self.most)
+        if request.options:  # it says nothing: a letter is read off one token, of words every token is asked for
+            out = max(1, sum(map(len, request.options)) // LETTERS) if len(request.options[0]) > 1 else 1
         self.asked = self.asked.plus(Asked(1, letters / LETTERS, out))
         legal = request.view.legal
         action = legal.example(Random(request.sample))

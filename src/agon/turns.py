@@ -44,7 +44,12 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
     ),
     "attempts": (COUNT, True, "times asked, re-asks included; absent when not recorded"),
     "fallback": (LABEL, False, "what was done for want of a readable action; empty when nothing was"),
-    "detail": (TEXT, True, "JSON: what only this game knows"),
+    "detail": (
+        TEXT,
+        True,
+        "JSON: what only this game, or this way to answer, knows; of weighed decisions `chances`, the probability of every legal "
+        "action ([action, probability], summing to 1), and `mass`, that of giving any of them as the answer",
+    ),
     "payoff": (np.float64, False, "points credited by this step"),
     "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),
     "tokens_out": (COUNT, True, "tokens received; absent when not recorded"),

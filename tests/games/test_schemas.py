@@ -13,7 +13,7 @@ from test_spaces import SPACES, Pair, names, one_line
 from agon.agents import seat_dice
 from agon.games.deduction.suspicion import Suspicions
 from agon.games.rating.game import Ratings
-from agon.games.schemas import answer_schema, keys, misfit, read_answer, worded, written
+from agon.games.schemas import answer_schema, keys, misfit, read_answer, shortened, worded, written
 from agon.games.spaces import Choice, Form, Number, Offer, Text
 from agon.loop import started
 
@@ -141,6 +141,21 @@ def test_thinking_before_an_answer_is_no_part_of_it():
 
 def test_a_blank_text_fits_no_space():
     assert read_answer(written(" \n"), Text(9)).fault == '"action" is not a legal one'
+
+
+def test_half_a_surrogate_pair_can_be_written_down():
+    assert read_answer(r'{"action": "so \ud83d"}', Text(9)).action == "so ?"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_texts_of_an_action_can_be_kept_short(name):
+    def longest(schema):
+        inner = [*schema.get("anyOf", ()), *schema.get("properties", {}).values()]
+        return max([schema.get("maxLength", 0), *map(longest, inner)])
+
+    for space in seen(ALL[name]):
+        whole, short = space.schema(), shortened(space.schema(), 20)
+        assert longest(short) == min(longest(whole), 20) and shortened(whole, 10**6) == whole
 
 
 def test_an_answer_reasons_first_where_it_may():

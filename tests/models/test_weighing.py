@@ -53,6 +53,13 @@ def test_openai_is_sent_the_schema_to_be_kept_strictly():
     assert form == {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA}}
 
 
+def test_llama_cpps_server_ends_an_answer_by_its_schema_and_not_by_max_tokens():
+    request, settings = Request(SHORT.messages, "s", schema=SCHEMA), {"max_tokens_name": "max_tokens"}
+    for logprobs, most in ((None, 9), ("llama.cpp", -1)):
+        _, server = asked(OpenAI, request, settings=settings | {"logprobs": logprobs, "parameters": {"max_tokens": 9}})
+        assert server.bodies[0]["max_tokens"] == most
+
+
 def test_anthropic_is_sent_what_it_enforces_beside_its_effort():
     settings = {"max_tokens": 99, "effort": "low"}
     config = sent(Anthropic, Request(SHORT.messages, "s", schema=SCHEMA), parameters=settings)["output_config"]

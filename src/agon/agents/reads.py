@@ -14,7 +14,7 @@ from agon import AgonError, fault_of
 from agon.agents.prompts import Template
 from agon.games import Dice
 from agon.games.reading import read
-from agon.games.schemas import ACTION, THOUGHT, answer_schema, read_answer, worded
+from agon.games.schemas import ACTION, THOUGHT, answer_schema, read_answer, shortened, worded
 from agon.games.spaces import Space
 from agon.models import Answer
 
@@ -63,6 +63,8 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
     thought: Annotated[int, msgspec.Meta(ge=0, le=2000)] = 600
     """Characters of reasoning before the action, at most; 0: none."""
+    text: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Characters of each text within an action, at most; None: as many as the game allows."""
     guided: ClassVar[bool] = True
 
     def fault(self, space: Space) -> str:
@@ -71,7 +73,8 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
     def asked(self, space: Space) -> dict[str, Any]:
         """The schema."""
-        return {"schema": answer_schema(space.schema(), self.thought)}
+        schema = space.schema() if self.text is None else shortened(space.schema(), self.text)
+        return {"schema": answer_schema(schema, self.thought)}
 
     def told(self, texts: Template | None, space: Space) -> str:
         """The schema in words."""

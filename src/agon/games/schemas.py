@@ -22,6 +22,8 @@ AMOUNT: Schema = {
     "description": 'a number, written as a text such as "12.5"',
 }
 """A number of at most six decimals; as a text, since llama.cpp's grammars set no limits to numbers with decimals."""
+LONGEST = 1000
+"""Characters of an action of which nothing else is known than that it is written as a text."""
 _KEY = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -61,6 +63,16 @@ def answer_schema(action: Schema, thought: int) -> Schema:
     return object_of({**before, ACTION: action})
 
 
+def shortened(schema: Schema, most: int) -> Schema:
+    """A schema of which no text is longer than `most` characters, but for labels and numbers."""
+    if "maxLength" in schema:
+        return schema | {"maxLength": min(most, schema["maxLength"])}
+    if "anyOf" in schema:
+        return schema | {"anyOf": [shortened(each, most) for each in schema["anyOf"]]}
+    parts = {name: shortened(part, most) for name, part in schema.get("properties", {}).items()}
+    return schema | {"properties": parts} if parts else schema
+
+
 def written(value: Any, thought: str | None = None) -> str:
     """An answer as a model writes it, in one line."""
     before = {} if thought is None else {THOUGHT: thought}
@@ -74,6 +86,9 @@ def read_answer(text: str, legal: Formed) -> Reading:
         return Reading(None, "the answer is empty")
     try:
         said = json.loads(text, object_pairs_hook=_once)
+        said = json.loads(
+            json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+        )  # half a surrogate pair is a "?"
     except (ValueError, RecursionError):
         return Reading(None, "the answer is not one whole JSON object")
     if not isinstance(said, dict) or ACTION not in said:

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from agon.games.reading import Reading, folded, label_in, line_in, named_parts
-from agon.games.schemas import AMOUNT, Schema, keys, object_of
+from agon.games.schemas import AMOUNT, LONGEST, Schema, keys, object_of
 
 T = TypeVar("T")
 
@@ -89,7 +89,7 @@ class Space(ABC):
 
     def schema(self) -> Schema:
         """What an action is as JSON, in a form that a provider can enforce."""
-        return {"type": "string", "description": "a text: what would stand after [move]"}
+        return {"type": "string", "maxLength": LONGEST, "description": "a text: what would stand after [move]"}
 
     def as_value(self, action: Any) -> Any:
         """A legal action as a value of `schema`."""

@@ -67,9 +67,10 @@ class OpenAI(Remote):
         return {"model": self.model, "messages": said} | renamed(self.parameters, names)
 
     def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The body with the schema; llama.cpp's server makes a grammar of it."""
+        """The body with the schema. Of llama.cpp's server, which ends answers by it, they are never cut off by max_tokens."""
         form = {"name": "answer", "strict": True, "schema": schema}
-        return body | {"response_format": {"type": "json_schema", "json_schema": form}}
+        whole = {self.max_tokens_name: -1} if self.logprobs == "llama.cpp" else {}
+        return body | whole | {"response_format": {"type": "json_schema", "json_schema": form}}
 
     async def weighed(self, request: Request) -> Answer:
         """How likely each option is as the whole answer; in a chat, as its first token.

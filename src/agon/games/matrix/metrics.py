@@ -33,7 +33,7 @@ METRICS = [
     "distance_to_equilibrium",
 ]
 
-WEIGHED = ["expected_payoff", "exploitability", "distance_to_uniform", "distance_to_equilibrium", "mass"]
+WEIGHED = ["expected_payoff", "regret", "exploitability", "distance_to_uniform", "distance_to_equilibrium", "mass"]
 
 
 @dataclass(frozen=True)
@@ -201,8 +201,9 @@ def weighed(
 
     `expected_payoff` is over the player's mix, against the other's mix where that was weighed too, else against what the other
     did; absent where that was void. It is what the round pays on average at this history: its sum over a match estimates the
-    match's points without the chance of the player's own draws. `exploitability` and the distances are those of the mix, without
-    sampling noise. `mass`: the probability that the model gives any legal answer. Tables and errors as of `per_match`.
+    match's points without the chance of the player's own draws. `regret`: what the best reply to the same would pay more.
+    `exploitability` (see the function) and the distances are those of the mix, without sampling noise. `mass`: the probability
+    that the model gives any legal answer. Decisions that were not weighed have no row. Tables and errors as of `per_match`.
     """
     parts = []
     for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
@@ -212,6 +213,16 @@ def weighed(
         known = None if equilibria is None else _of_game(equilibria, game, variant)
         parts += [_weighed(group, rules, known, seat) for seat in seats]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
+
+
+def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
+    """One row per match and player: means over its rows of `weighed`; absent values do not count.
+
+    `n`: decisions that were weighed; `n_paid`: those of them with an expected payoff.
+    """
+    groups = decisions.groupby(KEYS, observed=True, sort=False, dropna=False)
+    counts = groups.expected_payoff.agg(n="size", n_paid="count")
+    return counts.join(groups[WEIGHED].mean()).reset_index()
 
 
 def _weighed(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
@@ -226,7 +237,8 @@ def _weighed(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | Non
     table = mine[[*KEYS[:8], "round"]].reset_index(drop=True)
     table = table.assign(opponent=theirs.agent.to_numpy(), opponent_model=theirs.model.to_numpy())[rows]
     return table.assign(
-        expected_payoff=expected_payoff(mixes, others[rows], payoff),
+        expected_payoff=(paid := expected_payoff(mixes, others[rows], payoff)),
+        regret=(others[rows] @ payoff.T).max(axis=1) - paid,
         exploitability=shortfall(mixes, payoff),
         distance_to_uniform=to_nearest(mixes, np.full((1, len(options)), 1 / len(options))),
         distance_to_equilibrium=np.nan if targets is None else to_nearest(mixes, targets),
