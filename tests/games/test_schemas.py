@@ -1,14 +1,16 @@
 """Actions as constrained JSON: every legal action fits its schema and reads back to itself, and what fits is legal."""
 
 import json
+from functools import cache
 
 import pytest
 from harness import GAMES
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from models.questions import questions
 from test_conformance import ALL
-from test_spaces import SPACES, Pair, names, one_line
+from test_spaces import SPACES, Pair, forms, names, one_line
 
 from agon.agents import seat_dice
 from agon.games.deduction.suspicion import Suspicions
@@ -17,10 +19,30 @@ from agon.games.schemas import answer_schema, keys, misfit, read_answer, shorten
 from agon.games.spaces import Choice, Form, Number, Offer, Text
 from agon.loop import started
 
+SHORT = {"way": "constrained", "thought": 0}
 HARD = ["yes", "yes, but", 'say "no"', "no\\n", "ß", "SS", "猪", "🦌", "{}", "[move] yes", " a", ""]
 """Labels that begin with another, quote, escape, or are the same to who does not look closely."""
 EVERY = [*SPACES, Choice(tuple(HARD)), Number(0, 5000), Suspicions(("A", "B", "C"))]
-EVERY += [Ratings(2, ("Player 1", "Player 2")), Ratings(1, ("a b", "a_b"), orders=True), Pair()]
+EVERY += [Number(0, 50_000, 7), Ratings(2, ("Player 1", "Player 2")), Ratings(1, ("a b", "a_b"), orders=True), Pair()]
+tried = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def offers(of):
+    """An offer of these names, and shares that sum to its total, with up to six decimals."""
+    return st.lists(st.integers(0, 10**9), min_size=len(of), max_size=len(of)).map(
+        lambda parts: (Offer(of, max(1, sum(parts)) / 10**6), tuple(part / 10**6 for part in parts))
+    )
+
+
+leaves = st.one_of(
+    names.flatmap(lambda of: st.tuples(st.just(Choice(of)), st.sampled_from(of))),
+    st.integers().map(lambda number: (Number(number - 7, number + 7, 7), number)),
+    st.integers(0, 10**6).map(lambda place: (Number(-3, 10**9, 5), 5 * place - 3)),
+    one_line.map(lambda text: (Text(99), text)),
+    names.flatmap(offers),
+)
 
 
 def fits(value, schema):
@@ -48,11 +70,45 @@ def seen(game, steps=40):
         _, views, _ = match.send({seat: view.legal.example(dice[seat]) for seat, view in views.items()})
 
 
+@cache
+def met(name):
+    """Spaces of a game, those that its agents make for roles and beliefs included; one of each kind of question."""
+    return [request.view.legal for request in questions(name, SHORT).values()]
+
+
+def fitting(schema):
+    """Any value that fits a schema of agon.games.schemas."""
+    if "anyOf" in schema:
+        return st.one_of(map(fitting, schema["anyOf"]))
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if schema["type"] == "object":
+        return st.fixed_dictionaries({name: fitting(part) for name, part in schema["properties"].items()})
+    if schema["type"] == "integer":
+        return st.integers(schema["minimum"], schema["maximum"])
+    if schema["type"] == "boolean":
+        return st.booleans()
+    if "pattern" in schema:
+        return st.from_regex(schema["pattern"], fullmatch=True, alphabet="0123456789./")
+    return st.text(st.characters(codec="utf-8"), min_size=schema.get("minLength", 0), max_size=schema["maxLength"])
+
+
+def blank(value, schema):
+    """Whether there is a text in a value that must not be blank, and is: this alone a schema cannot say."""
+    if "anyOf" in schema:
+        return any(blank(value, each) for each in schema["anyOf"] if not misfit(value, each))
+    if schema.get("type") == "object":
+        return any(blank(value[name], part) for name, part in schema["properties"].items())
+    return bool(schema.get("minLength")) and not value.strip()
+
+
 def close(one, other):
     """Whether two actions are the same, but for decimals after the sixth."""
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(close, one, other))
-    return one == pytest.approx(other, abs=2e-6) if isinstance(one, float) else one == other
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(close(one[name], other[name]) for name in one)
+    return one == pytest.approx(other, abs=2e-6) if float in (type(one), type(other)) else one == other
 
 
 @pytest.mark.parametrize("space", EVERY, ids=lambda space: str(space)[:40])
@@ -71,6 +127,48 @@ def test_every_question_of_every_game_has_a_schema(name):
         action = space.example(seat_dice(1, 0))
         assert fits(space.as_value(action), space.schema()) and close(through(space, action).action, action)
         assert worded(space.schema()) and json.loads(json.dumps(space.schema())) == space.schema()
+
+
+def accepted(space, data):
+    """Draws a value that fits a space's schema: it is read as a legal action, which is read back as itself."""
+    schema = space.schema()
+    value = data.draw(fitting(schema))
+    assert fits(value, schema)
+    reading = read_answer(written(value, "because"), space)
+    if blank(value, schema):
+        assert reading.fault == '"action" is not a legal one'
+    else:
+        assert reading.fault == "" and reading.action in space
+        assert fits(space.as_value(reading.action), schema)
+        assert close(through(space, reading.action).action, reading.action)
+
+
+@pytest.mark.parametrize("space", [each for each in EVERY if type(each) is not Pair], ids=lambda space: str(space)[:40])
+@tried
+@given(data=st.data())
+def test_whatever_fits_is_read_as_a_legal_action(space, data):
+    accepted(space, data)
+
+
+@pytest.mark.parametrize("name", ALL)
+@tried
+@given(data=st.data())
+def test_whatever_fits_in_a_game_is_read_as_a_legal_action(name, data):
+    accepted(data.draw(st.sampled_from(met(name))), data)
+
+
+@tried
+@given(st.data(), st.recursive(leaves, forms, max_leaves=5))
+def test_whatever_fits_any_form_of_any_labels_is_read_as_a_legal_action(data, asked):
+    accepted(asked[0], data)
+
+
+@tried
+@given(st.recursive(leaves, forms, max_leaves=5))
+def test_whatever_is_legal_can_be_said_and_is_read_back(asked):
+    space, action = asked
+    assert action in space and fits(space.as_value(action), space.schema())
+    assert close(through(space, action).action, action)
 
 
 @pytest.mark.parametrize("space", [each for each in EVERY if each.listed() is not None], ids=str)

@@ -180,15 +180,17 @@ class Number(Space):
         """The number; where there are many, between the lowest and the highest."""
         if (numbers := self.listed()) is not None:
             return {"type": "integer", "enum": list(numbers)}
-        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+        steps = f" in steps of {self.step}; one between two steps counts as the lower"
+        told = {"description": f"a whole number from {self.low} to {self.high}{steps}"} if self.step > 1 else {}
+        return {"type": "integer", "minimum": self.low, "maximum": self.high, **told}
 
     def as_value(self, action: Any) -> Any:
         """The number."""
         return action
 
     def of_value(self, value: Any) -> Any | None:
-        """The number."""
-        return value
+        """The number, or the step below it: a schema that every provider keeps cannot say steps."""
+        return value - (value - self.low) % self.step
 
     def listed(self) -> Sequence[int] | None:
         """The numbers, where there are few."""
@@ -290,11 +292,16 @@ class Offer(Space):
         }
 
     def of_value(self, value: Any) -> Any | None:
-        """The shares as they are where they are legal; else in the same proportions, and equal where all are 0."""
+        """The shares as they are where they are legal; else in the same proportions, and equal where all are 0.
+
+        Where sums are not checked, more than the total is the total.
+        """
         given = [Fraction(each) for each in value.values()]
         said = tuple(int(each) if each.denominator == 1 else float(each) for each in given)
-        if said in self or self.tolerance is None:
+        if said in self:
             return said
+        if self.tolerance is None:
+            return tuple(min(share, self.total) for share in said)
         parts = given if any(given) else [Fraction(1)] * len(given)
         return tuple(float(self.total * part / sum(parts)) for part in parts)
 
