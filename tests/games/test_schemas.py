@@ -157,6 +157,10 @@ def test_whatever_fits_in_a_game_is_read_as_a_legal_action(name, data):
     accepted(data.draw(st.sampled_from(met(name))), data)
 
 
+def test_an_offer_of_any_total_is_scaled_to_no_more_than_it():
+    assert read_answer(written({"0": "200050"}), Offer(("0",), 0.047239)).action == (0.047239,)
+
+
 @tried
 @given(st.data(), st.recursive(leaves, forms, max_leaves=5))
 def test_whatever_fits_any_form_of_any_labels_is_read_as_a_legal_action(data, asked):

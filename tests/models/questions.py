@@ -8,12 +8,8 @@ from harness import Told, at_the_table, seated
 
 from agon.agents.beliefs import Beliefs
 from agon.agents.llm import LLM
-from agon.games.rating.game import Ratings
 from agon.games.schemas import written
 from agon.games.tradecraft.roles import Roles
-
-RATED = 4
-"""Entries of a log that is rated, at most, where questions are to be short."""
 
 
 def obedient(request):
@@ -38,12 +34,12 @@ def agents_of(name, reads):
     return {"llm": plain, "beliefs": partial(Beliefs, agent=plain), **spied}
 
 
-def questions(name, reads):
-    """The first question of each kind: (game, agent, phase, role, space) -> the request."""
-    found = {}
+def questions(name, reads, game=None):
+    """The first question of each kind, in a game of tests or one like it: (game, agent, phase, role, space) -> the request."""
+    found, game = {}, game or ALL[name]
     for label, agent in agents_of(name, reads).items():
         model = Told(obedient)
-        at_the_table(seated(*[agent] * ALL[name].seats, game=ALL[name]), *[model] * ALL[name].seats)
+        at_the_table(seated(*[agent] * game.seats, game=game), *[model] * game.seats)
         for request in model.asked:
             view = request.view
             role = getattr(view.legal, "role", view.role)

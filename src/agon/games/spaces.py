@@ -303,7 +303,7 @@ class Offer(Space):
         if self.tolerance is None:
             return tuple(min(share, self.total) for share in said)
         parts = given if any(given) else [Fraction(1)] * len(given)
-        return tuple(float(self.total * part / sum(parts)) for part in parts)
+        return tuple(float(Fraction(self.total) * part / sum(parts)) for part in parts)
 
 
 def _digits(number: float) -> str:
