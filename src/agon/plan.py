@@ -245,11 +245,14 @@ def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None
 def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
     """The agents of conf/agent that can play a game, and whether each asks a model."""
     found, game = {}, load("game", game_name, conf)
+    questions = _questions(game)
     for name in names("agent", conf):
         with suppress(AgonError):
             player = _player(name, conf)
             if asks := bool(getattr(player, "asks_model", False)):
                 player.texts(game, **_keywords(player))
+                for view in questions:
+                    _require_fit(name, player, game, view)
             else:
                 _try_out(Seat(name, player), game)
             found[name] = asks
@@ -290,7 +293,6 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
     Raises AgonError for a script that cannot play the game, and for a game that cannot be recorded or answered in words.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _example
-    unfit = getattr(seat.player, "unfit", None)
     try:
         match, (_, views, _), dice = started(game, 0)
         for _ in count() if seat.immediate else range(TRIED):
@@ -300,8 +302,7 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
                 if type(view.legal) not in spaces:
                     _check(view.legal)
                     spaces.add(type(view.legal))
-                if unfit and (fault := unfit(view.legal, None, **_keywords(seat.player))):
-                    raise Unfit(f"agent {seat.agent} cannot play {game.name} (phase {view.phase}): {fault}")
+                _require_fit(seat.agent, seat.player, game, view)
             asked, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
             state, views, payoffs = match.send(actions)
             paid = [place for place in range(game.seats) if place in asked or payoffs[place]]
@@ -310,6 +311,26 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
         raise
     except BaseException as error:  # a game, or a script, may raise anything
         raise AgonError(f"agent {seat.agent} cannot play {game.name}: {raised(error, game)}") from error
+
+
+def _require_fit(agent: str, player: Any, game: Game[Any], view: Observation) -> None:
+    """Raises Unfit for an agent whose settings do not go with what it is asked."""
+    unfit = getattr(player, "unfit", None)
+    if unfit and (fault := unfit(view.legal, None, **_keywords(player))):
+        raise Unfit(f"agent {agent} cannot play {game.name} (phase {view.phase}): {fault}")
+
+
+def _questions(game: Game[Any]) -> list[Observation]:
+    """What is asked in the first steps of a match of any legal actions; of a game that fails, before it does."""
+    found = list[Observation]()
+    with suppress(Exception):
+        match, (_, views, _), dice = started(game, 0)
+        for _ in range(TRIED):
+            if not views:
+                break
+            found += views.values()
+            _, views, _ = match.send({place: _example(view, dice[place]) for place, view in views.items()})
+    return found
 
 
 def _example(view: Observation, dice: Dice) -> object:
