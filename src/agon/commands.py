@@ -197,9 +197,8 @@ def serve(settings: Settings) -> None:
     from agon_hall.server import serve as served
 
     asked = settings["serve"]
-    served(
-        in_project(asked["folder"]), asked["address"], asked["port"], asked["origins"], asked["sampling"], click.echo
-    )
+    where = asked["address"], asked["port"], asked["origins"], asked["proxy"]
+    served(in_project(asked["folder"]), *where, asked["sampling"], click.echo)
 
 
 def collect(settings: Settings) -> None:

@@ -57,6 +57,7 @@ class Serve(msgspec.Struct, forbid_unknown_fields=True):
     address: str
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     origins: list[str]
+    proxy: bool
     folder: Annotated[str, msgspec.Meta(pattern=r"\S")]
     sampling: str | None
 

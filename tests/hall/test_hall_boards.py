@@ -427,7 +427,7 @@ def hostile_games(text):
     """One game of each family, with a text wherever a setting, a player or a ruleset may put one."""
     short = text[:60]
     other, third = f"{short}2", f"{short}3"
-    options = (text, other)
+    options = (text, other) if text.isprintable() else ("a", "b")  # others are refused
     yield MatrixGame("m", text, options, (((1, 1), (0, 0)), ((0, 0), (1, 1))), 3)
     yield MatrixGame("m", text, options, [[[[1, 2, 3]] * 2] * 2] * 2, 3)
     if any(map(str.isalnum, text)):

@@ -67,7 +67,7 @@ def test_it_does_not_start_where_others_can_reach_it_without_a_password(project,
     assert "AGON_PASSWORD" in done.stderr
     monkeypatch.setenv("AGON_PASSWORD", "seven77")
     with pytest.raises(AgonError, match="8 letters") as said:
-        serve(tmp_path / "hall", "0.0.0.0", 1, [], None, print)
+        serve(tmp_path / "hall", "0.0.0.0", 1, [], False, None, print)
     assert "seven77" not in str(said.value)
 
 
@@ -316,7 +316,7 @@ def test_the_token_of_a_public_page_opens_no_other(locked):
 
     apart(attack())
     for page in ("/", "/transcripts/", "/annotate/"):
-        assert asked(locked, f"{page}autoload.js?bokeh-autoload-element=1")[0] == 403
+        assert asked(locked, f"{page}autoload.js?bokeh-autoload-element=1")[0] == 404
     assert "/transcripts/ws without the password" in silent(locked, token, host)
 
 
