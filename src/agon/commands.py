@@ -70,11 +70,12 @@ def record(settings: Settings) -> int:
     """Asks models and records every answer.
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
-    same command goes on where it was stopped.
+    same command goes on where it was stopped. batch=true asks in batches, for less money.
     """
     import asyncio
 
     from agon.misfit import misfit
+    from agon.models.batch import Journal, batched
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
@@ -87,16 +88,22 @@ def record(settings: Settings) -> int:
         raise AgonError(
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
+    dask = settings["executor"]["name"] == "dask"
+    if settings["batch"] and dask:
+        raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
-    expected = _price(bills(asking, models, recording))
     writer = Writer(recording, _lock(name))
+    journal = Journal(recording.path.parent, recording.holds)
     try:
         with _bar(len(asking)) as bar:
+            if settings["batch"]:
+                models = batched(models, journal, bar.write)
+            expected = _price(bills(asking, models, recording))
             ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
             matches_at_once, count = settings["concurrency"], lambda match: bar.update(1)
-            if settings["executor"]["name"] == "dask":
+            if dask:
                 from agon.bridges import dask as scale
 
                 asked = scale.record(asking, ledger, settings["executor"], matches_at_once, count)
@@ -105,6 +112,7 @@ def record(settings: Settings) -> int:
             halted = asyncio.run(asked)
     finally:
         writer.close()
+        journal.close()
         click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget)}")
     click.echo(f"expected before: {expected}")
     if halted:
@@ -319,7 +327,7 @@ def _own_folder(out: str, usual: str, holds: Callable[[Path], bool], force: bool
 
 def _same() -> str:
     """The settings of this command, for another on the same matches."""
-    spent_or_run = ("budget", "executor", "concurrency", "fresh", "debug", "out")
+    spent_or_run = ("budget", "batch", "executor", "concurrency", "fresh", "debug", "out")
     words = click.get_current_context().params["words"]
     return shlex.join(word for word in words if not word.startswith(spent_or_run))
 

@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 from aiohttp import web
+from batch_server import Batches
 
 sys.path.append(str(Path(__file__).parents[1]))  # as a script, or imported from elsewhere
 from models import toy
@@ -104,6 +105,9 @@ class FaultServer:
     keep: bool = True
     """Whether to keep `bodies`."""
 
+    batch: dict[str, Any] = field(default_factory=dict)
+    """How batches go: settings of batch_server.Batches."""
+
     requests: int = 0
     answers: int = 0
     """Requests that were answered properly, and whose answer was sent whole."""
@@ -121,6 +125,7 @@ class FaultServer:
     _runner: web.AppRunner | None = None
 
     def __post_init__(self) -> None:
+        self.batches = Batches(self._in_batch, **self.batch)
         unknown = {*self.faults, *filter(None, self.script)} - set(FAULTS)
         if unknown:
             raise ValueError(f"no such faults: {unknown}; there are {', '.join(FAULTS)}")
@@ -144,6 +149,7 @@ class FaultServer:
         app.router.add_post("/v1/chat/completions", self._openai)
         app.router.add_post("/v1/messages", self._anthropic)
         app.router.add_get("/stats", self._stats)
+        self.batches.routes(app)
         for path in ("/apply-template", "/tokenize", "/completion"):
             app.router.add_post(path, self._native)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
@@ -174,6 +180,9 @@ class FaultServer:
 
     async def _anthropic(self, request: web.Request) -> web.StreamResponse:
         return await self._respond(request, self._message)
+
+    def _in_batch(self, body: Body) -> Body:
+        return (self._message if "max_tokens" in body else self._chat_completion)(body, None)
 
     async def _native(self, request: web.Request) -> web.StreamResponse:
         """llama.cpp's own addresses, for the toy model."""
