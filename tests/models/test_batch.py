@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.models.anthropic import Anthropic
-from agon.models.batch import FILE, Batched, Journal, batched
+from agon.models.batch import FILE, Journal, batched
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
@@ -298,6 +297,6 @@ def test_a_run_that_is_killed_at_any_moment_pays_for_nothing_twice(kind, tmp_pat
 
     out, server = ran(killed, takes=0.05)
     assert out == "done 0\n" and set(server.batches.paid.values()) == {1}
-    assert not os.path.exists(tmp_path / FILE)
+    assert not (tmp_path / FILE).exists()
     fresh, _ = ran(lambda server: Run(tmp_path / "whole", matches(4), model(KINDS[kind], server.url)))
     assert {*Recording(tmp_path).answers} == {*fresh.recording.answers}

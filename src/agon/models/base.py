@@ -138,6 +138,7 @@ class _Limits(msgspec.Struct):
     context: Annotated[int, msgspec.Meta(ge=1)] | None
     model: Annotated[str, msgspec.Meta(pattern=r"\S")]
     batch: Annotated[float, msgspec.Meta(gt=0, le=1)] | None
+    priced: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] | None
     parameters: _Sampling
 
 
@@ -157,6 +158,8 @@ class Model(ABC):
     price: Mapping[str, float | None] = field(default_factory=dict)
     """USD per million tokens: input, cached (input read from the provider's cache), written (to it), output; absent or null is
     unknown."""
+    priced: str | None = None
+    """When that was the price: a month or a day, 2026-11 or 2026-11-22."""
     context: int | None = None
     """Tokens that fit, answer included; None is unknown."""
     concurrency: int = 8

@@ -159,10 +159,11 @@ class Batched(Model):
             raise CallFailed("settings", "probabilities are not asked for in batches: leave batch=true out", "stop")
         key = key_of(self._identity, request)
         came = self._came.pop(key, None) or await self._coming(key, request)
-        if isinstance(failed := came.what, CallFailed):
-            raise CallFailed(failed.kind, str(failed), failed.then, failed.after)
+        what = came.what
+        if isinstance(what, CallFailed):
+            raise CallFailed(what.kind, str(what), what.then, what.after)
         try:
-            answer = self.of.read_whole(came.what, request)
+            answer = self.of.read_whole(what, request)
         except CallFailed:
             self._lose(came.batch, [key])
             raise
@@ -338,5 +339,5 @@ def _batched(model: Model, journal: Journal, say: Callable[[str], object]) -> Mo
     if not isinstance(model, Remote) or not model.batch:
         return model
     price = {name: each and each * model.batch for name, each in model.price.items()}
-    names = "model", "parameters", "context", "thinks", "tries", "pause", "batch"
+    names = "model", "parameters", "context", "thinks", "tries", "pause", "batch", "priced"
     return Batched(of=model, journal=journal, say=say, price=price, **{name: getattr(model, name) for name in names})
