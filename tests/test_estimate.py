@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -132,10 +133,15 @@ def test_a_match_takes_as_long_as_its_questions_one_after_another():
 
 
 def test_recorded_calls_tell_how_long_calls_take(tmp_path):
-    matches, model = pairing("zs", "tft", repetitions=2), standin(delay=0.01)
+    class Timed(StandIn):
+        async def answer(self, request):
+            return replace(await super().answer(request), seconds=0.02)
+
+    model = Timed(model="timed", policy=tit_for_tat)
+    matches = pairing("zs", "tft", repetitions=2)
     paid(tmp_path / "mine", matches[:1], model)
     found = estimate(matches, model, tmp_path, Recording(tmp_path / "mine")).seconds
-    assert 0.02 < found.low < found.middle < found.high < 5
+    assert found.middle == pytest.approx(16 * 0.02) and 0.1 < found.low < found.middle < found.high < 2
 
 
 @pytest.mark.parametrize("price", [{}, {"input": 1.0}])

@@ -68,9 +68,9 @@ def plan(settings: Settings) -> None:
             calls, sent, received = (_number(part[place]) for part in each.load)
             usd = usds[place]
             told = "unknown" if usd is None else _number(usd, ",.2f")
-            own = f"{each.matches:,}" if place == 1 else ""
+            played = f"{each.matches:,}" if place == 1 else ""
             click.echo(
-                f"{name:{width}} {own:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {_clock(each.seconds[place]):>9}"
+                f"{name:{width}} {played:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {_clock(each.seconds[place]):>9}"
             )
         priced = f"; prices of {models[each.model].priced}" if models[each.model].priced else ""
         click.echo(f"  by {each.basis}{priced}")

@@ -33,8 +33,6 @@ BATCH = 120.0, 3_600.0, 86_400.0
 """Seconds that a batch takes."""
 SHORTEST, CORRECTION = 4.0, 60.0
 """Tokens of the shortest answer, and of what is said of one that cannot be read."""
-CACHED = 0.9
-"""The most of what is sent that is read from a provider's cache."""
 LOOKED_AT = 16
 """Recorded seats that are looked at for one agent in one game with one model."""
 OTHERS = 2.0
@@ -406,14 +404,13 @@ def _basis(found: set[str]) -> str:
 
 
 def _usd(model: Model, load: Load) -> Spread | None:
-    """Low: much is read from the provider's cache. High: all is written to it."""
-    cached = CACHED if model.price.get("cached") is not None else 0.0
+    """Low: all that is sent is read from the provider's cache. High: all is written to it."""
     (low_in, in_, high_in), (low_out, out, high_out) = load.tokens_in, load.tokens_out
     if math.isinf(high_out) or math.isinf(high_in):
         highest: float | None = math.inf if model.price.get("output") else 0.0
     else:
         highest = model.cost(high_in, 0, high_out, high_in if model.writing_costs_more else 0)
-    found = model.cost(low_in, cached * low_in, low_out), model.cost(in_, 0, out), highest
+    found = model.cost(low_in, low_in, low_out), model.cost(in_, 0, out), highest
     return None if None in found else Spread(*(each or 0.0 for each in found))
 
 
