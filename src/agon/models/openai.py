@@ -1,6 +1,7 @@
 """OpenAI's chat protocol, through its SDK: its own models, and every server that speaks it (base_url)."""
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -18,6 +19,10 @@ TOLD = 20
 
 OURS = "agon"
 """Name of a batch's metadata that tell our name for it."""
+CUT = {"length", "content_filter"}
+"""Why an answer may have no text at all."""
+THOUGHT = re.compile(r"\s*<reasoning>(.*?)</reasoning>\s*", re.DOTALL)
+"""How Bedrock tells of thinking."""
 UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
 """Of a batch's states, those after which others come."""
 FULL = 600.0
@@ -188,7 +193,12 @@ class OpenAI(Remote):
         message = choice["message"]
         refusal, thoughts = message.get("refusal"), (message.get("reasoning_content"), message.get("reasoning"))
         thinking = next((each for each in thoughts if each and isinstance(each, str)), "")
-        text = refusal or (message.get("content") if thinking else message["content"])
+        if choice.get("error"):  # OpenRouter's way to tell that its provider failed
+            raise ValueError
+        cut = choice.get("finish_reason") in CUT
+        text = refusal or (message.get("content") if thinking or cut else message["content"])
+        if isinstance(text, str) and (thought := THOUGHT.match(text)) and not thinking:
+            thinking, text = thought[1], text[thought.end() :]
         if isinstance(text, list):  # Mistral's thinking models answer in parts
             thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
             text = "".join(part["text"] for part in text if part["type"] == "text")
