@@ -11,10 +11,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from batch_server import OUTCOMES
-from fault_server import FaultServer, conversation
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models.batch_server import OUTCOMES
+from models.fault_server import FaultServer, conversation
 
 from agon import AgonError
 from agon.models.anthropic import Anthropic
@@ -23,11 +23,12 @@ from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
 from agon.models.recording import Recording, Writer
+from agon.models.responses import Responses
 from agon.plan import plan
 from agon.play import play
 from agon.record import record
 
-KINDS = [OpenAI, Anthropic]
+KINDS = [OpenAI, Anthropic, Responses]
 PAID_AGAIN = {"torn", "unreadable", "missing"}
 """Outcomes after which a request is paid, and nothing of it can be read."""
 
@@ -46,7 +47,7 @@ def matches(count=3, agents=("zs", "tft")):
 
 
 def model(kind, url, **more):
-    address = f"{url}/v1" if kind is OpenAI else url
+    address = url if kind is Anthropic else f"{url}/v1"
     price = {"input": 2.0, "cached": 0.2, "written": 2.0, "output": 8.0}
     common = {"model": "m", "base_url": address, "parameters": {"max_tokens": 50}, "price": price, "pause": 0.0}
     return kind(**common | {"batch": 0.5, "poll": 0.02, "timeout": 20.0} | more)
