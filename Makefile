@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock pocket licences clean
+.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -76,6 +76,9 @@ lock: .venv/.ok
 	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --group installer -o .ci/installer.lock
 	$(COMPILE) --no-deps --group pocket -o .ci/pocket.lock
+
+prices: .venv/.ok   # of conf/model, beside those of the package genai-prices
+	pytest tests/test_prices.py -n 0 -rs
 
 licences: .venv/.pocket
 	$(BUILD) python .ci/licences.py

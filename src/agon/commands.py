@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
 if TYPE_CHECKING:
+    from agon.estimate import Estimate
     from agon.models import Model
     from agon.models.limits import Budget, Spent
     from agon.models.recording import Recording
@@ -34,11 +36,12 @@ PARTS = {"annotations", "figures", "replication", "tables"}
 
 
 def plan(settings: Settings) -> None:
-    """The bill, unpaid: matches, calls, tokens, cost and time.
+    """The bill, unpaid: matches, calls, tokens, cost and time, each from a low to a high.
 
-    experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it.
+    experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
     """
-    from agon.record import bills
+    from agon.estimate import Habits, estimates
+    from agon.models.batch import Journal, batched
 
     _, matches, models, recording = _experiment(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
@@ -54,31 +57,40 @@ def plan(settings: Settings) -> None:
         return
     if len(recording):
         click.echo(f"recorded already: {len(recording):,} exchanges in {shown(recording.path)}; what is left:")
-    rows = bills(matches, models, recording)
-    width = max(len(name) for name in models)
-    click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>12} {'USD':>10} {'time':>9}")
-    for bill in rows:
-        usd = "unknown" if bill.usd is None else f"{bill.usd:,.2f}"
-        click.echo(
-            f"{bill.model:{width}} {bill.matches:9,} {bill.asked.calls:9,.0f} {bill.asked.tokens_in:14,.0f} "
-            f"{bill.asked.tokens_out:12,.0f} {usd:>10} {_clock(bill.seconds):>9}"
-        )
-    click.echo(f"{_price(rows)} (expected; prompt caches may make it cheaper, unreadable answers dearer)")
+    if settings["batch"]:
+        models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
+    rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
+    width = max(len("  at least"), *(len(name) for name in models))
+    click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")
+    for each in rows:
+        usds = [None] * 3 if each.usd is None else [*each.usd]
+        for name, place in ((each.model, 1), ("  at least", 0), ("  at most", 2)):
+            calls, sent, received = (_number(part[place]) for part in each.load)
+            usd = usds[place]
+            told = "unknown" if usd is None else _number(usd, ",.2f")
+            played = f"{each.matches:,}" if place == 1 else ""
+            click.echo(
+                f"{name:{width}} {played:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {_clock(each.seconds[place]):>9}"
+            )
+        priced = f"; prices of {models[each.model].priced}" if models[each.model].priced else ""
+        click.echo(f"  by {each.basis}{priced}")
+    click.echo(_range(rows))
 
 
 def record(settings: Settings) -> int:
     """Asks models and records every answer.
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
-    same command goes on where it was stopped.
+    same command goes on where it was stopped. batch=true asks in batches, for less money.
     """
     import asyncio
 
+    from agon.estimate import Habits, estimates
     from agon.misfit import misfit
+    from agon.models.batch import Journal, batched
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
-    from agon.record import bills
     from agon.record import record as recorded
 
     name, matches, models, recording = _experiment(settings)
@@ -87,16 +99,22 @@ def record(settings: Settings) -> int:
         raise AgonError(
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
+    dask = settings["executor"]["name"] == "dask"
+    if settings["batch"] and dask:
+        raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
-    expected = _price(bills(asking, models, recording))
     writer = Writer(recording, _lock(name))
+    journal = Journal(recording.path.parent, recording.holds)
     try:
         with _bar(len(asking)) as bar:
+            if settings["batch"]:
+                models = batched(models, journal, bar.write)
+            expected = _range(estimates(asking, models, recording, Habits(ROOT / "data/recordings")))
             ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
             matches_at_once, count = settings["concurrency"], lambda match: bar.update(1)
-            if settings["executor"]["name"] == "dask":
+            if dask:
                 from agon.bridges import dask as scale
 
                 asked = scale.record(asking, ledger, settings["executor"], matches_at_once, count)
@@ -105,6 +123,7 @@ def record(settings: Settings) -> int:
             halted = asyncio.run(asked)
     finally:
         writer.close()
+        journal.close()
         click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget)}")
     click.echo(f"expected before: {expected}")
     if halted:
@@ -318,7 +337,7 @@ def _own_folder(out: str, usual: str, holds: Callable[[Path], bool], force: bool
 
 def _same() -> str:
     """The settings of this command, for another on the same matches."""
-    spent_or_run = ("budget", "executor", "concurrency", "fresh", "debug", "out")
+    spent_or_run = ("budget", "batch", "executor", "concurrency", "fresh", "debug", "out")
     words = click.get_current_context().params["words"]
     return shlex.join(word for word in words if not word.startswith(spent_or_run))
 
@@ -345,10 +364,31 @@ def _price(rows: Sequence[Bill]) -> str:
     )
 
 
+def _range(rows: Sequence[Estimate]) -> str:
+    """About how many calls and US dollars, from a low to a high; models of unknown price are named."""
+    unknown = [each.model for each in rows if each.usd is None]
+    (low, calls, high), (least, usd, most) = (
+        [sum(part[place] for part in parts) for place in range(3)]
+        for parts in ([each.load.calls for each in rows], [each.usd or (0.0, 0.0, 0.0) for each in rows])
+    )
+    return (
+        f"about {calls:,.0f} calls, {usd:,.2f} USD ({low:,.0f} to {_number(high)} calls, {least:,.2f} to {_number(most, ',.2f')} USD)"
+        + (f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else "")
+    )
+
+
+def _number(value: float, form: str = ",.0f") -> str:
+    return format(value, form) if math.isfinite(value) else "no bound"
+
+
 def _clock(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "no bound"
     if seconds < 60:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:,.1f} h"
+    if seconds < 3 * 86_400:
+        return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:,.1f} h"
+    return f"{seconds / 86_400:,.0f} days"
 
 
 def _bill(budget: Budget) -> str:

@@ -69,6 +69,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     fresh: bool
     force: bool
     large: bool
+    batch: bool
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
     budget: Limit
     executor: Executor

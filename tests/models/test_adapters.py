@@ -8,6 +8,7 @@ import pickle
 import re
 import time
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import get_args
@@ -28,8 +29,9 @@ from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
+from agon.models.responses import Responses
 
-KINDS = [OpenAI, Anthropic]
+KINDS = [OpenAI, Anthropic, Responses]
 CANARY = "canary-5f0c1e77d2"
 SHORT = Request((message("system", "The rules."), message("user", "Your move?")), "match/0/0")
 LONG = Request((*SHORT.messages, message("assistant", "[move] hare"), message("user", "And now?")), "match/0/1")
@@ -42,7 +44,7 @@ def key(monkeypatch):
 
 def model(kind, server, **settings):
     """A model at the server."""
-    address = server.openai if kind is OpenAI else server.anthropic
+    address = server.anthropic if kind is Anthropic else server.openai
     given = {"model": "m", "key": "SOME_KEY", "base_url": address, "parameters": {"max_tokens": 100}, "timeout": 20.0}
     return kind(**given | settings)
 
@@ -94,6 +96,48 @@ def test_openai_is_sent_the_conversation_as_it_is():
         "reasoning_effort": "low",
         "seed": 3,
     }
+
+
+def test_the_newer_protocol_is_sent_items_and_told_to_store_nothing():
+    schema = {"type": "object", "properties": {"action": {"enum": ["hare"]}}, "required": ["action"]}
+    body = sent(
+        Responses, replace(LONG, schema=schema), parameters={"temperature": 0.7, "max_tokens": 50, "effort": "low"}
+    )
+    assert body == {
+        "model": "m",
+        "input": [
+            {"role": "system", "content": "The rules."},
+            {"role": "user", "content": "Your move?"},
+            {"role": "assistant", "content": "[move] hare"},
+            {"role": "user", "content": "And now?"},
+        ],
+        "store": False,
+        "temperature": 0.7,
+        "max_output_tokens": 50,
+        "reasoning": {"effort": "low"},
+        "text": {"format": {"type": "json_schema", "name": "answer", "strict": True, "schema": schema}},
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"error": {"code": "server_error", "message": "broke"}},
+        {"status": "failed"},
+        {"status": "cancelled"},
+        {"output": None},
+    ],
+)
+def test_the_newer_protocol_tells_failures_in_good_responses(content):
+    good = {"id": "1", "status": "completed", "output": [], "usage": {"input_tokens": 1, "output_tokens": 0}}
+    assert read(Responses, good).text == ""
+    with pytest.raises((ValueError, TypeError)):
+        read(Responses, good | content)
+
+
+def test_the_newer_protocol_tells_no_log_probabilities():
+    with pytest.raises(AgonError, match="logprobs are told at /chat/completions"):
+        Responses(model="m", logprobs="chat")
 
 
 def test_older_servers_are_sent_max_tokens():
@@ -185,7 +229,7 @@ def test_an_answer_is_read_with_its_usage(kind):
     assert answer.tokens_in == sum(len(message.text) for message in LONG.messages) // 4
     assert answer.tokens_cached == len("The rules.Your move?") // 4
     assert answer.tokens_out == (len("said\nAnd now?") // 4) + len("think " * 8) // 4
-    assert answer.stop in ("stop", "end_turn")
+    assert answer.stop in ("stop", "end_turn", "completed")
     assert answer.id
     assert 0 < answer.seconds < 20
     assert not answer.recorded
@@ -194,14 +238,14 @@ def test_an_answer_is_read_with_its_usage(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_empty_answer_is_an_answer(kind):
     assert the_answer(kind, script=["empty"]).text == ""
-    assert the_answer(kind, script=["length"]).stop in ("length", "max_tokens")
+    assert the_answer(kind, script=["length"]).stop in ("length", "max_tokens", "max_output_tokens")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_refusal_is_an_answer_that_says_so(kind):
     answer = the_answer(kind, script=["refusal"])
     assert answer.stop == "refusal"
-    assert answer.text == ("I can't help with that." if kind is OpenAI else "")
+    assert answer.text == ("" if kind is Anthropic else "I can't help with that.")
 
 
 def read(kind, content):
@@ -471,7 +515,7 @@ def test_a_model_may_be_used_in_one_event_loop_after_another():
     def twice(kind):
         async def once(used, server):
             async with server:
-                used.base_url = server.openai if kind is OpenAI else server.anthropic
+                used.base_url = server.anthropic if kind is Anthropic else server.openai
                 answer = await used.answer(SHORT)
                 await used.close()
                 return answer.text

@@ -68,6 +68,8 @@ def schema_in(body):
         return body["response_format"]["json_schema"]["schema"]
     if "tools" in body:
         return body["tools"][0]["input_schema"]
+    if "text" in body:
+        return body["text"]["format"]["schema"]
     return body.get("output_config", {}).get("format", {}).get("schema")
 
 

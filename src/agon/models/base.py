@@ -137,6 +137,8 @@ class _Limits(msgspec.Struct):
     price: dict[Literal["input", "cached", "written", "output"], Annotated[float, msgspec.Meta(ge=0)] | None]
     context: Annotated[int, msgspec.Meta(ge=1)] | None
     model: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    batch: Annotated[float, msgspec.Meta(gt=0, le=1)] | None
+    priced: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] | None
     parameters: _Sampling
 
 
@@ -156,12 +158,16 @@ class Model(ABC):
     price: Mapping[str, float | None] = field(default_factory=dict)
     """USD per million tokens: input, cached (input read from the provider's cache), written (to it), output; absent or null is
     unknown."""
+    priced: str | None = None
+    """When that was the price: a month or a day, 2026-11 or 2026-11-22."""
     context: int | None = None
     """Tokens that fit, answer included; None is unknown."""
     concurrency: int = 8
     """Calls in flight at once."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    batch: float | None = None
+    """What a request costs in the provider's batch interface, as a share of the price (0.5: half); None: it is not used."""
     thinks: int = 0
     """About how many tokens it thinks before an answer, within max_tokens; for plan's estimate alone."""
     timeout: float = 120.0
@@ -196,6 +202,9 @@ class Model(ABC):
     @abstractmethod
     async def answer(self, request: Request) -> Answer:
         """One call, tried once. Raises CallFailed."""
+
+    def let_go(self) -> None:  # noqa: B027 - most have none
+        """Ends waiting for answers that can still be fetched by another run; nothing to do where there are none."""
 
     async def close(self) -> None:  # noqa: B027 - most have none
         """Ends connections; nothing to do where there are none."""

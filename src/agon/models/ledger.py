@@ -16,8 +16,8 @@ from agon.models.errors import failure
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
-FREE = {"no connection", "key", "settings"}
-"""Kinds of failure before anything is sent. These, and statuses but for `TIMED_OUT`, cost nothing; any other may be wanted paid."""
+FREE = {"no connection", "key", "settings", "expired", "cancelled", "failed", "not taken"}
+"""Kinds of failure before a model is asked. These, and statuses but for `TIMED_OUT`, cost nothing; any other may be wanted paid."""
 NO_CALL = {"key", "settings"}
 """Of these, those that end a run without any call: there is nothing to record."""
 TIMED_OUT = {"408", "504", "524"}
@@ -164,6 +164,8 @@ class Ledger:
     async def drain(self) -> None:
         """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
         self.closed = True
+        for model in self.models.values():
+            model.let_go()
         while self.in_flight and not self.writer.fault:
             await asyncio.sleep(0.05)
 
@@ -238,6 +240,8 @@ class Live:
                 answer = _storable(await self.model.answer(request), key)
         except CallFailed as error:
             failed = error
+        except Halted:
+            raise
         except Exception as error:  # whatever an adapter raises: the call may be paid for
             failed = failure(error)
         else:

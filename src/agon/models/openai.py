@@ -1,16 +1,53 @@
 """OpenAI's chat protocol, through its SDK: its own models, and every server that speaks it (base_url)."""
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import msgspec
 
 from agon import AgonError
 from agon.models import llamacpp
 from agon.models.base import Answer, CallFailed, Message, Request, clean
-from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
+from agon.models.errors import one_line, refusal
+from agon.models.remote import CLOCKS_DIFFER, Remote, Results, count, part, renamed, text_of, unreadable
 
 TOLD = 20
 """Likeliest tokens of which a chat tells the log-probability, at most."""
+
+OURS = "agon"
+"""Name of a batch's metadata that tell our name for it."""
+CUT = {"length", "content_filter"}
+"""Why an answer may have no text at all."""
+THOUGHT = re.compile(r"\s*<reasoning>(.*?)</reasoning>\s*", re.DOTALL)
+"""How Bedrock tells of thinking."""
+UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
+"""Of a batch's states, those after which others come."""
+FULL = 600.0
+"""Seconds to wait where too much has been handed in at once."""
+
+
+class _Response(msgspec.Struct):
+    status_code: int
+    body: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Error(msgspec.Struct):
+    code: str = ""
+    message: str = ""
+
+
+class _Result(msgspec.Struct):
+    """A line of a batch's output."""
+
+    custom_id: str
+    response: _Response | None = None
+    error: _Error | None = None
+
+
+_result = msgspec.json.Decoder(_Result)
 
 
 @dataclass(kw_only=True)
@@ -72,6 +109,56 @@ class OpenAI(Remote):
         whole = {self.max_tokens_name: -1} if self.logprobs == "llama.cpp" else {}
         return body | whole | {"response_format": {"type": "json_schema", "json_schema": form}}
 
+    async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
+        """Hands in a batch as a file; its metadata tells our name for it."""
+        url = f"/v1{self.path}"
+        lines = [
+            json.dumps({"custom_id": key, "method": "POST", "url": url, "body": self.whole(request)})
+            for key, request in requests.items()
+        ]
+        client = await self._connect()
+        file = await client.files.create(file=(f"{name}.jsonl", "\n".join(lines).encode()), purpose="batch")
+        batch = await client.batches.create(
+            input_file_id=file.id, endpoint=url, completion_window="24h", metadata={OURS: name}
+        )
+        return str(batch.id)
+
+    async def submitted(self, name: str, keys: Collection[str], since: float) -> str | None:
+        """The provider's id of the batch whose metadata tell our name; the list begins with the newest."""
+        client = await self._connect()
+        async for batch in client.batches.list(limit=100):
+            if (batch.metadata or {}).get(OURS) == name:
+                return str(batch.id)
+            if batch.created_at < since - CLOCKS_DIFFER:
+                break
+        return None
+
+    async def results(self, batch: str) -> Results | None:
+        """What came of a batch; answers and errors are in files of their own."""
+        client = await self._connect()
+        found = await client.batches.retrieve(batch)
+        if found.status in UNDER_WAY:
+            return None
+        answers = list[tuple[str, bytes | CallFailed]]()
+        for file in filter(None, (found.output_file_id, found.error_file_id)):
+            data = (await client.files.content(file)).content
+            answers += [each for raw in data.splitlines() if (each := self._result(raw)) is not None]
+        told = found.errors.data[0] if found.errors and found.errors.data else None
+        return Results(answers, _unanswered(found.status, told and told.code, told and told.message))
+
+    def _result(self, raw: bytes) -> tuple[str, bytes | CallFailed] | None:
+        try:
+            line = _result.decode(raw)
+        except msgspec.DecodeError:  # its request is among those without a line
+            return None
+        if line.response is None or line.response.status_code != 200:
+            status, body = (0, b"") if line.response is None else (line.response.status_code, bytes(line.response.body))
+            if status:
+                return line.custom_id, refusal(status, {}, body.decode("utf-8", "replace"), self.key)
+            error = line.error or _Error()
+            return line.custom_id, _unanswered(error.code.removeprefix("batch_"), error.code, error.message)
+        return line.custom_id, bytes(line.response.body)
+
     async def weighed(self, request: Request) -> Answer:
         """How likely each option is as the whole answer; in a chat, as its first token.
 
@@ -106,7 +193,12 @@ class OpenAI(Remote):
         message = choice["message"]
         refusal, thoughts = message.get("refusal"), (message.get("reasoning_content"), message.get("reasoning"))
         thinking = next((each for each in thoughts if each and isinstance(each, str)), "")
-        text = refusal or (message.get("content") if thinking else message["content"])
+        if choice.get("error"):  # OpenRouter's way to tell that its provider failed
+            raise ValueError
+        cut = choice.get("finish_reason") in CUT
+        text = refusal or (message.get("content") if thinking or cut else message["content"])
+        if isinstance(text, str) and (thought := THOUGHT.match(text)) and not thinking:
+            thinking, text = thought[1], text[thought.end() :]
         if isinstance(text, list):  # Mistral's thinking models answer in parts
             thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
             text = "".join(part["text"] for part in text if part["type"] == "text")
@@ -128,3 +220,13 @@ class OpenAI(Remote):
             stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
             unreported=unclear or (written is None and self.writing_costs_more),
         )
+
+
+def _unanswered(status: str, code: str | None, message: str | None) -> CallFailed:
+    """Why a batch in that state has no answer to a request."""
+    why = one_line(f"the batch is {status}: {': '.join(filter(None, (code, message)))}".removesuffix(": "))
+    if status in ("expired", "cancelled"):  # such requests are not charged
+        return CallFailed(status, why)
+    if status == "failed" and "limit" in (code or ""):
+        return CallFailed("429", why, after=FULL)
+    return CallFailed("failed", why, "stop") if status == "failed" else CallFailed("no result", why)

@@ -142,6 +142,10 @@ class Recording:
     def __len__(self) -> int:
         return len(self.answers) + len(self.voids)
 
+    def holds(self, key: str) -> bool:
+        """Whether there is an answer, or a refusal for good."""
+        return key in self.answers or key in self.voids
+
     def get(self, key: str) -> Answer | None:
         """The recorded answer; None when there is none. Raises CallFailed for a conversation that was refused."""
         found = self.answers.get(key)

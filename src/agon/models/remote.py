@@ -5,16 +5,17 @@ import json
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Model, Request
 from agon.models.errors import READ, SHORTEST, failure, one_line, words
 
+T = TypeVar("T")
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
 
@@ -22,8 +23,19 @@ MOST_BYTES_OF_A_TOKEN = 16
 """On average over a text. English has about 4, and no language more than 12; a server that counts fewer tokens is not believed."""
 BYTES_OF_A_PART = 64
 """Of JSON that holds many parts, each item takes as long to read as so many bytes of text."""
+CLOCKS_DIFFER = 3600.0
+"""Seconds by which a provider's clock may be behind ours."""
 MOST = 10**9
 """No call has so many tokens: a server that says so is not believed."""
+
+
+class Results(NamedTuple):
+    """What came of a batch that is over."""
+
+    answers: list[tuple[str, bytes | CallFailed]]
+    """Key of a request, and the body of the response to it, or why there is none; in any order, and some may be there twice."""
+    rest: CallFailed
+    """What holds for requests without such a line."""
 
 
 @dataclass(kw_only=True)
@@ -38,6 +50,8 @@ class Remote(Model):
     """Bytes of one response, unpacked, and `BYTES_OF_A_PART` times the parts of its JSON: of a longer one no more is read, and
     the call has failed. An answer of a hundred thousand tokens has half a million; long lists of logprobs may have more. What is
     read stops all other work while it is read: 50 MB for half a second."""
+    poll: float = 30.0
+    """Seconds between two looks at a batch."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 
@@ -81,34 +95,58 @@ class Remote(Model):
         """How likely each of the request's options is. Raises CallFailed where the provider does not tell exactly."""
         raise CallFailed("settings", f"model {self.model}: its protocol tells no log-probabilities", "stop")
 
+    async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
+        """Hands in a batch of requests, by their keys, under a name of ours; the provider's id for it. Raises CallFailed."""
+        raise CallFailed("settings", f"model {self.model}: its protocol has no batches here", "stop")
+
+    async def submitted(self, name: str, keys: Collection[str], since: float) -> str | None:
+        """The provider's id of the batch that was handed in under `name` after `since` (a time); None where it has none."""
+        raise NotImplementedError
+
+    async def results(self, batch: str) -> "Results | None":
+        """What came of a batch, by its provider's id; None while it is not over. Raises CallFailed."""
+        raise NotImplementedError
+
     @abstractmethod
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON, `unreported` where the usage lacks a part. Raises KeyError and the like when there is none."""
 
     async def answer(self, request: Request) -> Answer:
         """One call, tried once. Raises CallFailed, whatever happens."""
+        await self.within(self._connect())
+        start = perf_counter()
+        if request.options:
+            return replace(await self.within(self.weighed(request)), seconds=perf_counter() - start)
+        data = await self.within(self._sent(request))
+        return replace(self.read_whole(data, request), seconds=perf_counter() - start)
+
+    async def _sent(self, request: Request) -> bytes:
+        return await self.post(self.path, self.whole(request))
+
+    def whole(self, request: Request) -> dict[str, Any]:
+        """The body of a request."""
+        body = self.body(request.messages)
+        if request.schema is not None:
+            body = self.constrained(body, request.schema)
+        return body | (self.parameters.get("extra") or {})
+
+    async def within(self, call: Awaitable[T]) -> T:
+        """What a call of the SDK gives within the time limit. Raises CallFailed."""
         try:
-            body = self.body(request.messages)
-            if request.schema is not None:
-                body = self.constrained(body, request.schema)
-            body |= self.parameters.get("extra") or {}
-            await self._connect()
-            start = perf_counter()
             async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
-                if request.options:
-                    return replace(await self.weighed(request), seconds=perf_counter() - start)
-                data = await self.post(self.path, body)
-            seconds = perf_counter() - start
+                return await call
         except CallFailed:
             raise
         except Exception as error:
             failed = failure(error, self.key)
-        else:
-            found = self._answer_in(data, request.messages)
-            if isinstance(found, Answer):
-                return self._without_key(replace(found, seconds=seconds))
-            failed = found
         raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
+
+    def read_whole(self, data: bytes, request: Request) -> Answer:
+        """The answer in a response's body, without the key. Raises CallFailed."""
+        found = self._answer_in(data, request.messages)
+        if isinstance(found, CallFailed):
+            raise found
+        return self._without_key(found)
 
     async def post(self, path: str, body: dict[str, Any]) -> bytes:
         """A response's body. Raises what the SDK raises."""
@@ -133,7 +171,6 @@ class Remote(Model):
         return CallFailed("no answer", one_line(f"no answer in it: {words(data.decode('utf-8', 'replace'))}", self.key))
 
     def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
-        """The answer in a response's body."""
         try:
             content = self.content(data)
         except CallFailed as failed:
