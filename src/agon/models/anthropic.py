@@ -7,12 +7,15 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from agon.models.base import Answer, CallFailed, Message, clean
-from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
+from agon.models.remote import Remote, charged, count, opaque, part, renamed, text_of, unreadable
 
 CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
 """Of the usage, what concerns the provider's prompt cache; absent where there is none."""
 NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
 """Parameters that are sent as they are, by the names of this protocol."""
+
+THOUGHTS = "thinking", "redacted_thinking"
+"""Blocks that go back with the answer that they came with; their signatures are checked."""
 
 TOOL = "answer"
 """The tool that must be called where that is how a schema is enforced."""
@@ -62,7 +65,7 @@ class Anthropic(Remote):
         mark = {"cache_control": {"type": "ephemeral"}} if self.cache else {}
         system = "\n\n".join(text_of(message) for message in messages if message.role == "system")
         *said, last = (
-            {"role": message.role, "content": text_of(message)} for message in messages if message.role != "system"
+            {"role": message.role, "content": _content(message)} for message in messages if message.role != "system"
         )
         body: dict[str, Any] = {
             "model": self.model,
@@ -107,4 +110,12 @@ class Anthropic(Remote):
             id=str(content.get("id") or ""),
             stop=str(content.get("stop_reason") or ""),
             unreported=None in parts or cache.count(None) == 1 or unreadable(usage, *CACHE),
+            usd=charged(usage),
+            opaque=opaque([block for block in blocks if block["type"] in THOUGHTS]),
         )
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """A message; before an answer stand the blocks of its thinking, unchanged, as the provider asks."""
+    text = text_of(message)
+    return [*message.opaque, {"type": "text", "text": text}] if message.opaque else text
