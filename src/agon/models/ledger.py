@@ -11,8 +11,20 @@ from typing import Any, Protocol
 import msgspec
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
+from agon.models.base import (
+    Answer,
+    CallFailed,
+    Halted,
+    Message,
+    Model,
+    Request,
+    TooLong,
+    clean,
+    key_of,
+    require_distinct,
+)
 from agon.models.errors import failure
+from agon.models.heard import Heard
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
@@ -30,7 +42,7 @@ LONGEST = 120
 
 FIELDS = (
     *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
-    *("seconds", "id", "stop", "unreported", "weights"),
+    *("seconds", "id", "stop", "unreported", "weights", "usd", "opaque"),
 )
 """Of an answer, what an exchange keeps."""
 
@@ -50,6 +62,8 @@ class Replayed:
     name: str
     identity: str
     recording: Recording
+    room: int | None = None
+    """As of the model."""
     instant: bool = True
 
     async def answer(self, request: Request) -> Answer:
@@ -75,14 +89,26 @@ class Accounts(Protocol):
     def abandon(self, name: str, key: str) -> None:
         """Nobody will tell what became of the call."""
 
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+        """What an agent has made of an answer (agon.models.heard)."""
+
 
 class Ledger:
-    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes."""
+    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes.
+
+    `readable`: the share of answers below which no more calls are made; None: any.
+    """
 
     def __init__(
-        self, models: Mapping[str, Model], writer: Writer, budget: Budget, note: Callable[[], object] = lambda: None
+        self,
+        models: Mapping[str, Model],
+        writer: Writer,
+        budget: Budget,
+        note: Callable[[], object] = lambda: None,
+        readable: float | None = None,
     ) -> None:
         self.models, self.writer, self.budget, self.note = models, writer, budget, note
+        self.answers = Heard(readable)
         self.limiters = {name: RateLimiter(model) for name, model in models.items()}
         self.in_flight: dict[str, int] = {}
         """Key of each call in flight -> its prompt's bytes."""
@@ -96,12 +122,14 @@ class Ledger:
             _check(name, model, budget)
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises BudgetReached.
+        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises RunOver.
 
         `size` is the prompt's length in bytes.
         """
         if (found := self.writer.recording.get(key)) is not None:
             return found
+        if too_few := self.answers.too_few:
+            raise too_few
         if key in self.in_flight:  # asked by a worker that is gone
             self._leave(name, key, reported=False)
         await self.limiters[name].enter(size / 4)
@@ -138,10 +166,15 @@ class Ledger:
             await self.writer.add(line, messages)
         finally:
             answer = Answer(
-                line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
+                *(line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out),
+                tokens_written=line.tokens_written,
+                usd=line.usd,
             )
             reported = bool(line.void or line.tokens_in) and not line.unreported
-            if not line.void:
+            if line.void:
+                self.budget.spent.errors["too long" if line.too_long else "refused"] += 1
+                self.budget.spent.last = line.void
+            else:
                 self.budget.spent.add(self.models[name], answer)
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
@@ -160,6 +193,11 @@ class Ledger:
     def abandon(self, name: str, key: str) -> None:
         """Whoever made the call is gone, and nobody will tell what became of it."""
         self._leave(name, key, reported=False)
+
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+        """What an agent has made of an answer."""
+        self.answers.add(sample, round_, text, fault, new)
+        self.note()
 
     async def drain(self) -> None:
         """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
@@ -207,7 +245,7 @@ class Live:
 
     def __init__(self, name: str, model: Model, ledger: Accounts, clock: Callable[[], float] = time) -> None:
         self.name, self.model, self.ledger, self.clock = name, model, ledger, clock
-        self.identity = model.identity
+        self.identity, self.room = model.identity, model.room
         self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
 
     async def answer(self, request: Request) -> Answer:
@@ -232,6 +270,11 @@ class Live:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {tried}")
 
+    async def heard(self, request: Request, answer: Answer, fault: str) -> None:
+        """What an agent has made of an answer; `fault`: why it could not be read, if so."""
+        round_ = getattr(request.view, "round", 0)
+        await self.ledger.heard(request.sample, round_, answer.text, fault, not answer.recorded)
+
     async def _tried(self, key: str, request: Request) -> Answer | CallFailed:
         """One try, recorded: the answer, or why it may be tried again. Raises what makes that useless."""
         line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
@@ -251,7 +294,7 @@ class Live:
             await self.ledger.keep(self.name, line, request.messages)
             return answer
         if failed.then == "void":
-            line.void, line.time = str(failed), self.clock()
+            line.void, line.too_long, line.time = str(failed), isinstance(failed, TooLong), self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             raise failed
         await self.ledger.failed(self.name, Failure(key, failed.kind, str(failed), self.clock()), failed.after)
