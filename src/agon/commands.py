@@ -36,7 +36,7 @@ PARTS = {"annotations", "figures", "replication", "tables"}
 
 
 def plan(settings: Settings) -> None:
-    """The bill, unpaid: a range of calls, tokens, cost and time.
+    """The bill, unpaid: ranges of calls, tokens, cost, time.
 
     experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
     """
