@@ -6,12 +6,9 @@ from importlib.metadata import PackageNotFoundError, version
 import pytest
 
 from agon.conf import load, names
-from agon.models.anthropic import Anthropic
-from agon.models.openai import OpenAI
 from agon.models.remote import Remote
 
 PRICED = [name for name in names("model") if any((load("model", name).price or {}).values())]
-OWN = {OpenAI: "https://api.openai.com", Anthropic: "https://api.anthropic.com"}
 NONE = {"input": {"input_tokens": 1000}, "output": {"output_tokens": 1000}, "cached": {"input_tokens": 1000, "cache_read_tokens": 1000},
         "written": {"input_tokens": 1000, "cache_write_tokens": 1000}}  # fmt: skip
 
@@ -22,7 +19,7 @@ def listed(model):
     where = (
         {"provider_id": "aws"}
         if getattr(model, "bedrock", False)
-        else {"provider_api_url": model.base_url or OWN[type(model)]}
+        else {"provider_api_url": model.base_url or f"https://api.{model.sdk}.com"}
     )
     today = datetime.now(UTC)
     try:

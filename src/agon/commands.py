@@ -39,7 +39,7 @@ PARTS = {"annotations", "figures", "replication", "tables"}
 
 
 def plan(settings: Settings) -> None:
-    """The bill, unpaid: matches, calls, tokens, cost and time, each from a low to a high.
+    """The bill, unpaid: ranges of calls, tokens, cost, time.
 
     experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
     """
@@ -388,8 +388,9 @@ def _range(rows: Sequence[Estimate]) -> str:
         for parts in ([each.load.calls for each in rows], [each.usd or (0.0, 0.0, 0.0) for each in rows])
     )
     return (
-        f"about {calls:,.0f} calls, {usd:,.2f} USD ({low:,.0f} to {_number(high)} calls, {least:,.2f} to {_number(most, ',.2f')} USD)"
+        f"about {calls:,.0f} calls, {usd:,.2f} USD"
         + (f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else "")
+        + f" ({low:,.0f} to {_number(high)} calls, {least:,.2f} to {_number(most, ',.2f')} USD)"
     )
 
 
