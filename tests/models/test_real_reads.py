@@ -1,13 +1,14 @@
 """With real weights (`make pocket`): constrained answers can be read in every game and role, and weights are the model's own.
 
-AGON_FULL=1: each kind of question of every game, in every role, in its own words, for half an hour; otherwise one for each form of
-an action, of which the model is told no more than the end.
+A question for each form of an action takes a minute in all, since the model is told no more than its end. AGON_FULL=1: each kind of
+question of every game, in every role, in its own words, for half an hour.
 """
 
 import asyncio
 import json
 import os
 from dataclasses import replace
+from functools import cache
 from math import exp, fsum
 
 import pytest
@@ -18,37 +19,45 @@ from models.test_local import real
 from agon.agents.reads import Constrained, Weighed, normalised
 from agon.conf import load
 from agon.games.spaces import Choice
+from agon.games.tradecraft.roles import STEPS
 from agon.models import Request, extend
 
 pytestmark = [real, pytest.mark.slow]
 
-FULL = bool(os.environ.get("AGON_FULL"))
-BRIEF = Constrained(thought=60, text=60) if FULL else Constrained(thought=20, text=20)
-OFTEN = {"rps_joint", "rps_label", "rps_payoff", "pd_label", "pd_payoff"}
-"""Games that ask what others ask, of other numbers."""
+FORMS = {
+    "Choice": "pd",
+    "Number": "public_goods",
+    "Offer": "cost_sharing",
+    "Text": "chameleon",
+    "Form": "chameleon",
+    "Suspicions": "chameleon",
+    "Ratings": "rating",
+    "Ratings of orders": "rating",
+    **{f"RoleCalls of {role}": "tradecraft" for role in STEPS},
+}
+"""Forms of actions, and a game in which each is asked for."""
+ALIKE = {"rps_joint", "rps_label", "rps_payoff", "pd_label", "pd_payoff"}
+"""Games that ask what others ask, with other words and numbers."""
+TOLD = 500
+"""Characters that are told of a question, where not all are."""
 VOCABULARY, MOST = 49_152, 50_000_000
 """The model's tokens, and bytes of an answer that tells of all of them."""
-TOLD = 700
-"""Characters that are told of a question, where not all are."""
 
 
 def shortest(game):
-    """A log of one turn, where a game rates one."""
+    """The game; a log that it rates has its first turn alone."""
     log = json.loads(getattr(game, "log", "{}"))
     return replace(game, log=json.dumps(log | {"turns": log["turns"][:1]})) if log else game
 
 
-def kinds():
-    """Kinds of questions, and the first request of each."""
-    if FULL:
-        return {key: each for name in ALL if name not in OFTEN for key, each in questions(name, BRIEF).items()}
+@cache
+def asked(name, reads):
+    """The first request for each form of an action in a game."""
     found = {}
-    for name in ("pd", "chameleon", "cost_sharing", "public_goods", "rating", "tradecraft"):
-        for (*_, role, form), request in questions(name, BRIEF, shortest(ALL[name])).items():
-            legal = request.view.legal
-            request = replace(request, messages=extend((), "user", request.messages[-1].text[-TOLD:]))
-            key = form, role if form == "RoleCalls" else "", getattr(legal, "orders", None)
-            found.setdefault(key, request)
+    for (*_, form), request in questions(name, reads, shortest(ALL[name])).items():
+        legal = request.view.legal
+        more = "orders" if getattr(legal, "orders", False) else getattr(legal, "role", "")
+        found.setdefault(f"{form} of {more}" if more else form, request)
     return found
 
 
@@ -64,11 +73,21 @@ def real_model():
             runner.run(model.close())
 
 
-@pytest.mark.parametrize("kind", KINDS := kinds(), ids=lambda kind: "-".join(map(str, filter(None, kind))))
-def test_every_kind_of_question_is_answered_readably_at_once(real_model, kind):
-    (model, run), request = real_model, KINDS[kind]
-    answer = run(model.answer(request))
-    assert BRIEF.read(answer, request.view.legal, None).fault == "", answer.text
+@pytest.mark.parametrize("form", FORMS)
+def test_a_question_for_each_form_of_an_action_is_answered_readably_at_once(real_model, form):
+    (model, run), brief = real_model, Constrained(thought=20, text=20)
+    request = asked(FORMS[form], brief)[form]
+    answer = run(model.answer(replace(request, messages=extend((), "user", request.messages[-1].text[-TOLD:]))))
+    assert brief.read(answer, request.view.legal, None).fault == "", answer.text
+
+
+@pytest.mark.skipif("AGON_FULL" not in os.environ, reason="AGON_FULL=1 asks all questions of all games")
+@pytest.mark.parametrize("name", sorted(ALL.keys() - ALIKE))
+def test_every_kind_of_question_is_answered_readably_at_once(real_model, name):
+    (model, run), brief = real_model, Constrained(thought=60, text=60)
+    for kind, request in questions(name, brief).items():
+        answer = run(model.answer(request))
+        assert brief.read(answer, request.view.legal, None).fault == "", (kind, answer.text)
 
 
 # --- weighed
