@@ -324,7 +324,7 @@ def test_no_server_sends_the_conversation_elsewhere(kind, script):
     + [("parameters", {"max_tokens": 5, "extra": 5}), ("timeout", None), ("timeout", math.inf), ("pause", math.inf)],
 )
 def test_settings_with_which_nothing_can_be_asked_are_refused(setting, value):
-    with pytest.raises(AgonError, match=rf"^model m: the settings do not fit: .*`\$.{setting}"):
+    with pytest.raises(AgonError, match=rf"^model m: the settings do not fit: {setting}"):
         OpenAI(**{"model": "m", setting: value})
 
 
