@@ -25,7 +25,7 @@ repro: .venv/.ok
 line-tradecraft line-others:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' '*tradecraft*'
-line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' own@scripted '*@magic*' play_notebook
+line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted '*@magic*' play_notebook
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
