@@ -251,12 +251,19 @@ def experiments(path: Path) -> set[str]:
     return set(read(path, ["experiment"]).experiment)
 
 
+def replaced(turns: pd.DataFrame) -> pd.Series:
+    """Whether the action of a row is not the seat's own: something was done in the place of an answer that could not be read."""
+    return turns.action.notna() & turns.fallback.ne("")
+
+
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
-    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` (share)."""
+    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` and
+    `replaced` (shares of its turns)."""
     keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
     table = (
-        turns.groupby(keys, observed=True, dropna=False, sort=False)
-        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"))
+        turns.assign(replaced=replaced(turns))
+        .groupby(keys, observed=True, dropna=False, sort=False)
+        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"), replaced=("replaced", "mean"))
         .reset_index()
     )
     return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))
