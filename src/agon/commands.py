@@ -9,10 +9,10 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
 
@@ -23,10 +23,13 @@ from agon.games.settings import Force, make_settings
 if TYPE_CHECKING:
     from agon.estimate import Estimate
     from agon.models import Model
-    from agon.models.limits import Budget, Spent
+    from agon.models.ledger import Ledger
+    from agon.models.limits import Budget
     from agon.models.recording import Recording
     from agon.plan import Match
     from agon.record import Bill
+
+T = TypeVar("T")
 
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
@@ -81,16 +84,19 @@ def record(settings: Settings) -> int:
     """Asks models and records every answer.
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
-    same command goes on where it was stopped. batch=true asks in batches, for less money.
+    same command goes on where it was stopped. batch=true asks in batches, for less money; readable=0.5 stops when fewer than half
+    of the answers can be read.
     """
     import asyncio
 
     from agon.estimate import Habits, estimates
     from agon.misfit import misfit
     from agon.models.batch import Journal, batched
+    from agon.models.heard import Unreadable
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
+    from agon.record import bills
     from agon.record import record as recorded
 
     name, matches, models, recording = _experiment(settings)
@@ -105,27 +111,39 @@ def record(settings: Settings) -> int:
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
+    left = sum(bill.asked.calls for bill in bills(asking, models, recording))
     writer = Writer(recording, _lock(name))
     journal = Journal(recording.path.parent, recording.holds)
     try:
-        with _bar(len(asking)) as bar:
+        with _bar(round(left), "question") as bar:
             if settings["batch"]:
                 models = batched(models, journal, bar.write)
             expected = _range(estimates(asking, models, recording, Habits(ROOT / "data/recordings")))
-            ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
-            matches_at_once, count = settings["concurrency"], lambda match: bar.update(1)
+            ledger = Ledger(models, writer, budget, readable=settings["readable"])
+            ended, matches_at_once = Counter[str](), settings["concurrency"]
+
+            def count(match: Match) -> None:
+                ended["matches"] += 1
+
+            def told() -> None:
+                _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
+
             if dask:
                 from agon.bridges import dask as scale
 
                 asked = scale.record(asking, ledger, settings["executor"], matches_at_once, count)
             else:
                 asked = recorded(asking, ledger, matches_at_once, count)
-            halted = asyncio.run(asked)
+            halted = asyncio.run(_watched(asked, told))
+            told()
     finally:
         writer.close()
         journal.close()
         click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget)}")
-    click.echo(f"expected before: {expected}")
+    click.echo(f"expected before: {expected}; answers: {ledger.answers.share or 'none'}")
+    if unread := next((each for each in halted if isinstance(each, Unreadable)), None):
+        click.echo(f"stopped: {unread}")
+        return 3
     if halted:
         reason = Counter(str(each) for each in halted).most_common(1)[0][0]
         click.echo(
@@ -337,7 +355,7 @@ def _own_folder(out: str, usual: str, holds: Callable[[Path], bool], force: bool
 
 def _same() -> str:
     """The settings of this command, for another on the same matches."""
-    spent_or_run = ("budget", "batch", "executor", "concurrency", "fresh", "debug", "out")
+    spent_or_run = ("budget", "batch", "readable", "executor", "concurrency", "fresh", "debug", "out")
     words = click.get_current_context().params["words"]
     return shlex.join(word for word in words if not word.startswith(spent_or_run))
 
@@ -408,20 +426,40 @@ def _bill(budget: Budget) -> str:
     )
 
 
-def _bar(total: int) -> Any:
+def _bar(total: int, unit: str = "match") -> Any:
+    """A bar whose rate is the mean since it began, and which says so whatever happens meanwhile."""
     from tqdm import tqdm
 
-    return tqdm(total=total, unit="match", disable=not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ)
+    disable = not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ
+    return tqdm(total=total, unit=unit, disable=disable, smoothing=0, dynamic_ncols=True)
 
 
-def _show(bar: Any, spent: Spent) -> None:
-    """Calls, tokens, cost and errors so far, beside the matches; now and then."""
-    if bar.disable or bar.format_dict["elapsed"] - getattr(bar, "shown", -1.0) < 0.5:
+async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
+    """Does some work, and calls `show` now and then, also while the work waits for others."""
+    import asyncio
+
+    async def watch() -> None:
+        while True:
+            show()
+            await asyncio.sleep(0.5)
+
+    watching = asyncio.create_task(watch())
+    try:
+        return await work
+    finally:
+        watching.cancel()
+
+
+def _show(bar: Any, ledger: Ledger, matches: str) -> None:
+    """Questions asked now, of those that were expected; what came of them, what it cost, and errors by kind."""
+    if bar.disable:
         return
-    bar.shown = bar.format_dict["elapsed"]
-    rate = spent.calls / max(bar.shown, 1e-9)
+    spent, heard = ledger.budget.spent, ledger.answers
     errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
-    bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}")
+    parts = [matches, f"{heard.rounds:,} rounds", f"{spent.calls:,} calls", heard.share, f"{spent.usd:.2f} USD"]
+    bar.n = heard.questions
+    bar.total = max(bar.total, bar.n)
+    bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)
 
 
 VERBS = [plan, record, play, ingest, serve, collect, notebook, export, verify, make_settings]

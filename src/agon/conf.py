@@ -72,6 +72,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     batch: bool
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
     budget: Limit
+    readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
     source: str
     path: str

@@ -14,8 +14,8 @@ from agon import AgonError
 from agon.games.schemas import written
 from agon.models import Answer, Answering, Halted, Model, Request
 from agon.models.base import key_of, require_distinct
+from agon.models.heard import RunOver
 from agon.models.ledger import Ledger, Live, Unfinished
-from agon.models.limits import BudgetReached
 from agon.models.recording import Recording
 from agon.plan import Match
 from agon.play import play_async
@@ -194,7 +194,7 @@ class StopRule:
     def ended(self, reason: Halted | None) -> None:
         """One more match has ended; `reason` says why before its time, if so."""
         self.left = self.most if reason is None else self.left - isinstance(reason, Unfinished)
-        self.over = self.over or self.left <= 0 or isinstance(reason, BudgetReached)
+        self.over = self.over or self.left <= 0 or isinstance(reason, RunOver)
 
 
 async def _worker(

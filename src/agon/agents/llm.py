@@ -139,12 +139,15 @@ async def ask(
     while True:
         sample = f"{request.sample}.{len(answers)}"
         try:
-            answer = await model.answer(Request(messages, sample, request.expected, view, **wanted))
+            asked = Request(messages, sample, request.expected, view, **wanted)
+            answer = await model.answer(asked)
         except CallFailed as failure:
             reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1)
             return Draft(reply, extend(messages, "assistant", NO_ANSWER))
         answers.append(answer)
         found = reads.read(answer, view.legal, dice)
+        if (heard := getattr(model, "heard", None)) is not None:  # who records counts what can be read
+            await heard(asked, answer, found.fault)
         messages = extend(messages, "assistant", found.text or NO_ANSWER)
         if found.action is not None:
             return Draft(_reply(found.action, "", answers, len(answers), found.text, found.detail), messages)

@@ -13,6 +13,7 @@ import msgspec
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
 from agon.models.errors import failure
+from agon.models.heard import Heard
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
@@ -75,14 +76,26 @@ class Accounts(Protocol):
     def abandon(self, name: str, key: str) -> None:
         """Nobody will tell what became of the call."""
 
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+        """What an agent has made of an answer (agon.models.heard)."""
+
 
 class Ledger:
-    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes."""
+    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes.
+
+    `readable`: the share of answers below which no more calls are made; None: any.
+    """
 
     def __init__(
-        self, models: Mapping[str, Model], writer: Writer, budget: Budget, note: Callable[[], object] = lambda: None
+        self,
+        models: Mapping[str, Model],
+        writer: Writer,
+        budget: Budget,
+        note: Callable[[], object] = lambda: None,
+        readable: float | None = None,
     ) -> None:
         self.models, self.writer, self.budget, self.note = models, writer, budget, note
+        self.answers = Heard(readable)
         self.limiters = {name: RateLimiter(model) for name, model in models.items()}
         self.in_flight: dict[str, int] = {}
         """Key of each call in flight -> its prompt's bytes."""
@@ -96,12 +109,14 @@ class Ledger:
             _check(name, model, budget)
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises BudgetReached.
+        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises RunOver.
 
         `size` is the prompt's length in bytes.
         """
         if (found := self.writer.recording.get(key)) is not None:
             return found
+        if too_few := self.answers.too_few:
+            raise too_few
         if key in self.in_flight:  # asked by a worker that is gone
             self._leave(name, key, reported=False)
         await self.limiters[name].enter(size / 4)
@@ -160,6 +175,11 @@ class Ledger:
     def abandon(self, name: str, key: str) -> None:
         """Whoever made the call is gone, and nobody will tell what became of it."""
         self._leave(name, key, reported=False)
+
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+        """What an agent has made of an answer."""
+        self.answers.add(sample, round_, text, fault, new)
+        self.note()
 
     async def drain(self) -> None:
         """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
@@ -231,6 +251,11 @@ class Live:
             if attempt + 1 < self.model.tries and not tried.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {tried}")
+
+    async def heard(self, request: Request, answer: Answer, fault: str) -> None:
+        """What an agent has made of an answer; `fault`: why it could not be read, if so."""
+        round_ = getattr(request.view, "round", 0)
+        await self.ledger.heard(request.sample, round_, answer.text, fault, not answer.recorded)
 
     async def _tried(self, key: str, request: Request) -> Answer | CallFailed:
         """One try, recorded: the answer, or why it may be tried again. Raises what makes that useless."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from agon.models.base import Answer, CallFailed, Halted, Model
+from agon.models.heard import RunOver
 
 REST = 4
 """A model's pauses without new calls after a 429 that does not say how long."""
@@ -14,7 +15,7 @@ LONGEST_REST = 3600
 """Seconds that a run waits for a provider that wants to be left alone; where it wants more, the run stops and says so."""
 
 
-class BudgetReached(Halted):
+class BudgetReached(RunOver):
     """The next call could pass the budget."""
 
 
