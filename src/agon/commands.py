@@ -170,7 +170,7 @@ def play(settings: Settings) -> None:
 
     name, matches, models, recording = _experiment(settings)
     out = _out(settings, name)
-    answering = {each: Replayed(each, model.identity, recording) for each, model in models.items()}
+    answering = {each: Replayed(each, model.identity, recording, model.room) for each, model in models.items()}
     journal = ROOT / ".agon/played" / name / _code(matches, recording.path if models else None)
     with FileLock(_lock(f"play-{name}"), timeout=-1):
         if settings["fresh"]:
@@ -415,6 +415,7 @@ def _bill(budget: Budget) -> str:
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
     )
     unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
+    told = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
     errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last else ""
     more = (
@@ -422,7 +423,7 @@ def _bill(budget: Budget) -> str:
     )
     return (
         f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
-        f"{spent.usd:,.4f} USD{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
+        f"{spent.usd:,.4f} USD{told}{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
     )
 
 

@@ -449,22 +449,23 @@ def _seat(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path
         raise AgonError(f"agent {name} cannot ask model {model}: {fault}")
     return Seat(name, player, model), [
         name,
-        _identity(settings, getattr(player, "idle", frozenset())),
+        _identity(settings, getattr(player, "idle", frozenset()), getattr(player, "usual", {})),
         models[model].identity,
         texts,
     ]
 
 
-def _identity(settings: Any, idle: Set[str] = frozenset()) -> Any:
-    """Settings as ids hash them: every `_target_` by its kind, never by where its code is, and without the `idle` ones."""
+def _identity(settings: Any, idle: Set[str] = frozenset(), usual: Mapping[str, Any] | None = None) -> Any:
+    """Settings as ids hash them: every `_target_` by its kind, never by where its code is, without the `idle` and the `usual` ones."""
+    usual = usual or {}
     if isinstance(settings, list):
-        return [_identity(value, idle) for value in settings]
+        return [_identity(value, idle, usual) for value in settings]
     if not isinstance(settings, dict):
         return settings
     return {
-        key: _kind(value) if key == "_target_" else _identity(value, idle)
+        key: _kind(value) if key == "_target_" else _identity(value, idle, usual)
         for key, value in settings.items()
-        if key not in idle
+        if key not in idle and not (key in usual and value == usual[key])
     }
 
 
@@ -493,7 +494,7 @@ def _player(name: str, conf: Path) -> Any:
     if not player.keywords:
         return player.func
     made = functools.partial(player.func, **player.keywords)  # so it can be told what its function says of itself
-    for known in ("asks_model", "idle", "texts", "unfit"):
+    for known in ("asks_model", "idle", "usual", "texts", "unfit"):
         if hasattr(player.func, known):
             setattr(made, known, getattr(player.func, known))
     return made

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agon import AgonError
+from agon.agents.keeping import Full
 from agon.games.schemas import written
 from agon.models import Answer, Answering, Halted, Model, Request
 from agon.models.base import key_of, require_distinct
@@ -72,7 +73,7 @@ def bills(matches: Sequence[Match], models: Mapping[str, Model], recording: Reco
         alike = match.id if recorded else (match.game, seats, limits)
         if alike not in cache:
             guesses = {name: _Guess(models[name], recorded) for name in names}
-            with suppress(StopIteration):
+            with suppress(StopIteration, Full):
                 play_async(match, guesses, instant=True).send(None)
             cache[alike] = [guess.asked for guess in guesses.values()]
         for name, asked in zip(names, cache[alike], strict=True):
@@ -88,7 +89,7 @@ class _Guess:
 
     def __init__(self, model: Model, recording: Recording | None = None) -> None:
         self.most, self.thinks = model.parameters.get("max_tokens"), model.thinks
-        self.identity, self.recording = model.identity, recording
+        self.identity, self.recording, self.room = model.identity, recording, model.room
         self.asked = Asked()
 
     async def answer(self, request: Request) -> Answer:

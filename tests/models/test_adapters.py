@@ -24,11 +24,12 @@ from openai.types import ChatModel
 
 from agon import AgonError
 from agon.conf import CONF, load, settings_of
-from agon.models import CallFailed, Request, message
+from agon.models import CallFailed, Request, extend, message
 from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
+from agon.models.remote import charged, opaque
 from agon.models.responses import Responses
 
 KINDS = [OpenAI, Anthropic, Responses]
@@ -802,3 +803,59 @@ def test_current_models_are_called_what_the_sdks_call_them():
     named = {load("model", name).model for name in current if not getattr(load("model", name), "bedrock", False)}
     assert named <= known
     assert len(named) >= 10
+
+
+# --- what providers say that they charged, and what they want back
+
+
+@pytest.mark.parametrize(
+    ("usage", "usd"),
+    [
+        ({"cost": 0.00123}, 0.00123),  # OpenRouter
+        ({"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
+        ({"cost": 0.001, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.02}}, 0.001),
+        ({"cost": {"total_cost": 0.006}}, 0.006),  # Perplexity
+        ({"estimated_cost": 4.1e-5}, 4.1e-5),  # DeepInfra
+        ({"cost_in_usd_ticks": 37756000}, 0.0037756),  # xAI
+        ({}, None),
+        ({"cost": None}, None),
+        ({"cost": -1}, None),
+        ({"cost": "much"}, None),
+        ({"cost": math.nan}, None),
+        ({"cost": math.inf}, None),
+        ({"cost": {"total": 1}}, None),
+        ({"cost_in_usd_ticks": [1]}, None),
+        ({"cost": 10**400}, None),
+    ],
+)
+def test_what_the_provider_says_it_charged_is_read(usage, usd):
+    assert charged(usage) == (usd if usd is None else pytest.approx(usd))
+
+
+SIGNED = ({"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "eHg="})
+
+
+def test_anthropic_gets_thinking_back_unchanged_before_its_answer_and_nobody_else_sees_it():
+    model = Anthropic(model="m", parameters={"max_tokens": 9, "thinking": 5})
+    blocks = [*SIGNED, {"type": "text", "text": "[move] a"}]
+    answer = model.read({"content": blocks, "usage": {"input_tokens": 3, "output_tokens": 2}})
+    assert answer.opaque == SIGNED and answer.text == "[move] a" and answer.thinking == "hm"
+    messages = extend(SHORT.messages, "assistant", answer.text, answer.opaque)
+    sent = model.body(extend(messages, "user", "and now?"))["messages"]
+    assert sent[-2] == {"role": "assistant", "content": blocks}
+    assert messages[-1].id == extend(SHORT.messages, "assistant", answer.text)[-1].id
+
+
+def test_openrouter_gets_its_details_of_reasoning_back():
+    model = OpenAI(model="m")
+    details = [{"type": "reasoning.encrypted", "data": "x\ud800", "id": "r1"}]
+    content = {"choices": [{"message": {"content": "a", "reasoning": "hm", "reasoning_details": details}}], "usage": {}}
+    answer = model.read(content)
+    assert answer.thinking == "hm" and answer.opaque == ({"type": "reasoning.encrypted", "data": "x?", "id": "r1"},)
+    sent = model.body(extend(extend(SHORT.messages, "assistant", "a", answer.opaque), "user", "b"))["messages"]
+    assert sent[-2]["reasoning_details"] == list(answer.opaque) and "reasoning_details" not in sent[-1]
+
+
+@pytest.mark.parametrize("wrong", ["a word", [1, None], {"type": "x"}, None])
+def test_what_is_no_list_of_objects_does_not_go_back(wrong):
+    assert opaque(wrong) == ()

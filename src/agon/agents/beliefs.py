@@ -75,7 +75,7 @@ class Beliefs:
     """
 
     asks_model = True
-    idle = LLM.idle
+    idle, usual = LLM.idle, LLM.usual
 
     def __init__(
         self,
@@ -154,7 +154,9 @@ class Beliefs:
                 view,
             )
             again = partial(self._again, view, how)
-            drafted = await ask(self.llm.model, request, again, self.attempts, reads)
+            drafted = await ask(
+                self.llm.model, request, again, self.attempts, reads, cuts=self.llm.cuts(request.messages)
+            )
             self.asked += 1
             replies.append(drafted.reply)
             answered = drafted.reply.action

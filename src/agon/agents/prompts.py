@@ -72,7 +72,7 @@ class Prompts(Template):
     happened since the seat was asked last (`view.past[since:]`) and asks, and `again(fault, view)`; it may set `asides`.
     """
 
-    def __init__(self, source: Source, style: str, guided: bool = False) -> None:
+    def __init__(self, source: Source, style: str, guided: bool = False, sums: bool = False) -> None:
         super().__init__(source, ("system", "turn", "again"))
         styled = f"styles/{style}.md"
         with _blamed(_look_up(source.of(styled))):
@@ -82,6 +82,10 @@ class Prompts(Template):
         """How to answer where that is not by a move line (agon.agents.reads)."""
         if self.reads:
             self.text += f"\n{self.reads.text}"
+        self.keeps = Template(source.of("_keeps.md"), ("sum_up", "before")) if sums else None
+        """What is said where the conversation is summed up (agon.agents.keeping)."""
+        if self.keeps:
+            self.text += f"\n{self.keeps.text}"
         self._systems: dict[Observation, str] = {}
         self.asides: Sequence[str] = self._macros.get("asides", ())
         """Phases whose questions are answered and then forgotten: they must change nothing."""
@@ -108,9 +112,9 @@ class Prompts(Template):
 
 
 @functools.cache
-def prompts(source: Source, style: str, guided: bool = False) -> Prompts:
+def prompts(source: Source, style: str, guided: bool = False, sums: bool = False) -> Prompts:
     """The texts for a game (see `template_of`). Raises AgonError when there is none, or it is broken."""
-    return Prompts(source, style, guided)
+    return Prompts(source, style, guided, sums)
 
 
 def reads_template(source: Source) -> Template:

@@ -21,7 +21,7 @@ class SelfConsistency:
     """
 
     asks_model = True
-    idle = LLM.idle
+    idle, usual = LLM.idle, LLM.usual
 
     def __init__(self, place: Place, *, k: int, agent: Callable[[Place], LLM]) -> None:
         if not isinstance(k, int) or k < 1:

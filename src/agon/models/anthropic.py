@@ -10,7 +10,18 @@ import msgspec
 
 from agon.models.base import Answer, CallFailed, Message, Request, clean
 from agon.models.errors import one_line, refusal
-from agon.models.remote import CLOCKS_DIFFER, Remote, Results, count, part, renamed, text_of, unreadable
+from agon.models.remote import (
+    CLOCKS_DIFFER,
+    Remote,
+    Results,
+    charged,
+    count,
+    opaque,
+    part,
+    renamed,
+    text_of,
+    unreadable,
+)
 
 CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
 """Of the usage, what concerns the provider's prompt cache; absent where there is none."""
@@ -45,6 +56,9 @@ class _Result(msgspec.Struct):
 
 
 _result = msgspec.json.Decoder(_Result)
+
+THOUGHTS = "thinking", "redacted_thinking"
+"""Blocks that go back with the answer that they came with; their signatures are checked."""
 
 TOOL = "answer"
 """The tool that must be called where that is how a schema is enforced."""
@@ -94,7 +108,7 @@ class Anthropic(Remote):
         mark = {"cache_control": {"type": "ephemeral"}} if self.cache else {}
         system = "\n\n".join(text_of(message) for message in messages if message.role == "system")
         *said, last = (
-            {"role": message.role, "content": text_of(message)} for message in messages if message.role != "system"
+            {"role": message.role, "content": _content(message)} for message in messages if message.role != "system"
         )
         body: dict[str, Any] = {
             "model": self.model,
@@ -190,4 +204,12 @@ class Anthropic(Remote):
             id=str(content.get("id") or ""),
             stop=str(content.get("stop_reason") or ""),
             unreported=None in parts or cache.count(None) == 1 or unreadable(usage, *CACHE),
+            usd=charged(usage),
+            opaque=opaque([block for block in blocks if block["type"] in THOUGHTS]),
         )
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    """A message; before an answer stand the blocks of its thinking, unchanged, as the provider asks."""
+    text = text_of(message)
+    return [*message.opaque, {"type": "text", "text": text}] if message.opaque else text

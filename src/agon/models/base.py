@@ -23,6 +23,8 @@ class Message(NamedTuple):
     """A hash of the conversation up to here."""
     before: str
     """Id of the message before; empty for the first."""
+    opaque: tuple[dict[str, Any], ...] = ()
+    """Of an answer, what its provider wants back with it (`Answer.opaque`); ids do not hash it."""
 
 
 def clean(text: str | None) -> str:
@@ -30,16 +32,18 @@ def clean(text: str | None) -> str:
     return (text or "").encode("utf-8", "replace").decode()
 
 
-def message(role: Role, text: str, before: str = "") -> Message:
+def message(role: Role, text: str, before: str = "", opaque: tuple[dict[str, Any], ...] = ()) -> Message:
     """A message, after the one with the id `before`."""
     text = text if text.isascii() else clean(text)
     digest = blake2b(f"{before}\n{role}\n{text}".encode(), digest_size=9)
-    return Message(role, text, digest.hexdigest(), before)
+    return Message(role, text, digest.hexdigest(), before, opaque)
 
 
-def extend(messages: tuple[Message, ...], role: Role, text: str) -> tuple[Message, ...]:
+def extend(
+    messages: tuple[Message, ...], role: Role, text: str, opaque: tuple[dict[str, Any], ...] = ()
+) -> tuple[Message, ...]:
     """A conversation with one more message."""
-    return (*messages, message(role, text, messages[-1].id if messages else ""))
+    return (*messages, message(role, text, messages[-1].id if messages else "", opaque))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,11 @@ class Answer:
     """Whether the provider did not say, or not credibly, what the call took: a budget then counts the most that it can be."""
     weights: tuple[Weight, ...] = ()
     """Of each of the request's options, the logarithm of the probability that the model answers just so, at temperature 1."""
+    usd: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
+    """What the provider says that it charged; None where it does not say: then the cost is reckoned from tokens and prices."""
+    opaque: tuple[dict[str, Any], ...] = ()
+    """What the provider wants back, as it came, where the answer stands in a conversation (thinking with its signature). It is no
+    text of the answer, and nobody else reads it."""
 
 
 class CallFailed(Exception):
@@ -114,7 +123,11 @@ class CallFailed(Exception):
         """Seconds the provider asks to wait; None where it does not say."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CallFailed, (self.kind, str(self), self.then, self.after)  # exceptions are not pickled whole otherwise
+        return type(self), (self.kind, str(self), self.then, self.after)  # exceptions are not pickled whole otherwise
+
+
+class TooLong(CallFailed):
+    """The conversation does not fit into the model's context."""
 
 
 class _Sampling(TypedDict, total=False):
@@ -193,6 +206,11 @@ class Model(ABC):
     def identity(self) -> str:
         """What makes its answers its own, as JSON: matches and recordings are told apart by this, not by price or limits."""
         return identity_of(self.model, self.parameters)
+
+    @property
+    def room(self) -> int | None:
+        """Tokens that a conversation may have: its context, less the longest answer; None: not known."""
+        return None if self.context is None else self.context - (self.parameters.get("max_tokens") or 0)
 
     @property
     def weighs(self) -> Literal["", "letters", "words"]:

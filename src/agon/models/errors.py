@@ -12,7 +12,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from agon import visible
-from agon.models.base import CallFailed
+from agon.models.base import CallFailed, TooLong
 
 LONGEST = 300
 READ = 10_000
@@ -65,14 +65,15 @@ def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None 
     if 300 <= status < 400:
         text = f"it sends elsewhere: give that address as base_url ({headers.get('location') or text})"
     then: Literal["retry", "void", "stop"] = "stop"
-    if status == 413 or (status in (400, 403, 422) and (REFUSED.search(text) or TOO_LONG.search(text))):
+    long = status == 413 or (status in (400, 403, 422) and TOO_LONG.search(text))
+    if long or (status in (400, 403, 422) and REFUSED.search(text)):
         then = "void"
     elif (status in PASSING or status >= 500 or status < 300) and not NO_MONEY.search(text):
         then = "retry"
     after = None
     if then == "retry" and (after := seconds_to_wait(headers)) is None and (told := RETRY_DELAY.search(body[:READ])):
         after = float(told[1])
-    return CallFailed(str(status), one_line(f"status {status}: {text}", key), then, after)
+    return (TooLong if long else CallFailed)(str(status), one_line(f"status {status}: {text}", key), then, after)
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:

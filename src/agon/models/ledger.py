@@ -11,7 +11,18 @@ from typing import Any, Protocol
 import msgspec
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
+from agon.models.base import (
+    Answer,
+    CallFailed,
+    Halted,
+    Message,
+    Model,
+    Request,
+    TooLong,
+    clean,
+    key_of,
+    require_distinct,
+)
 from agon.models.errors import failure
 from agon.models.heard import Heard
 from agon.models.limits import Budget, CostBound, RateLimiter
@@ -31,7 +42,7 @@ LONGEST = 120
 
 FIELDS = (
     *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
-    *("seconds", "id", "stop", "unreported", "weights"),
+    *("seconds", "id", "stop", "unreported", "weights", "usd", "opaque"),
 )
 """Of an answer, what an exchange keeps."""
 
@@ -51,6 +62,8 @@ class Replayed:
     name: str
     identity: str
     recording: Recording
+    room: int | None = None
+    """As of the model."""
     instant: bool = True
 
     async def answer(self, request: Request) -> Answer:
@@ -153,10 +166,15 @@ class Ledger:
             await self.writer.add(line, messages)
         finally:
             answer = Answer(
-                line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
+                *(line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out),
+                tokens_written=line.tokens_written,
+                usd=line.usd,
             )
             reported = bool(line.void or line.tokens_in) and not line.unreported
-            if not line.void:
+            if line.void:
+                self.budget.spent.errors["too long" if line.too_long else "refused"] += 1
+                self.budget.spent.last = line.void
+            else:
                 self.budget.spent.add(self.models[name], answer)
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
@@ -227,7 +245,7 @@ class Live:
 
     def __init__(self, name: str, model: Model, ledger: Accounts, clock: Callable[[], float] = time) -> None:
         self.name, self.model, self.ledger, self.clock = name, model, ledger, clock
-        self.identity = model.identity
+        self.identity, self.room = model.identity, model.room
         self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
 
     async def answer(self, request: Request) -> Answer:
@@ -276,7 +294,7 @@ class Live:
             await self.ledger.keep(self.name, line, request.messages)
             return answer
         if failed.then == "void":
-            line.void, line.time = str(failed), self.clock()
+            line.void, line.too_long, line.time = str(failed), isinstance(failed, TooLong), self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             raise failed
         await self.ledger.failed(self.name, Failure(key, failed.kind, str(failed), self.clock()), failed.after)

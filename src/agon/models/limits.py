@@ -111,6 +111,8 @@ class Spent:
     tokens_cached: int = 0
     tokens_out: int = 0
     usd: float = 0.0
+    charged: float = 0.0
+    """Of usd, what providers have said that they charged; the rest is reckoned from tokens and prices."""
     unpriced: int = 0
     """Answers whose price is not known: usd leaves them out."""
     errors: Counter[str] = field(default_factory=Counter)
@@ -130,6 +132,9 @@ class Spent:
         self.tokens_cached += answer.tokens_cached
         self.tokens_out += answer.tokens_out
         cost = model.cost(answer.tokens_in, answer.tokens_cached, answer.tokens_out, answer.tokens_written)
+        if answer.usd is not None:
+            cost = answer.usd
+            self.charged += cost
         if cost is None:
             self.unpriced += 1
         else:

@@ -12,7 +12,18 @@ from agon import AgonError
 from agon.models import llamacpp
 from agon.models.base import Answer, CallFailed, Message, Request, clean
 from agon.models.errors import one_line, refusal
-from agon.models.remote import CLOCKS_DIFFER, Remote, Results, count, part, renamed, text_of, unreadable
+from agon.models.remote import (
+    CLOCKS_DIFFER,
+    Remote,
+    Results,
+    charged,
+    count,
+    opaque,
+    part,
+    renamed,
+    text_of,
+    unreadable,
+)
 
 TOLD = 20
 """Likeliest tokens of which a chat tells the log-probability, at most."""
@@ -100,7 +111,11 @@ class OpenAI(Remote):
             "seed": "seed",
             "stop": "stop",
         }
-        said = [{"role": message.role, "content": text_of(message)} for message in messages]
+        said = [
+            {"role": message.role, "content": text_of(message)}
+            | ({"reasoning_details": list(message.opaque)} if message.opaque else {})
+            for message in messages
+        ]
         return {"model": self.model, "messages": said} | renamed(self.parameters, names)
 
     def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,6 +234,8 @@ class OpenAI(Remote):
             id=str(content.get("id") or ""),
             stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
             unreported=unclear or (written is None and self.writing_costs_more),
+            usd=charged(usage),
+            opaque=opaque(message.get("reasoning_details")),  # OpenRouter's
         )
 
 

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Message, Model, Request
+from agon.models.base import Answer, CallFailed, Message, Model, Request, clean
 from agon.models.errors import READ, SHORTEST, failure, one_line, words
 
 T = TypeVar("T")
@@ -25,6 +25,8 @@ BYTES_OF_A_PART = 64
 """Of JSON that holds many parts, each item takes as long to read as so many bytes of text."""
 CLOCKS_DIFFER = 3600.0
 """Seconds by which a provider's clock may be behind ours."""
+DEAREST = 10_000
+"""USD: no call costs as much."""
 MOST = 10**9
 """No call has so many tokens: a server that says so is not believed."""
 
@@ -232,9 +234,11 @@ class Remote(Model):
         """The answer, without the key in it: some servers echo what they are sent."""
         key = os.environ.get(self.key or "", "").strip()
         texts = {name: getattr(answer, name) for name in ("text", "thinking", "id", "stop")}
+        texts["opaque"] = json.dumps(answer.opaque)
         if len(key) < SHORTEST or not any(key in text for text in texts.values()):
             return answer
-        return replace(answer, **{name: text.replace(key, "[hidden]") for name, text in texts.items()})
+        hidden = {name: text.replace(key, "[hidden]") for name, text in texts.items()}
+        return replace(answer, **hidden | {"opaque": tuple(json.loads(hidden["opaque"]))})
 
 
 def part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -250,6 +254,28 @@ def count(usage: Mapping[str, Any], name: str) -> int | None:
     except (OverflowError, TypeError, ValueError):
         return None
     return int(tokens) if 0 <= tokens < MOST else None
+
+
+def charged(usage: Mapping[str, Any]) -> float | None:
+    """USD that the server says it charged; None where it does not say.
+
+    OpenRouter's `cost`, to which comes what the owner of a key pays elsewhere; Perplexity's `total_cost`; DeepInfra's
+    `estimated_cost`; xAI's ticks, of which a dollar has 10**10.
+    """
+    cost, ticks = usage.get("cost", usage.get("estimated_cost")), usage.get("cost_in_usd_ticks")
+    elsewhere = part(usage, "cost_details").get("upstream_inference_cost") if usage.get("is_byok") is True else None
+    try:
+        usd = float(cost["total_cost"] if isinstance(cost, dict) else cost if ticks is None else ticks / 1e10)  # type: ignore[arg-type]
+        usd += float(elsewhere or 0)
+    except (KeyError, OverflowError, TypeError, ValueError):
+        return None
+    return usd if 0 <= usd <= DEAREST else None
+
+
+def opaque(blocks: Any) -> tuple[dict[str, Any], ...]:
+    """JSON objects that go back to the provider as they came, in a form that can be stored."""
+    found = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    return tuple(json.loads(clean(json.dumps(found, ensure_ascii=False))))
 
 
 def unreadable(usage: Mapping[str, Any], *names: str) -> bool:

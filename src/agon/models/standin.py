@@ -89,7 +89,7 @@ class StandIn(Model):
         if drawn < self.refusal or (request.schema is None and drawn < self.malformed + self.refusal):
             ways = self.ways if request.schema is None and drawn < self.malformed else WAYS["refusal"]
             return ways[int(dice.random() * len(ways))].format(*(_example(view, dice) for _ in range(2)))
-        asked_to_think = view.phase in ("beliefs", "plan")  # no script has any
+        asked_to_think = view.phase in ("beliefs", "plan", "summary")  # no script has any
         action = view.legal.example(dice) if asked_to_think else self.policy(view, dice)
         thought = "(a stand-in speaks) " + "so " * self.words
         if request.schema is None:
