@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from agon import AgonError, kind
 from agon.agents.base import Place, Reply, spent
+from agon.agents.keeping import measured, overflow_of
 from agon.agents.llm import LLM, Draft, ask
 from agon.agents.prompts import Template, reads_template, source_of
 from agon.agents.reads import reads_of
@@ -133,12 +134,13 @@ class Roles:
     `recent`: turns of the history that are told in full, the last ones. `condensed`: turns before these that are told without
     what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
     `folder`: of prompt templates that come before agon's own.
-    `reads`: free or constrained (agon.agents.reads).
+    `reads`: free or constrained (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
     `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
     """
 
     asks_model = True
     idle = frozenset({"answer_tokens", "folder", "expected"})
+    usual = LLM.usual
 
     def __init__(
         self,
@@ -155,6 +157,7 @@ class Roles:
         answer_tokens: int = 150,
         expected: Mapping[Role, int] = EXPECTED,
         reads: str | Mapping[str, Any] = "free",
+        overflow: Literal["stop", "cut"] = "stop",
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -172,7 +175,8 @@ class Roles:
                 raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
         if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
             raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
-        self.place, self.model, self.persona, self.folder = place, place.model, persona, folder
+        self.place, self.model, self.persona, self.folder = place, measured(place.model), persona, folder
+        self.overflow = overflow_of(overflow)
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
         self.recent, self.condensed, self.quoted = recent, condensed, quoted
         self.reads = reads_of(reads)
@@ -184,6 +188,8 @@ class Roles:
         """Steps that the role has taken."""
         self.plan = ""
         self.messages: tuple[Message, ...] = ()
+        self.begun: tuple[int, ...] = ()
+        """Where steps begin among the messages."""
         self.told = 0
         """Events of the view's past at the last step."""
         self.asked = 0
@@ -229,7 +235,7 @@ class Roles:
             self._wake(ROUTES[view.phase])
 
     def _wake(self, role: Role) -> None:
-        self.role, self.step, self.messages = role, 0, ()
+        self.role, self.step, self.messages, self.begun = role, 0, (), ()
 
     async def _step(self, view: Observation) -> Reply:
         """A call, or none where it could not be read or the steps are used up; the model is then not asked."""
@@ -237,12 +243,13 @@ class Roles:
         if self.step == self.steps[self.role]:
             return Reply(None, attempts=0, fallback=USED_UP, detail=noted)
         draft = await self._draft(view)
+        places = (*self.begun, max(1, len(self.messages)))
+        self.begun = tuple(place - draft.cut + 1 for place in places if place >= draft.cut)
         self.messages, self.told = draft.messages, len(view.past)
         self.step, self.asked = self.step + 1, self.asked + 1
         said = draft.reply.text
-        if self.reads.guided:
-            noted |= draft.reply.detail or {}
-        elif thought := thought_in(said, call_in(spoken(said)).source):
+        noted |= draft.reply.detail or {}
+        if not self.reads.guided and (thought := thought_in(said, call_in(spoken(said)).source)):
             noted["thought"] = [thought]
         vain = draft.reply.action is None and self.role != "planner"
         fallback = f"forfeit: {draft.reply.fallback}" if vain else draft.reply.fallback
@@ -268,7 +275,9 @@ class Roles:
         def again(fault: str) -> str:
             return template.rendered("again", fault, own) + how
 
-        return await ask(self.model, request, again, self.attempts, self.reads)
+        places = () if self.overflow == "stop" else (*self.begun, len(request.messages) - 1)
+        cuts = [place for place in places if place > 1]
+        return await ask(self.model, request, again, self.attempts, self.reads, cuts=cuts)
 
     def _own(self, view: Observation) -> Observation:
         """The view with the role's own tools."""
