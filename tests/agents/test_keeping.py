@@ -1,5 +1,7 @@
 """What stays in a model's conversation, and that it fits into the model's context."""
 
+from itertools import pairwise
+
 import pytest
 from harness import PD, Told, at_the_table, in_turn, seated
 from hypothesis import given, settings
@@ -37,7 +39,7 @@ def roles(request):
 
 def chained(request):
     """Whether every message names the one before."""
-    return all(one.id == two.before for one, two in zip(request.messages, request.messages[1:], strict=False))
+    return all(one.id == two.before for one, two in pairwise(request.messages))
 
 
 def in_order(request):
@@ -229,7 +231,7 @@ def test_a_conversation_without_its_middle_is_a_conversation():
         )
     left = without(messages, 3)
     assert [each.text for each in left] == ["s", "2", "3", "4", "5"] and left[2].opaque == ({"a": 3},)
-    assert all(one.id == two.before for one, two in zip(left, left[1:], strict=False))
+    assert all(one.id == two.before for one, two in pairwise(left))
 
 
 def test_the_room_of_a_model_is_its_context_less_its_longest_answer():
