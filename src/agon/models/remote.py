@@ -265,7 +265,7 @@ def charged(usage: Mapping[str, Any]) -> float | None:
     cost, ticks = usage.get("cost", usage.get("estimated_cost")), usage.get("cost_in_usd_ticks")
     elsewhere = part(usage, "cost_details").get("upstream_inference_cost") if usage.get("is_byok") is True else None
     try:
-        usd = float(cost["total_cost"] if isinstance(cost, dict) else cost if ticks is None else ticks / 1e10)  # type: ignore[arg-type]
+        usd = float(cost["total_cost"] if isinstance(cost, dict) else cost if ticks is None else ticks / 1e10)
         usd += float(elsewhere or 0)
     except (KeyError, OverflowError, TypeError, ValueError):
         return None

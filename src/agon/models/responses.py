@@ -7,7 +7,7 @@ from typing import Any
 from agon import AgonError
 from agon.models.base import Answer, Message, clean
 from agon.models.openai import OpenAI
-from agon.models.remote import count, part, renamed, text_of, unreadable
+from agon.models.remote import charged, count, opaque, part, renamed, text_of, unreadable
 
 
 @dataclass(kw_only=True)
@@ -31,7 +31,7 @@ class Responses(OpenAI):
         names = {"temperature": "temperature", "top_p": "top_p", "max_tokens": self.max_tokens_name}
         body = {"model": self.model, "input": [item for each in messages for item in _items(each)], "store": False}
         if effort := self.parameters.get("effort"):
-            body["reasoning"] = {"effort": effort}
+            body |= {"reasoning": {"effort": effort}, "include": ["reasoning.encrypted_content"]}
         return body | renamed(self.parameters, names)
 
     def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,9 +65,11 @@ class Responses(OpenAI):
             id=str(content.get("id") or ""),
             stop="refusal" if refusal else str(part(content, "incomplete_details").get("reason") or content["status"]),
             unreported=unclear or (written is None and self.writing_costs_more),
+            usd=charged(usage),
+            opaque=opaque([each for each in items if each["type"] == "reasoning" and each.get("encrypted_content")]),
         )
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
-    """A message as items."""
-    return [{"role": message.role, "content": text_of(message)}]
+    """A message as items; the reasoning before an answer goes back as it came."""
+    return [*message.opaque, {"role": message.role, "content": text_of(message)}]
