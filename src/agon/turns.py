@@ -48,7 +48,8 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
         TEXT,
         True,
         "JSON: what only this game, or this way to answer, knows; of weighed decisions `chances`, the probability of every legal "
-        "action ([action, probability], summing to 1), and `mass`, that of giving any of them as the answer",
+        "action ([action, probability], summing to 1), and `mass`, that of giving any of them as the answer; of models also "
+        "`usd_charged` (what the provider says; all else is reckoned) and `left_out` (messages that left the conversation)",
     ),
     "payoff": (np.float64, False, "points credited by this step"),
     "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),

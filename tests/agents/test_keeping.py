@@ -39,7 +39,7 @@ def roles(request):
 
 def chained(request):
     """Whether every message names the one before."""
-    return all(one.id == two.before for one, two in zip(request.messages, request.messages[1:], strict=False))
+    return all(one.id == two.before for one, two in pairwise(request.messages))
 
 
 def in_order(request):

@@ -524,7 +524,7 @@ def test_a_model_may_be_used_in_one_event_loop_after_another():
         used = kind(model="m", parameters={"max_tokens": 9})
         return [asyncio.run(once(used, FaultServer())) for _ in range(2)]
 
-    assert [twice(kind) for kind in KINDS] == [["[move] cooperation"] * 2] * 2
+    assert [twice(kind) for kind in KINDS] == [["[move] cooperation"] * 2] * len(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -854,6 +854,19 @@ def test_openrouter_gets_its_details_of_reasoning_back():
     assert answer.thinking == "hm" and answer.opaque == ({"type": "reasoning.encrypted", "data": "x?", "id": "r1"},)
     sent = model.body(extend(extend(SHORT.messages, "assistant", "a", answer.opaque), "user", "b"))["messages"]
     assert sent[-2]["reasoning_details"] == list(answer.opaque) and "reasoning_details" not in sent[-1]
+
+
+def test_the_newer_protocol_gets_its_reasoning_back_as_an_item_before_the_answer():
+    model = Responses(model="m", parameters={"effort": "low"})
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
+    usage = {"input_tokens": 9, "output_tokens": 9, "cost_in_usd_ticks": 10**9}
+    answer = model.read({"status": "completed", "output": [reasoning, said], "usage": usage})
+    assert answer.opaque == (reasoning,) and answer.text == "a" and answer.usd == 0.1
+    messages = extend(extend(SHORT.messages, "assistant", "a", answer.opaque), "user", "b")
+    body = model.body(messages)
+    assert body["include"] == ["reasoning.encrypted_content"] and not body["store"]
+    assert body["input"][-3:] == [reasoning, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
 
 
 @pytest.mark.parametrize("wrong", ["a word", [1, None], {"type": "x"}, None])

@@ -59,6 +59,9 @@ _result = msgspec.json.Decoder(_Result)
 THOUGHTS = "thinking", "redacted_thinking"
 """Blocks that go back with the answer that they came with; their signatures are checked."""
 
+THOUGHTS = "thinking", "redacted_thinking"
+"""Blocks that go back with the answer that they came with; their signatures are checked."""
+
 TOOL = "answer"
 """The tool that must be called where that is how a schema is enforced."""
 
