@@ -111,7 +111,7 @@ def close(one, other):
     return one == pytest.approx(other, abs=2e-6) if float in (type(one), type(other)) else one == other
 
 
-@pytest.mark.parametrize("space", EVERY, ids=lambda space: str(space)[:40])
+@pytest.mark.parametrize("space", EVERY, ids=lambda space: "a pair" if type(space) is Pair else str(space)[:40])
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32))
 def test_a_legal_action_fits_its_schema_and_reads_back_to_itself(space, seed):
