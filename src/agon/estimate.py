@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -86,17 +86,20 @@ class Estimate:
     """By what it is estimated."""
 
 
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+
+
 class _Line(msgspec.Struct):
     """Of a recording's line, what an estimate needs."""
 
     exchange: str = ""
     model: str = ""
     parameters: dict[str, Any] = {}
-    sample: str = ""
-    tokens_in: int = 0
-    tokens_cached: int = 0
-    tokens_out: int = 0
-    seconds: float = 0.0
+    sample: Annotated[str, msgspec.Meta(pattern=r"^[^/]+/[0-9]{1,6}/")] = "match/0/0"
+    tokens_in: Tokens = 0
+    tokens_cached: Tokens = 0
+    tokens_out: Tokens = 0
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e7)] = 0.0
 
 
 class Counted(NamedTuple):
@@ -227,9 +230,9 @@ class Habits:
         """Match -> its recorded exchanges."""
         found: dict[str, list[_Line]] = defaultdict(list)
         read = msgspec.json.Decoder(_Line)
-        for path in sorted(self.folder.glob(f"*/{FILE}")):
+        for path in filter(Path.is_file, sorted(self.folder.glob(f"*/{FILE}"))):
             for raw in path.read_bytes().splitlines():
-                with suppress(msgspec.DecodeError):
+                with suppress(msgspec.MsgspecError, RecursionError, ValueError):  # what is no exchange tells nothing
                     if (line := read.decode(raw)).exchange:
                         found[line.sample.partition("/")[0]].append(line)
         return found
@@ -364,7 +367,10 @@ def estimates(
                     known = habits.of(match, seat, models[name], matches, models) if habits and calls else None
                     if known is not None:
                         middle = Load(*(Spread(each, each, each) for each in _total(calls)[:3]))
-                        loads[place] = middle.times(known[0]), known[1]
+                        load = middle.times(known[0])
+                        if match.game.fixed_rounds:  # such a match asks every question once at least
+                            load = load._replace(calls=Spread(*(max(each, len(calls)) for each in load.calls)))
+                        loads[place] = load, known[1]
                     else:
                         group = match.game, seats
                         if group not in attempts:

@@ -213,6 +213,10 @@ def serve(
         try:
             where = f"http://{'localhost' if address in LOOPBACK else address}:{port}/"
             server = served(hall, folder, address, port, hosts, proxy, password)
+            if address not in LOOPBACK and not origins:
+                said(
+                    "note: nobody elsewhere is served yet: serve.origins takes the names by which browsers reach this machine"
+                )
             await _until_stopped(server, lambda: said(f"{where} - Ctrl-C ends it; every answer is kept in {folder}"))
         finally:
             await hall.close()

@@ -10,6 +10,8 @@ from agon import AgonError
 from agon.models import Answer, Answering, Halted, Message, Request, TooLong, extend
 
 OVERFLOWS = ("stop", "cut")
+BELIEVED = 2000
+"""Tokens that a provider may add to a conversation, or to an answer that is not shown whole; and two for each byte. More is no count."""
 AROUND = 8
 """Tokens that a chat template puts around a message, at most."""
 WIDER = 1.1
@@ -51,7 +53,7 @@ class Full(AgonError, Halted):
     def __init__(self, why: object) -> None:
         super().__init__(
             f"the conversation does not fit into the model's context ({why}); `overflow: cut` in the agent's file lets the oldest "
-            "rounds leave, and `keeps` says what stays in the first place"
+            "rounds leave, but not the rules and the last question; `keeps` says what stays in the first place"
         )
 
 
@@ -110,9 +112,11 @@ class Measured:
         if (tokens := self.tokens(request.messages)) > self.room:
             raise TooLong("too long", f"about {tokens:,} tokens, and there is room for {self.room:,}", "void")
         answer = await self.model.answer(request)
-        if answer.tokens_in and not request.options:
-            self.told[request.messages[-1].id] = answer.tokens_in, answer.tokens_in + answer.tokens_out
-            sent = sum(len(each.text.encode()) for each in request.messages)
+        sent = sum(len(each.text.encode()) for each in request.messages)
+        said = len((answer.text + answer.thinking).encode())
+        if answer.tokens_in and not request.options and answer.tokens_in < BELIEVED + 2 * sent:
+            answered = min(answer.tokens_out, BELIEVED + 2 * said)
+            self.told[request.messages[-1].id] = answer.tokens_in, answer.tokens_in + answered
             self.rate = max(self.rate, answer.tokens_in / max(sent, 1))
         return answer
 

@@ -100,6 +100,10 @@ class RateLimiter:
         self._admit()
 
 
+DISCOUNT = 100
+"""A server that says it charged less than our price by more than this factor is not believed: the budget would hold nothing."""
+
+
 @dataclass
 class Spent:
     """What calls have cost so far."""
@@ -132,7 +136,7 @@ class Spent:
         self.tokens_cached += answer.tokens_cached
         self.tokens_out += answer.tokens_out
         cost = model.cost(answer.tokens_in, answer.tokens_cached, answer.tokens_out, answer.tokens_written)
-        if answer.usd is not None:
+        if answer.usd is not None and (cost is None or answer.usd * DISCOUNT >= cost):
             cost = answer.usd
             self.charged += cost
         if cost is None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from subprocess import PIPE, Popen, TimeoutExpired
 from tempfile import TemporaryFile
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -27,6 +27,8 @@ from agon.models.openai import OpenAI
 
 STARTING = Lock()
 """One server starts or stops at a time."""
+START = 300.0
+"""Seconds in which a server must have read its weights."""
 LEAVE = 10.0
 """Seconds that a server has to end by itself."""
 ERRORS = 1
@@ -53,6 +55,8 @@ class Local(OpenAI):
     cache_mb: Annotated[int, Meta(ge=0)] = 1024
     """Megabytes for conversations that wait for a slot, so that they need not be read again."""
     max_tokens_name: str = "max_tokens"
+
+    by_proxy = False
     logprobs: Literal["chat", "llama.cpp"] | None = "llama.cpp"
     _server: "Server | None" = field(default=None, init=False, repr=False, compare=False)
 
@@ -151,8 +155,11 @@ class Server:
             with suppress(BrokenPipeError):
                 self.process.stdin.write(json.dumps(settings) + "\n")
                 self.process.stdin.flush()
+            late = Timer(START, self.process.kill)
+            late.start()
             self.address = self.process.stdout.readline().strip()
             """Where it answers, as base_url."""
+            late.cancel()
             if not self.address:
                 code = self.process.wait()
                 told.seek(0)

@@ -63,6 +63,8 @@ class Remote(Model):
     """Where requests go, under base_url."""
     known: ClassVar[frozenset[str]]
     """The parameters that the protocol has."""
+    by_proxy: ClassVar[bool] = True
+    """Whether the proxies that the environment names are used."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -216,7 +218,7 @@ class Remote(Model):
         """The SDK's own kind of HTTP client, as large as is needed, which reads no more than `most_bytes`."""
         from agon.models.bounded import bounded
 
-        return bounded(kind, self.concurrency, self.most_bytes)
+        return bounded(kind, self.concurrency, self.most_bytes, self.by_proxy)
 
     def _secret(self) -> str:
         if self.key is None:
@@ -264,6 +266,8 @@ def charged(usage: Mapping[str, Any]) -> float | None:
     """
     cost, ticks = usage.get("cost", usage.get("estimated_cost")), usage.get("cost_in_usd_ticks")
     elsewhere = part(usage, "cost_details").get("upstream_inference_cost") if usage.get("is_byok") is True else None
+    if isinstance(cost, bool) or isinstance(ticks, bool):
+        return None
     try:
         usd = float(cost["total_cost"] if isinstance(cost, dict) else cost if ticks is None else ticks / 1e10)
         usd += float(elsewhere or 0)
@@ -275,7 +279,10 @@ def charged(usage: Mapping[str, Any]) -> float | None:
 def opaque(blocks: Any) -> tuple[dict[str, Any], ...]:
     """JSON objects that go back to the provider as they came, in a form that can be stored."""
     found = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-    return tuple(json.loads(clean(json.dumps(found, ensure_ascii=False))))
+    try:
+        return tuple(json.loads(clean(json.dumps(found, ensure_ascii=False, allow_nan=False))))
+    except ValueError:  # numbers that JSON does not have: they could not be sent
+        return ()
 
 
 def unreadable(usage: Mapping[str, Any], *names: str) -> bool:
