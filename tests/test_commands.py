@@ -100,7 +100,7 @@ def test_a_corrupt_parquet_is_named(capfd, tmp_path):
 def test_a_corrupt_transcript_stops_a_notebook_in_one_line(capfd, tmp_path):
     broken = tmp_path / "turns.parquet"
     broken.write_bytes(b"PAR1 torn")
-    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", "out=smoke")
+    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", f"out={tmp_path / 'made'}")
     assert "turns.parquet cannot be read" in line
     (ROOT / "reports/counterfactual_claims.failed.ipynb").unlink()
 
@@ -644,7 +644,7 @@ def test_a_command_that_is_stopped_in_its_work_says_so_in_a_line(project, verb, 
     models = ["snail"] if verb == "record" else []
     pairing = {"games": ["pd"], "models": models, "seats": [["zs"] if models else ["grim"], ["grim"]]}
     name = f"snail{code}"
-    project.conf("experiment", name, name=name, repetitions=20 if models else 200_000, pairings=[pairing])
+    project.conf("experiment", name, name=name, repetitions=100 if models else 200_000, pairings=[pairing])
     run = project.start(verb, f"experiment={name}")
     made = project.folder / ("data/recordings" if models else ".agon/played") / name
     deadline = time.monotonic() + 60

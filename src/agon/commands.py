@@ -269,7 +269,7 @@ def notebook(name: str, parameters: Mapping[str, Any], force: bool = False) -> N
             str(parameters["out"]), str(usual[name]), lambda each: each.is_file() or each.name in PARTS, force
         )
         whose = [
-            each for each, own in usual.items() if own and (ROOT / own).resolve() == out.resolve() and each != name
+            each for each, own in usual.items() if own and (ROOT / str(own)).resolve() == out.resolve() and each != name
         ]
         if whose and not force:
             raise AgonError(f"out={parameters['out']} is the folder of the notebook {whose[0]}: {OTHER}")

@@ -116,6 +116,7 @@ def test_the_newer_protocol_is_sent_items_and_told_to_store_nothing():
         "temperature": 0.7,
         "max_output_tokens": 50,
         "reasoning": {"effort": "low"},
+        "include": ["reasoning.encrypted_content"],
         "text": {"format": {"type": "json_schema", "name": "answer", "strict": True, "schema": schema}},
     }
 

@@ -256,7 +256,7 @@ def begun(process, recording, exchanges):
 
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_however_agon_ends_its_server_does_too(llama, tmp_path, sign):
-    made = project(tmp_path / "project", 200, model="some", context=512, price={"input": 0, "output": 0},
+    made = project(tmp_path / "project", 200, model="some", context=4096, price={"input": 0, "output": 0},
                    parameters={"max_tokens": 50}, **weights(tmp_path, "0.05"))  # fmt: skip
     process = made.start("record", "experiment=tiny")
     server = begun(process, made.recordings("tiny") / "exchanges.jsonl", 3)
@@ -267,7 +267,7 @@ def test_however_agon_ends_its_server_does_too(llama, tmp_path, sign):
 
 def test_a_recording_without_what_it_needs_is_one_line_and_what_is_recorded_needs_nothing(llama, tmp_path):
     own = weights(tmp_path)
-    made = project(tmp_path / "project", 2, model="some", context=512, parameters={"max_tokens": 50}, **own)
+    made = project(tmp_path / "project", 2, model="some", context=4096, parameters={"max_tokens": 50}, **own)
     Path(own["weights"]).unlink()
     failed = made.run("record", "experiment=tiny")
     assert failed.returncode and failed.stderr.count("\n") == 1 and "there are no weights at" in failed.stderr
