@@ -38,12 +38,17 @@ class Batches:
     "refused" (not made, and no word of it)."""
     hidden: float = 0.0
     """Seconds until a new batch is in the list."""
+    written: Callable[[Body], Body | None] = lambda line: line
+    """What becomes of each line of results; None: it is left out."""
+    unnamed: int = 0
+    """Looks at which OpenAI's batches that are over name no files yet."""
     made: dict[str, Body] = field(default_factory=dict)
     """Id -> a batch: requests, created, name, results."""
     files: dict[str, bytes] = field(default_factory=dict)
     paid: Counter[str] = field(default_factory=Counter)
     """Key of a request -> how often it was answered, which costs money."""
     seen: Counter[str] = field(default_factory=Counter)
+    looks: Counter[str] = field(default_factory=Counter)
 
     def routes(self, app: web.Application) -> None:
         app.router.add_post("/v1/files", self._upload)
@@ -87,6 +92,8 @@ class Batches:
             return web.Response()
         name = f"batch_{number}"
         ends = {} if fails in ("limit", "failed") else {key: self._outcome(key) for key in asked}
+        if not {"", "twice"} & {*ends.values()}:  # a batch of which nothing can be read ends a run: see `written`
+            ends |= dict.fromkeys([key for key in ends if ends[key] in ("torn", "unreadable", "missing")][:1], "")
         self.made[name] = {"asked": asked, "metadata": metadata, "made": time.time(), "fails": fails, "ends": ends}
         for key, end in ends.items():
             self.paid[key] += {"": 1, "twice": 2, "torn": 1, "unreadable": 1, "missing": 1}.get(end, 0)
@@ -135,6 +142,8 @@ class Batches:
             code = {"limit": "token_limit_exceeded"}.get(batch["fails"], "invalid_json")
             return shown | {"status": "failed", "errors": {"object": "list", "data": [{"code": code, "message": "no"}]}}
         if over:
+            self.looks[name] += 1
+        if over and self.looks[name] > self.unnamed:
             self.files[f"out-{name}"], self.files[f"err-{name}"] = self._lines(batch, True), self._lines(batch, False)
             shown |= {"output_file_id": f"out-{name}", "error_file_id": f"err-{name}"}
         return shown
@@ -187,7 +196,6 @@ class Batches:
         return web.Response(body=self._written(lines, batch), content_type="application/x-jsonl")
 
     def _written(self, lines: Sequence[Body], batch: Body) -> bytes:
-        texts = [json.dumps(line) for line in lines]
-        torn = [text[: len(text) // 2] if batch["ends"][line["custom_id"]] == "torn" else text
-                for line, text in zip(lines, texts, strict=True)]  # fmt: skip
+        pairs = [(line["custom_id"], json.dumps(told)) for line in lines if (told := self.written(line)) is not None]
+        torn = [text[: len(text) // 2] if batch["ends"][key] == "torn" else text for key, text in pairs]
         return "\n".join([*torn, "", json.dumps({"custom_id": "nobody asked", "result": {"type": "expired"}})]).encode()

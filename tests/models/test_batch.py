@@ -230,7 +230,7 @@ def test_a_batch_that_the_provider_does_not_know_is_not_paid_again_unasked(kind,
     key_of_none.add(Batch("agon-1", asked.identity, keys, 1.0))
     key_of_none.add(Batch("agon-1", id="batch_of_another"))
     with pytest.raises(
-        AgonError, match=r"the provider knows no batch batch_of_another, of \d+ requests: it is too old"
+        AgonError, match=r"batch batch_of_another of \d+ requests: the provider does not know it: it is too old"
     ):
         ran(lambda server: Run(tmp_path, matches(1), model(kind, server.url)))
     assert (tmp_path / FILE).exists() and not Recording(tmp_path)
@@ -251,6 +251,71 @@ def test_a_provider_that_is_down_halts_and_the_same_command_fetches_the_batch(tm
 
     (first, second), server = ran(twice)
     assert len(first.halted) == 2 and "batch batch_0 cannot be looked at: down" in str(first.halted[0])
+    assert second.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+UNREAD = {
+    "left out": lambda line: None,
+    "no answer": lambda line: line | {"response": {"status_code": 200}, "result": {"type": "succeeded"}},
+    "another form": lambda line: {"key": line["custom_id"]},
+    "neither": lambda line: line | {"response": None, "error": None, "result": {}},
+}
+"""What may become of every line of results, so that no answer can be read."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("written", UNREAD.values(), ids=UNREAD)
+def test_a_batch_of_which_nothing_can_be_read_ends_the_run_and_is_not_paid_again(kind, written, tmp_path):
+    def twice(server):
+        for _ in range(2):
+            with pytest.raises(AgonError, match=r"batch batch_0 of 2 requests: it is over, but no answer .* can be"):
+                Run(tmp_path, matches(2), model(kind, server.url))
+        server.batches.written = lambda line: line
+        return Run(tmp_path, matches(2), model(kind, server.url))
+
+    run, server = ran(twice, written=written)
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+ODD = {
+    "code and message are null": lambda line: line | {"error": {"code": None, "message": None}},
+    "status as text": lambda line: line | {"response": line["response"] | {"status_code": "200"}},
+}
+
+
+@pytest.mark.parametrize("written", ODD.values(), ids=ODD)
+def test_lines_of_results_in_a_somewhat_other_form_are_read(written, tmp_path):
+    def own(line):
+        return written(line) if line.get("response") else line
+
+    run, server = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)), written=own)
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+def test_of_several_lines_of_a_request_the_first_that_can_be_read_counts(tmp_path):
+    seen = set()
+
+    def first_spoiled(line):
+        if line["custom_id"] in seen or not line.get("response"):
+            return line
+        seen.add(line["custom_id"])
+        return line | {"response": {"status_code": 200, "body": {"id": "x"}}}
+
+    found = matches(2)
+    run, server = ran(
+        lambda server: Run(tmp_path, found, model(OpenAI, server.url)), shares={"twice": 1.0}, written=first_spoiled
+    )
+    assert run.halted == [] and set(server.batches.seen.values()) == {1} and not run.recording.failures
+
+
+def test_a_completed_batch_that_names_no_file_yet_is_looked_at_again_and_then_ends_the_run(tmp_path):
+    def twice(server):
+        first = Run(tmp_path, matches(2), model(OpenAI, server.url, tries=2))
+        server.batches.unnamed = 3
+        return first, Run(tmp_path, matches(2), model(OpenAI, server.url))
+
+    (first, second), server = ran(twice, unnamed=9)
+    assert "batch batch_0 cannot be looked at: it is completed, but names no file" in str(first.halted[0])
     assert second.halted == [] and set(server.batches.paid.values()) == {1}
 
 

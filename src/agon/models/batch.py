@@ -35,6 +35,8 @@ APPEARS = 60.0
 """Seconds after which a batch that was handed in is surely in the provider's list."""
 NOT_TAKEN = {"no connection", "key", "settings"}
 """Kinds of failure, beside statuses of 400 to 499, after which no batch has been made."""
+UNSAID = "no result"
+"""Kind of failure of requests of which the provider tells nothing, not even that they failed."""
 
 
 class Batch(msgspec.Struct, omit_defaults=True):
@@ -258,12 +260,8 @@ class Batched(Model):
                 return await self._desk.within(look())
             except CallFailed as failed:
                 if failed.kind == "404":
-                    raise CallFailed(
-                        failed.kind,
-                        f"the provider knows no batch {batch.id}, of {len(batch.keys):,} requests: it is too old, or was handed in with "
-                        f"another key. Without its lines in {self.journal.path.name} they are asked, and paid, anew",
-                        "stop",
-                    ) from None
+                    why = "the provider does not know it: it is too old, or was handed in with another key"
+                    raise self._kept(batch, failed.kind, why) from None
                 failures += failed.kind != "under way"
                 if failed.then != "retry":
                     raise
@@ -271,13 +269,25 @@ class Batched(Model):
                     raise Halted(f"batch {batch.id or batch.batch} cannot be looked at: {failed}") from None
                 await asyncio.sleep(failed.after or self.of.poll)
 
+    def _kept(self, batch: Batch, kind: str, why: str) -> CallFailed:
+        """Ends the run because of a batch that was paid: it stays in the journal, so it is not handed in again."""
+        anew = f"Without its lines in {self.journal.path.name} they are asked, and paid, anew"
+        return CallFailed(kind, f"batch {batch.id} of {len(batch.keys):,} requests: {why}. {anew}", "stop")
+
     def _give_out(self, batch: Batch, results: Results) -> None:
+        """Raises CallFailed where nothing can be read of a batch that must have been answered."""
         found, twice = dict[str, bytes | CallFailed](), set[str]()
         for key, what in results.answers:
-            if not isinstance(found.get(key), bytes):
-                found[key] = what
-            elif isinstance(what, bytes):
+            held = found.get(key)
+            if isinstance(held, bytes) and isinstance(what, bytes):
                 twice.add(key)
+            if not isinstance(held, bytes) or (isinstance(what, bytes) and not self.of.readable(held)):
+                found[key] = what
+        told = [found.get(key, results.rest) for key in batch.keys]
+        if not any(isinstance(what, bytes) and self.of.readable(what) for what in told):
+            unsaid = sum(key not in found and results.rest.kind == UNSAID for key in batch.keys)
+            if unsaid or any(isinstance(what, bytes) for what in told):
+                raise self._kept(batch, UNSAID, "it is over, but no answer in its results can be read")
         wanted = [key for key in batch.keys if self._open.get(key) is batch]
         failed = [key for key in wanted if not isinstance(found.get(key), bytes)]
         self._lose(batch, failed)
