@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from models.batch_server import OUTCOMES
 from models.fault_server import FaultServer, conversation
 
-from agon import AgonError
+from agon import AgonError, commands
 from agon.models.anthropic import Anthropic
-from agon.models.batch import FILE, Journal, batched
+from agon.models.batch import FILE, Batch, Journal, batched
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
@@ -225,8 +225,6 @@ def test_a_batch_that_the_provider_does_not_know_is_not_paid_again_unasked(kind,
     key_of_none = Journal(tmp_path, lambda key: False)
     run, _ = ran(lambda server: Run(tmp_path / "x", matches(1), model(kind, server.url)))
     keys = [*run.recording.answers]
-    from agon.models.batch import Batch
-
     key_of_none.add(Batch("agon-1", asked.identity, keys, 1.0))
     key_of_none.add(Batch("agon-1", id="batch_of_another"))
     with pytest.raises(
@@ -317,6 +315,17 @@ def test_a_completed_batch_that_names_no_file_yet_is_looked_at_again_and_then_en
     (first, second), server = ran(twice, unnamed=9)
     assert "batch batch_0 cannot be looked at: it is completed, but names no file" in str(first.halted[0])
     assert second.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "_experiment", lambda settings: ("b", matches(1), {}, Recording(tmp_path)))
+    journal, given = Journal(tmp_path, lambda key: False), {"batch": False, "executor": {"name": "local"}}
+    journal.add(Batch("b", "one model", ["k", "l"]))
+    journal.add(Batch("c", "another", ["m", "n"]))
+    journal.add(Batch("c", lost={"n"}))
+    with pytest.raises(AgonError, match=rf"^3 requests are in batches: say batch=true .*, or delete {journal.path} to"):
+        commands.record(given)
+    assert journal.path.exists()
 
 
 def test_a_damaged_journal_is_not_passed_over(tmp_path):

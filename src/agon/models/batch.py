@@ -106,9 +106,21 @@ class Journal:
             if key not in batch.lost and not self.recorded(key)
         }
 
+    @property
+    def waiting(self) -> int:
+        """How many requests batches have the answers of, or will have, to whatever model."""
+        return sum(len(self.open(identity)) for identity in {each.identity for each in self.batches.values()})
+
+    def require_none_waiting(self) -> None:
+        """Before all is asked without batches. Raises AgonError where batches would be paid for nothing."""
+        if self.waiting:
+            raise AgonError(
+                f"{self.waiting:,} requests are in batches: say batch=true to collect them, or delete {self.path} to give them up"
+            )
+
     def close(self) -> None:
         """Takes the file away where everything in it is recorded."""
-        if self.path.exists() and not any(self.open(each.identity) for each in self.batches.values()):
+        if self.path.exists() and not self.waiting:
             self.path.unlink()
 
 
