@@ -56,8 +56,8 @@ def model(kind, url, **more):
 class Run:
     """One `record`, its budget and what is told of batches."""
 
-    def __init__(self, folder, found, asked, budget=None, in_batches=True, appears=0.3):
-        self.folder, self.told, self.budget = folder, [], budget or Budget()
+    def __init__(self, folder, found, asked, budget=None, in_batches=True, appears=0.3, told=None):
+        self.folder, self.told, self.budget = folder, [] if told is None else told, budget or Budget()
         self.recording = Recording(folder)
         writer = Writer(self.recording, folder / "lock")
         journal = Journal(folder, self.recording.holds)
@@ -326,6 +326,22 @@ def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, m
     with pytest.raises(AgonError, match=rf"^3 requests are in batches: say batch=true .*, or delete {journal.path} to"):
         commands.record(given)
     assert journal.path.exists()
+
+
+@pytest.mark.parametrize("end", ["is handed in", "is over"])
+def test_a_run_whose_lines_nobody_reads_any_more_ends_and_the_same_command_fetches_the_batch(end, tmp_path):
+    class Closed(list):
+        def append(self, line):
+            if end in line:
+                raise BrokenPipeError(32, "Broken pipe")
+
+    def twice(server):
+        with pytest.raises(AgonError, match=r"^model standin: batches cannot be gone on with: BrokenPipeError: "):
+            Run(tmp_path, matches(2), model(OpenAI, server.url), told=Closed())
+        return Run(tmp_path, matches(2), model(OpenAI, server.url))
+
+    run, server = ran(twice)
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
 
 
 def test_a_damaged_journal_is_not_passed_over(tmp_path):

@@ -17,6 +17,7 @@ import msgspec
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Halted, Model, Request, key_of
+from agon.models.errors import one_line
 from agon.models.remote import Remote, Results
 
 T = TypeVar("T")
@@ -199,7 +200,17 @@ class Batched(Model):
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begins some work, unless it is under way."""
         if name not in self._tasks or self._tasks[name].done():
-            self._tasks[name] = asyncio.create_task(work())
+            self._tasks[name] = asyncio.create_task(self._heeded(work()))
+
+    async def _heeded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does some work. Whatever goes wrong in it that nobody foresaw ends the run: nobody waits for ever."""
+        try:
+            await work
+        except Exception as error:
+            why = one_line(f"batches cannot be gone on with: {type(error).__name__}: {error}")
+            for waiting in self._waiting.values():
+                if not waiting.done():
+                    waiting.set_exception(CallFailed(type(error).__name__, why, "stop"))
 
     async def _gather(self) -> None:
         """Hands in what waits, whenever no more comes for a while."""
