@@ -1,5 +1,6 @@
 """The batch interfaces of both providers, for the fault server: files, batches, and what may become of a request in one."""
 
+import asyncio
 import json
 import time
 from collections import Counter
@@ -42,6 +43,8 @@ class Batches:
     """What becomes of each line of results; None: it is left out."""
     unnamed: int = 0
     """Looks at which OpenAI's batches that are over name no files yet."""
+    slow: float = 0.0
+    """Seconds that handing in takes."""
     made: dict[str, Body] = field(default_factory=dict)
     """Id -> a batch: requests, created, name, results."""
     files: dict[str, bytes] = field(default_factory=dict)
@@ -74,6 +77,7 @@ class Batches:
 
     async def _create_openai(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        await asyncio.sleep(self.slow)
         lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
         assert {line["url"] for line in lines} == {body["endpoint"]} and body["completion_window"] == "24h"
         asked = {line["custom_id"]: line["body"] for line in lines}
@@ -81,6 +85,7 @@ class Batches:
 
     async def _create_anthropic(self, request: web.Request) -> web.StreamResponse:
         asked = {each["custom_id"]: each["params"] for each in (await request.json())["requests"]}
+        await asyncio.sleep(self.slow)
         return self._made(request, asked, {}, self._anthropic)
 
     def _made(self, request: web.Request, asked: Mapping[str, Body], metadata: Body, shown: Any) -> web.StreamResponse:

@@ -208,6 +208,14 @@ def test_a_batch_whose_id_does_not_come_back_is_looked_for_and_never_made_twice(
     assert run.told[-1].endswith("0 failures")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_whose_hand_in_took_long_and_broke_is_given_time_to_appear(kind, tmp_path):
+    run, server = ran(
+        lambda server: Run(tmp_path, matches(2), model(kind, server.url)), fails=["lost"], slow=0.5, hidden=0.2
+    )
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
 def test_too_much_at_once_is_handed_in_again_later(tmp_path, monkeypatch):
     monkeypatch.setattr("agon.models.openai.FULL", 0.05)
     run, server = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)), fails=["limit", "", "limit"])
@@ -342,6 +350,13 @@ def test_a_run_whose_lines_nobody_reads_any_more_ends_and_the_same_command_fetch
 
     run, server = ran(twice)
     assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+def test_an_answer_is_kept_though_the_clock_was_ahead_when_its_batch_was_handed_in(tmp_path, monkeypatch):
+    ahead = iter([time.time() + 3600])
+    monkeypatch.setattr("agon.models.batch.time", lambda: next(ahead, None) or time.time())
+    run, _ = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)))
+    assert run.halted == [] and len(run.recording)
 
 
 def test_a_damaged_journal_is_not_passed_over(tmp_path):

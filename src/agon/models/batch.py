@@ -182,7 +182,7 @@ class Batched(Model):
         except CallFailed:
             self._lose(came.batch, [key])
             raise
-        return replace(answer, seconds=time() - came.batch.time, unreported=answer.unreported or came.twice)
+        return replace(answer, seconds=max(0.0, time() - came.batch.time), unreported=answer.unreported or came.twice)
 
     async def _coming(self, key: str, request: Request) -> Came:
         waiting = self._waiting[key] = asyncio.get_running_loop().create_future()
@@ -262,14 +262,18 @@ class Batched(Model):
             self._fail(batch, error)
 
     async def _found(self, batch: Batch) -> bool:
-        """Whether a batch of which no id came back was made all the same."""
+        """Whether a batch of which no id came back was made all the same.
+
+        Its time in the journal is that before it was handed in, which may take long: so it is given time from now on to appear.
+        """
+        start = time()
         while True:
             began = time()
             given = await self._patiently(batch, lambda: self._desk.submitted(batch.batch, {*batch.keys}, batch.time))
             if given is not None:
                 self._known(batch, given, "was handed in before")
                 return True
-            if began > batch.time + self.appears:
+            if began > start + self.appears:
                 self._lose(batch, batch.keys)
                 self._fail(batch, CallFailed("not taken", "the batch did not reach the provider"))
                 return False
