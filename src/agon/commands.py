@@ -107,6 +107,8 @@ def record(settings: Settings) -> int:
     dask = settings["executor"]["name"] == "dask"
     if settings["batch"] and dask:
         raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
+    if not settings["batch"]:
+        Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")

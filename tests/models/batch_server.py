@@ -1,5 +1,6 @@
 """The batch interfaces of both providers, for the fault server: files, batches, and what may become of a request in one."""
 
+import asyncio
 import json
 import time
 from collections import Counter
@@ -38,12 +39,19 @@ class Batches:
     "refused" (not made, and no word of it)."""
     hidden: float = 0.0
     """Seconds until a new batch is in the list."""
+    written: Callable[[Body], Body | None] = lambda line: line
+    """What becomes of each line of results; None: it is left out."""
+    unnamed: int = 0
+    """Looks at which OpenAI's batches that are over name no files yet."""
+    slow: float = 0.0
+    """Seconds that handing in takes."""
     made: dict[str, Body] = field(default_factory=dict)
     """Id -> a batch: requests, created, name, results."""
     files: dict[str, bytes] = field(default_factory=dict)
     paid: Counter[str] = field(default_factory=Counter)
     """Key of a request -> how often it was answered, which costs money."""
     seen: Counter[str] = field(default_factory=Counter)
+    looks: Counter[str] = field(default_factory=Counter)
 
     def routes(self, app: web.Application) -> None:
         app.router.add_post("/v1/files", self._upload)
@@ -69,6 +77,7 @@ class Batches:
 
     async def _create_openai(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        await asyncio.sleep(self.slow)
         lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
         assert {line["url"] for line in lines} == {body["endpoint"]} and body["completion_window"] == "24h"
         asked = {line["custom_id"]: line["body"] for line in lines}
@@ -76,6 +85,7 @@ class Batches:
 
     async def _create_anthropic(self, request: web.Request) -> web.StreamResponse:
         asked = {each["custom_id"]: each["params"] for each in (await request.json())["requests"]}
+        await asyncio.sleep(self.slow)
         return self._made(request, asked, {}, self._anthropic)
 
     def _made(self, request: web.Request, asked: Mapping[str, Body], metadata: Body, shown: Any) -> web.StreamResponse:
@@ -87,6 +97,8 @@ class Batches:
             return web.Response()
         name = f"batch_{number}"
         ends = {} if fails in ("limit", "failed") else {key: self._outcome(key) for key in asked}
+        if not {"", "twice"} & {*ends.values()}:  # a batch of which nothing can be read ends a run: see `written`
+            ends |= dict.fromkeys([key for key in ends if ends[key] in ("torn", "unreadable", "missing")][:1], "")
         self.made[name] = {"asked": asked, "metadata": metadata, "made": time.time(), "fails": fails, "ends": ends}
         for key, end in ends.items():
             self.paid[key] += {"": 1, "twice": 2, "torn": 1, "unreadable": 1, "missing": 1}.get(end, 0)
@@ -135,6 +147,8 @@ class Batches:
             code = {"limit": "token_limit_exceeded"}.get(batch["fails"], "invalid_json")
             return shown | {"status": "failed", "errors": {"object": "list", "data": [{"code": code, "message": "no"}]}}
         if over:
+            self.looks[name] += 1
+        if over and self.looks[name] > self.unnamed:
             self.files[f"out-{name}"], self.files[f"err-{name}"] = self._lines(batch, True), self._lines(batch, False)
             shown |= {"output_file_id": f"out-{name}", "error_file_id": f"err-{name}"}
         return shown
@@ -187,7 +201,6 @@ class Batches:
         return web.Response(body=self._written(lines, batch), content_type="application/x-jsonl")
 
     def _written(self, lines: Sequence[Body], batch: Body) -> bytes:
-        texts = [json.dumps(line) for line in lines]
-        torn = [text[: len(text) // 2] if batch["ends"][line["custom_id"]] == "torn" else text
-                for line, text in zip(lines, texts, strict=True)]  # fmt: skip
+        pairs = [(line["custom_id"], json.dumps(told)) for line in lines if (told := self.written(line)) is not None]
+        torn = [text[: len(text) // 2] if batch["ends"][key] == "torn" else text for key, text in pairs]
         return "\n".join([*torn, "", json.dumps({"custom_id": "nobody asked", "result": {"type": "expired"}})]).encode()

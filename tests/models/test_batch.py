@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from models.batch_server import OUTCOMES
 from models.fault_server import FaultServer, conversation
 
-from agon import AgonError
+from agon import AgonError, commands
 from agon.models.anthropic import Anthropic
-from agon.models.batch import FILE, Journal, batched
+from agon.models.batch import FILE, Batch, Journal, batched
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
@@ -56,8 +56,8 @@ def model(kind, url, **more):
 class Run:
     """One `record`, its budget and what is told of batches."""
 
-    def __init__(self, folder, found, asked, budget=None, in_batches=True, appears=0.3):
-        self.folder, self.told, self.budget = folder, [], budget or Budget()
+    def __init__(self, folder, found, asked, budget=None, in_batches=True, appears=0.3, told=None):
+        self.folder, self.told, self.budget = folder, [] if told is None else told, budget or Budget()
         self.recording = Recording(folder)
         writer = Writer(self.recording, folder / "lock")
         journal = Journal(folder, self.recording.holds)
@@ -208,6 +208,14 @@ def test_a_batch_whose_id_does_not_come_back_is_looked_for_and_never_made_twice(
     assert run.told[-1].endswith("0 failures")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_whose_hand_in_took_long_and_broke_is_given_time_to_appear(kind, tmp_path):
+    run, server = ran(
+        lambda server: Run(tmp_path, matches(2), model(kind, server.url)), fails=["lost"], slow=0.5, hidden=0.2
+    )
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
 def test_too_much_at_once_is_handed_in_again_later(tmp_path, monkeypatch):
     monkeypatch.setattr("agon.models.openai.FULL", 0.05)
     run, server = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)), fails=["limit", "", "limit"])
@@ -225,12 +233,10 @@ def test_a_batch_that_the_provider_does_not_know_is_not_paid_again_unasked(kind,
     key_of_none = Journal(tmp_path, lambda key: False)
     run, _ = ran(lambda server: Run(tmp_path / "x", matches(1), model(kind, server.url)))
     keys = [*run.recording.answers]
-    from agon.models.batch import Batch
-
     key_of_none.add(Batch("agon-1", asked.identity, keys, 1.0))
     key_of_none.add(Batch("agon-1", id="batch_of_another"))
     with pytest.raises(
-        AgonError, match=r"the provider knows no batch batch_of_another, of \d+ requests: it is too old"
+        AgonError, match=r"batch batch_of_another of \d+ requests: the provider does not know it: it is too old"
     ):
         ran(lambda server: Run(tmp_path, matches(1), model(kind, server.url)))
     assert (tmp_path / FILE).exists() and not Recording(tmp_path)
@@ -252,6 +258,105 @@ def test_a_provider_that_is_down_halts_and_the_same_command_fetches_the_batch(tm
     (first, second), server = ran(twice)
     assert len(first.halted) == 2 and "batch batch_0 cannot be looked at: down" in str(first.halted[0])
     assert second.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+UNREAD = {
+    "left out": lambda line: None,
+    "no answer": lambda line: line | {"response": {"status_code": 200}, "result": {"type": "succeeded"}},
+    "another form": lambda line: {"key": line["custom_id"]},
+    "neither": lambda line: line | {"response": None, "error": None, "result": {}},
+}
+"""What may become of every line of results, so that no answer can be read."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("written", UNREAD.values(), ids=UNREAD)
+def test_a_batch_of_which_nothing_can_be_read_ends_the_run_and_is_not_paid_again(kind, written, tmp_path):
+    def twice(server):
+        for _ in range(2):
+            with pytest.raises(AgonError, match=r"batch batch_0 of 2 requests: it is over, but no answer .* can be"):
+                Run(tmp_path, matches(2), model(kind, server.url))
+        server.batches.written = lambda line: line
+        return Run(tmp_path, matches(2), model(kind, server.url))
+
+    run, server = ran(twice, written=written)
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+ODD = {
+    "code and message are null": lambda line: line | {"error": {"code": None, "message": None}},
+    "status as text": lambda line: line | {"response": line["response"] | {"status_code": "200"}},
+}
+
+
+@pytest.mark.parametrize("written", ODD.values(), ids=ODD)
+def test_lines_of_results_in_a_somewhat_other_form_are_read(written, tmp_path):
+    def own(line):
+        return written(line) if line.get("response") else line
+
+    run, server = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)), written=own)
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+def test_of_several_lines_of_a_request_the_first_that_can_be_read_counts(tmp_path):
+    seen = set()
+
+    def first_spoiled(line):
+        if line["custom_id"] in seen or not line.get("response"):
+            return line
+        seen.add(line["custom_id"])
+        return line | {"response": {"status_code": 200, "body": {"id": "x"}}}
+
+    found = matches(2)
+    run, server = ran(
+        lambda server: Run(tmp_path, found, model(OpenAI, server.url)), shares={"twice": 1.0}, written=first_spoiled
+    )
+    assert run.halted == [] and set(server.batches.seen.values()) == {1} and not run.recording.failures
+
+
+def test_a_completed_batch_that_names_no_file_yet_is_looked_at_again_and_then_ends_the_run(tmp_path):
+    def twice(server):
+        first = Run(tmp_path, matches(2), model(OpenAI, server.url, tries=2))
+        server.batches.unnamed = 3
+        return first, Run(tmp_path, matches(2), model(OpenAI, server.url))
+
+    (first, second), server = ran(twice, unnamed=9)
+    assert "batch batch_0 cannot be looked at: it is completed, but names no file" in str(first.halted[0])
+    assert second.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "_experiment", lambda settings: ("b", matches(1), {}, Recording(tmp_path)))
+    journal, given = Journal(tmp_path, lambda key: False), {"batch": False, "executor": {"name": "local"}}
+    journal.add(Batch("b", "one model", ["k", "l"]))
+    journal.add(Batch("c", "another", ["m", "n"]))
+    journal.add(Batch("c", lost={"n"}))
+    with pytest.raises(AgonError, match=rf"^3 requests are in batches: say batch=true .*, or delete {journal.path} to"):
+        commands.record(given)
+    assert journal.path.exists()
+
+
+@pytest.mark.parametrize("end", ["is handed in", "is over"])
+def test_a_run_whose_lines_nobody_reads_any_more_ends_and_the_same_command_fetches_the_batch(end, tmp_path):
+    class Closed(list):
+        def append(self, line):
+            if end in line:
+                raise BrokenPipeError(32, "Broken pipe")
+
+    def twice(server):
+        with pytest.raises(AgonError, match=r"^model standin: batches cannot be gone on with: BrokenPipeError: "):
+            Run(tmp_path, matches(2), model(OpenAI, server.url), told=Closed())
+        return Run(tmp_path, matches(2), model(OpenAI, server.url))
+
+    run, server = ran(twice)
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
+def test_an_answer_is_kept_though_the_clock_was_ahead_when_its_batch_was_handed_in(tmp_path, monkeypatch):
+    ahead = iter([time.time() + 3600])
+    monkeypatch.setattr("agon.models.batch.time", lambda: next(ahead, None) or time.time())
+    run, _ = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)))
+    assert run.halted == [] and len(run.recording)
 
 
 def test_a_damaged_journal_is_not_passed_over(tmp_path):

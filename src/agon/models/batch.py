@@ -17,6 +17,7 @@ import msgspec
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Halted, Model, Request, key_of
+from agon.models.errors import one_line
 from agon.models.remote import Remote, Results
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ APPEARS = 60.0
 """Seconds after which a batch that was handed in is surely in the provider's list."""
 NOT_TAKEN = {"no connection", "key", "settings"}
 """Kinds of failure, beside statuses of 400 to 499, after which no batch has been made."""
+UNSAID = "no result"
+"""Kind of failure of requests of which the provider tells nothing, not even that they failed."""
 
 
 class Batch(msgspec.Struct, omit_defaults=True):
@@ -104,9 +107,21 @@ class Journal:
             if key not in batch.lost and not self.recorded(key)
         }
 
+    @property
+    def waiting(self) -> int:
+        """How many requests batches have the answers of, or will have, to whatever model."""
+        return sum(len(self.open(identity)) for identity in {each.identity for each in self.batches.values()})
+
+    def require_none_waiting(self) -> None:
+        """Before all is asked without batches. Raises AgonError where batches would be paid for nothing."""
+        if self.waiting:
+            raise AgonError(
+                f"{self.waiting:,} requests are in batches: say batch=true to collect them, or delete {self.path} to give them up"
+            )
+
     def close(self) -> None:
         """Takes the file away where everything in it is recorded."""
-        if self.path.exists() and not any(self.open(each.identity) for each in self.batches.values()):
+        if self.path.exists() and not self.waiting:
             self.path.unlink()
 
 
@@ -167,7 +182,7 @@ class Batched(Model):
         except CallFailed:
             self._lose(came.batch, [key])
             raise
-        return replace(answer, seconds=time() - came.batch.time, unreported=answer.unreported or came.twice)
+        return replace(answer, seconds=max(0.0, time() - came.batch.time), unreported=answer.unreported or came.twice)
 
     async def _coming(self, key: str, request: Request) -> Came:
         waiting = self._waiting[key] = asyncio.get_running_loop().create_future()
@@ -185,7 +200,17 @@ class Batched(Model):
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begins some work, unless it is under way."""
         if name not in self._tasks or self._tasks[name].done():
-            self._tasks[name] = asyncio.create_task(work())
+            self._tasks[name] = asyncio.create_task(self._heeded(work()))
+
+    async def _heeded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does some work. Whatever goes wrong in it that nobody foresaw ends the run: nobody waits for ever."""
+        try:
+            await work
+        except Exception as error:
+            why = one_line(f"batches cannot be gone on with: {type(error).__name__}: {error}")
+            for waiting in self._waiting.values():
+                if not waiting.done():
+                    waiting.set_exception(CallFailed(type(error).__name__, why, "stop"))
 
     async def _gather(self) -> None:
         """Hands in what waits, whenever no more comes for a while."""
@@ -237,14 +262,18 @@ class Batched(Model):
             self._fail(batch, error)
 
     async def _found(self, batch: Batch) -> bool:
-        """Whether a batch of which no id came back was made all the same."""
+        """Whether a batch of which no id came back was made all the same.
+
+        Its time in the journal is that before it was handed in, which may take long: so it is given time from now on to appear.
+        """
+        start = time()
         while True:
             began = time()
             given = await self._patiently(batch, lambda: self._desk.submitted(batch.batch, {*batch.keys}, batch.time))
             if given is not None:
                 self._known(batch, given, "was handed in before")
                 return True
-            if began > batch.time + self.appears:
+            if began > start + self.appears:
                 self._lose(batch, batch.keys)
                 self._fail(batch, CallFailed("not taken", "the batch did not reach the provider"))
                 return False
@@ -258,12 +287,8 @@ class Batched(Model):
                 return await self._desk.within(look())
             except CallFailed as failed:
                 if failed.kind == "404":
-                    raise CallFailed(
-                        failed.kind,
-                        f"the provider knows no batch {batch.id}, of {len(batch.keys):,} requests: it is too old, or was handed in with "
-                        f"another key. Without its lines in {self.journal.path.name} they are asked, and paid, anew",
-                        "stop",
-                    ) from None
+                    why = "the provider does not know it: it is too old, or was handed in with another key"
+                    raise self._kept(batch, failed.kind, why) from None
                 failures += failed.kind != "under way"
                 if failed.then != "retry":
                     raise
@@ -271,13 +296,25 @@ class Batched(Model):
                     raise Halted(f"batch {batch.id or batch.batch} cannot be looked at: {failed}") from None
                 await asyncio.sleep(failed.after or self.of.poll)
 
+    def _kept(self, batch: Batch, kind: str, why: str) -> CallFailed:
+        """Ends the run because of a batch that was paid: it stays in the journal, so it is not handed in again."""
+        anew = f"Without its lines in {self.journal.path.name} they are asked, and paid, anew"
+        return CallFailed(kind, f"batch {batch.id} of {len(batch.keys):,} requests: {why}. {anew}", "stop")
+
     def _give_out(self, batch: Batch, results: Results) -> None:
+        """Raises CallFailed where nothing can be read of a batch that must have been answered."""
         found, twice = dict[str, bytes | CallFailed](), set[str]()
         for key, what in results.answers:
-            if not isinstance(found.get(key), bytes):
-                found[key] = what
-            elif isinstance(what, bytes):
+            held = found.get(key)
+            if isinstance(held, bytes) and isinstance(what, bytes):
                 twice.add(key)
+            if not isinstance(held, bytes) or (isinstance(what, bytes) and not self.of.readable(held)):
+                found[key] = what
+        told = [found.get(key, results.rest) for key in batch.keys]
+        if not any(isinstance(what, bytes) and self.of.readable(what) for what in told):
+            unsaid = sum(key not in found and results.rest.kind == UNSAID for key in batch.keys)
+            if unsaid or any(isinstance(what, bytes) for what in told):
+                raise self._kept(batch, UNSAID, "it is over, but no answer in its results can be read")
         wanted = [key for key in batch.keys if self._open.get(key) is batch]
         failed = [key for key in wanted if not isinstance(found.get(key), bytes)]
         self._lose(batch, failed)

@@ -46,8 +46,8 @@ class _Response(msgspec.Struct):
 
 
 class _Error(msgspec.Struct):
-    code: str = ""
-    message: str = ""
+    code: str | int | None = None
+    message: str | None = None
 
 
 class _Result(msgspec.Struct):
@@ -58,7 +58,7 @@ class _Result(msgspec.Struct):
     error: _Error | None = None
 
 
-_result = msgspec.json.Decoder(_Result)
+_result = msgspec.json.Decoder(_Result, strict=False)  # some servers write the status as text
 
 
 @dataclass(kw_only=True)
@@ -154,6 +154,8 @@ class OpenAI(Remote):
         found = await client.batches.retrieve(batch)
         if found.status in UNDER_WAY:
             return None
+        if found.status == "completed" and not (found.output_file_id or found.error_file_id):  # it may come later
+            raise CallFailed("no result", "it is completed, but names no file of results")
         answers = list[tuple[str, bytes | CallFailed]]()
         for file in filter(None, (found.output_file_id, found.error_file_id)):
             data = (await client.files.content(file)).content
@@ -166,12 +168,15 @@ class OpenAI(Remote):
             line = _result.decode(raw)
         except msgspec.DecodeError:  # its request is among those without a line
             return None
+        if line.response is None and line.error is None:
+            return None
         if line.response is None or line.response.status_code != 200:
             status, body = (0, b"") if line.response is None else (line.response.status_code, bytes(line.response.body))
             if status:
                 return line.custom_id, refusal(status, {}, body.decode("utf-8", "replace"), self.key)
             error = line.error or _Error()
-            return line.custom_id, _unanswered(error.code.removeprefix("batch_"), error.code, error.message)
+            code = str(error.code or "")
+            return line.custom_id, _unanswered(code.removeprefix("batch_"), code, error.message)
         return line.custom_id, bytes(line.response.body)
 
     async def weighed(self, request: Request) -> Answer:

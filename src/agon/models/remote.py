@@ -152,6 +152,10 @@ class Remote(Model):
             raise found
         return self._without_key(found)
 
+    def readable(self, data: bytes) -> bool:
+        """Whether there is an answer in a response's body."""
+        return not isinstance(self._answer_in(data, ()), CallFailed)
+
     async def post(self, path: str, body: dict[str, Any]) -> bytes:
         """A response's body. Raises what the SDK raises."""
         response = await (await self._connect()).post(path, cast_to=self._whole, body=body)
