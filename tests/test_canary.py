@@ -27,11 +27,11 @@ await asyncio.to_thread(main, ["record", "experiment=canary", "debug=true"])
 
 
 def notebook(project, name, source):
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("out = 1"), nbformat.v4.new_code_cell(source)])
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("out = ''"), nbformat.v4.new_code_cell(source)])
     made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     made.cells[0].metadata["tags"] = ["parameters"]
     nbformat.write(made, project.folder / "notebooks" / f"{name}.ipynb")
-    project.conf("notebook", name, out=1)
+    project.conf("notebook", name, out=f"results/notebooks/{name}")
 
 
 def forms(secret):
