@@ -266,10 +266,15 @@ class Batched(Model):
 
         Its time in the journal is that before it was handed in, which may take long: so it is given time from now on to appear.
         """
+
+        async def look() -> str | None:
+            others = {each.id for each in self.journal.batches.values()}
+            return await self._desk.submitted(batch.batch, {*batch.keys}, batch.time, others)
+
         start = time()
         while True:
             began = time()
-            given = await self._patiently(batch, lambda: self._desk.submitted(batch.batch, {*batch.keys}, batch.time))
+            given = await self._patiently(batch, look)
             if given is not None:
                 self._known(batch, given, "was handed in before")
                 return True
