@@ -200,12 +200,12 @@ class Batched(Model):
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begins some work, unless it is under way."""
         if name not in self._tasks or self._tasks[name].done():
-            self._tasks[name] = asyncio.create_task(self._heeded(work()))
+            self._tasks[name] = asyncio.create_task(self._heeded(work))
 
-    async def _heeded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _heeded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Does some work. Whatever goes wrong in it that nobody foresaw ends the run: nobody waits for ever."""
         try:
-            await work
+            await work()
         except Exception as error:
             why = one_line(f"batches cannot be gone on with: {type(error).__name__}: {error}")
             for waiting in self._waiting.values():
