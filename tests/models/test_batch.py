@@ -216,6 +216,17 @@ def test_a_batch_whose_hand_in_took_long_and_broke_is_given_time_to_appear(kind,
     assert run.halted == [] and set(server.batches.paid.values()) == {1}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_older_batch_of_the_same_requests_is_not_taken_for_a_new_one(kind, tmp_path):
+    run, server = ran(
+        lambda server: Run(tmp_path, matches(3), model(kind, server.url)),
+        shares={"500": 1.0},
+        fails=["", "lost"],
+        hidden=0.15,
+    )
+    assert run.halted == [] and set(server.batches.paid.values()) == {1}
+
+
 def test_too_much_at_once_is_handed_in_again_later(tmp_path, monkeypatch):
     monkeypatch.setattr("agon.models.openai.FULL", 0.05)
     run, server = ran(lambda server: Run(tmp_path, matches(2), model(OpenAI, server.url)), fails=["limit", "", "limit"])

@@ -144,7 +144,7 @@ class Anthropic(Remote):
         asked = [{"custom_id": key, "params": self.whole(request)} for key, request in requests.items()]
         return str((await client.messages.batches.create(requests=asked)).id)
 
-    async def submitted(self, name: str, keys: Collection[str], since: float) -> str | None:
+    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
         """The provider's id of the batch with these requests; None where there is none.
 
         The requests of a batch show in its results: where one of as many requests is under way, it raises CallFailed.
@@ -153,7 +153,7 @@ class Anthropic(Remote):
         async for batch in client.messages.batches.list(limit=100):
             if batch.created_at.timestamp() < since - CLOCKS_DIFFER:
                 break
-            if sum(batch.request_counts.model_dump().values()) != len(keys):
+            if batch.id in known or sum(batch.request_counts.model_dump().values()) != len(keys):
                 continue
             if batch.processing_status != "ended":
                 raise CallFailed("under way", f"batch {batch.id} may be ours, which shows when it is over")

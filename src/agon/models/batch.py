@@ -200,12 +200,12 @@ class Batched(Model):
     def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Begins some work, unless it is under way."""
         if name not in self._tasks or self._tasks[name].done():
-            self._tasks[name] = asyncio.create_task(self._heeded(work()))
+            self._tasks[name] = asyncio.create_task(self._heeded(work))
 
-    async def _heeded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _heeded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Does some work. Whatever goes wrong in it that nobody foresaw ends the run: nobody waits for ever."""
         try:
-            await work
+            await work()
         except Exception as error:
             why = one_line(f"batches cannot be gone on with: {type(error).__name__}: {error}")
             for waiting in self._waiting.values():
@@ -266,10 +266,15 @@ class Batched(Model):
 
         Its time in the journal is that before it was handed in, which may take long: so it is given time from now on to appear.
         """
+
+        async def look() -> str | None:
+            others = {each.id for each in self.journal.batches.values()}
+            return await self._desk.submitted(batch.batch, {*batch.keys}, batch.time, others)
+
         start = time()
         while True:
             began = time()
-            given = await self._patiently(batch, lambda: self._desk.submitted(batch.batch, {*batch.keys}, batch.time))
+            given = await self._patiently(batch, look)
             if given is not None:
                 self._known(batch, given, "was handed in before")
                 return True

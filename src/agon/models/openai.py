@@ -138,7 +138,7 @@ class OpenAI(Remote):
         )
         return str(batch.id)
 
-    async def submitted(self, name: str, keys: Collection[str], since: float) -> str | None:
+    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
         """The provider's id of the batch whose metadata tell our name; the list begins with the newest."""
         client = await self._connect()
         async for batch in client.batches.list(limit=100):

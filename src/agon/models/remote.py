@@ -103,8 +103,11 @@ class Remote(Model):
         """Hands in a batch of requests, by their keys, under a name of ours; the provider's id for it. Raises CallFailed."""
         raise CallFailed("settings", f"model {self.model}: its protocol has no batches here", "stop")
 
-    async def submitted(self, name: str, keys: Collection[str], since: float) -> str | None:
-        """The provider's id of the batch that was handed in under `name` after `since` (a time); None where it has none."""
+    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
+        """The provider's id of the batch that was handed in under `name` after `since` (a time); None where it has none.
+
+        `known`: ids of other batches.
+        """
         raise NotImplementedError
 
     async def results(self, batch: str) -> "Results | None":
