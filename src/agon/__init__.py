@@ -1,6 +1,7 @@
 """Games that need social and strategic reasoning: engines, agents, records and metrics."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +10,18 @@ ROOT = Path(__file__).resolve().parents[2]
 """The project's root folder, whatever the working folder is."""
 
 T = TypeVar("T")
+
+WORDS = {
+    "array": "a list",
+    "bool": "true or false",
+    "float": "a number",
+    "int": "a whole number",
+    "null": "nothing",
+    "object": "names with values",
+    "str": "text",
+}
+"""What types of values are called in messages."""
+BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
 
 KINDS: dict[Any, str] = {}
 """Classes and functions -> the names that `kind` gave them."""
@@ -32,6 +45,49 @@ class AgonError(Exception):
 
     def __init__(self, text: object) -> None:
         super().__init__(" ".join(str(text).splitlines()))  # names from files may hold line ends
+
+
+def fault_of(error: Exception, kind: Any = None) -> str:
+    """What msgspec finds wrong with a value, in words: where it is, what it is, and what it must be.
+
+    With the `kind` of the whole value (a type), the words that may stand there are listed.
+    """
+    text, _, place = str(error).partition(" - at `")
+    place = place.rstrip("`").removeprefix("$").removeprefix(".")
+    if text.startswith(("Expected ", "Object ")):  # else it is what a class of ours says of itself
+        text = re.sub("`([^`]+)`", lambda at: " or ".join(WORDS.get(each, each) for each in at[1].split(" | ")), text)
+        text = text.replace(" matching regex ", " that fits the pattern ")
+        text = re.sub(r"( of length)? ([<>]=?) (\S+)$", lambda at: f"{at[1] or ','} {BOUNDS[at[2]]} {at[3]}", text)
+        text = re.sub(r"^Expected (.*), got (\d+)$", r"it must be \1, and has \2", text)
+        text = re.sub("^Expected (.*), got (.*)$", r"it must be \1, and is \2", text)
+        text = re.sub("^Expected ", "it must be ", text)
+        text = re.sub(r"^Object missing required field (.*)$", r"\1 is missing", text)
+        text = re.sub(r"^Object contains unknown field (.*)$", r"there is no setting \1", text)
+    if kind is not None and text.startswith("Invalid enum value") and (values := list(_values(kind, place))):
+        text = re.sub("^Invalid enum value (.*)$", r"it is \1, and must be " + " or ".join(map(str, values)), text)
+    return f"{place}: {text}" if place else text
+
+
+def _values(kind: Any, place: str) -> Iterator[object]:
+    """The words that may stand at a place in values of a kind."""
+    from msgspec.inspect import DictType, ListType, LiteralType, StructType, Type, UnionType, VarTupleType, type_info
+
+    def inside(types: Iterable[Type]) -> Iterator[Type]:
+        for each in types:
+            yield from inside(each.types) if isinstance(each, UnionType) else [each]
+
+    found = list(inside([type_info(kind)]))
+    for name in re.findall(r"[^.\[\]]+(?=[.\[]|$)|\[", place):
+        within = list[Type]()
+        for each in found:
+            if isinstance(each, StructType):
+                within += [field.type for field in each.fields if name == field.encode_name]
+            elif isinstance(each, ListType | VarTupleType):
+                within.append(each.item_type)
+            elif isinstance(each, DictType):
+                within.append(each.value_type)
+        found = list(inside(within))
+    yield from (value for each in found if isinstance(each, LiteralType) for value in each.values)
 
 
 def text_of(path: Path, most: int = 1_000_000) -> str:

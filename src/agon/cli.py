@@ -22,7 +22,7 @@ import click
 import msgspec
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from agon import ROOT, AgonError, shown, visible
+from agon import ROOT, AgonError, fault_of, shown, visible
 
 CONF = ROOT / "conf"
 SETTINGS = "[setting=value ...]"
@@ -130,7 +130,9 @@ class Plain(Verb):
         try:
             settings = msgspec.structs.asdict(msgspec.convert(given, self.schema, strict=False))
         except msgspec.ValidationError as error:
-            raise click.UsageError(f"the settings do not fit: {error} (agon {self.name} --help)") from None
+            raise click.UsageError(
+                f"the settings do not fit: {fault_of(error, self.schema)} (agon {self.name} --help)"
+            ) from None
         return partial(self.run, *names, **settings), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:

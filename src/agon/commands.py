@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
 
@@ -20,11 +21,15 @@ from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
 if TYPE_CHECKING:
+    from agon.estimate import Estimate
     from agon.models import Model
-    from agon.models.limits import Budget, Spent
+    from agon.models.ledger import Ledger
+    from agon.models.limits import Budget
     from agon.models.recording import Recording
     from agon.plan import Match
     from agon.record import Bill
+
+T = TypeVar("T")
 
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
@@ -34,11 +39,12 @@ PARTS = {"annotations", "figures", "replication", "tables"}
 
 
 def plan(settings: Settings) -> None:
-    """The bill, unpaid: matches, calls, tokens, cost and time.
+    """The bill, unpaid: ranges of calls, tokens, cost, time.
 
-    experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it.
+    experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
     """
-    from agon.record import bills
+    from agon.estimate import Habits, estimates
+    from agon.models.batch import Journal, batched
 
     _, matches, models, recording = _experiment(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
@@ -54,31 +60,42 @@ def plan(settings: Settings) -> None:
         return
     if len(recording):
         click.echo(f"recorded already: {len(recording):,} exchanges in {shown(recording.path)}; what is left:")
-    rows = bills(matches, models, recording)
-    width = max(len(name) for name in models)
-    click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>12} {'USD':>10} {'time':>9}")
-    for bill in rows:
-        usd = "unknown" if bill.usd is None else f"{bill.usd:,.2f}"
-        click.echo(
-            f"{bill.model:{width}} {bill.matches:9,} {bill.asked.calls:9,.0f} {bill.asked.tokens_in:14,.0f} "
-            f"{bill.asked.tokens_out:12,.0f} {usd:>10} {_clock(bill.seconds):>9}"
-        )
-    click.echo(f"{_price(rows)} (expected; prompt caches may make it cheaper, unreadable answers dearer)")
+    if settings["batch"]:
+        models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
+    rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
+    width = max(len("  at least"), *(len(name) for name in models))
+    click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")
+    for each in rows:
+        usds = [None] * 3 if each.usd is None else [*each.usd]
+        for name, place in ((each.model, 1), ("  at least", 0), ("  at most", 2)):
+            calls, sent, received = (_number(part[place]) for part in each.load)
+            usd = usds[place]
+            told = "unknown" if usd is None else _number(usd, ",.2f")
+            played = f"{each.matches:,}" if place == 1 else ""
+            click.echo(
+                f"{name:{width}} {played:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {_clock(each.seconds[place]):>9}"
+            )
+        priced = f"; prices of {models[each.model].priced}" if models[each.model].priced else ""
+        click.echo(f"  by {each.basis}{priced}")
+    click.echo(_range(rows))
 
 
 def record(settings: Settings) -> int:
     """Asks models and records every answer.
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
-    same command goes on where it was stopped.
+    same command goes on where it was stopped. batch=true asks in batches, for less money. readable=0.5 stops it when fewer than
+    half of the answers can be read.
     """
     import asyncio
 
+    from agon.estimate import Habits, estimates
     from agon.misfit import misfit
+    from agon.models.batch import Journal, batched
+    from agon.models.heard import Unreadable
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
-    from agon.record import bills
     from agon.record import record as recorded
 
     name, matches, models, recording = _experiment(settings)
@@ -87,26 +104,46 @@ def record(settings: Settings) -> int:
         raise AgonError(
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
+    dask = settings["executor"]["name"] == "dask"
+    if settings["batch"] and dask:
+        raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
+    if not settings["batch"]:
+        Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
-    expected = _price(bills(asking, models, recording))
     writer = Writer(recording, _lock(name))
+    journal = Journal(recording.path.parent, recording.holds)
     try:
-        with _bar(len(asking)) as bar:
-            ledger = Ledger(models, writer, budget, lambda: _show(bar, budget.spent))
-            matches_at_once, count = settings["concurrency"], lambda match: bar.update(1)
-            if settings["executor"]["name"] == "dask":
+        if settings["batch"]:
+            models = batched(models, journal, click.echo)
+        rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
+        with _bar(round(sum(each.load.calls[1] for each in rows)), "question") as bar:
+            ledger = Ledger(models, writer, budget, readable=settings["readable"])
+            ended, matches_at_once = Counter[str](), settings["concurrency"]
+
+            def count(match: Match) -> None:
+                ended["matches"] += 1
+
+            def told() -> None:
+                _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
+
+            if dask:
                 from agon.bridges import dask as scale
 
                 asked = scale.record(asking, ledger, settings["executor"], matches_at_once, count)
             else:
                 asked = recorded(asking, ledger, matches_at_once, count)
-            halted = asyncio.run(asked)
+            halted = asyncio.run(_watched(asked, told))
+            told()
     finally:
         writer.close()
+        journal.close()
         click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget)}")
-    click.echo(f"expected before: {expected}")
+    click.echo(f"expected before: {_range(rows)}; answers: {ledger.answers.share or 'none'}")
+    if unread := next((each for each in halted if isinstance(each, Unreadable)), None):
+        click.echo(f"stopped: {unread}")
+        return 3
     if halted:
         reason = Counter(str(each) for each in halted).most_common(1)[0][0]
         click.echo(
@@ -133,7 +170,7 @@ def play(settings: Settings) -> None:
 
     name, matches, models, recording = _experiment(settings)
     out = _out(settings, name)
-    answering = {each: Replayed(each, model.identity, recording) for each, model in models.items()}
+    answering = {each: Replayed(each, model.identity, recording, model.room) for each, model in models.items()}
     journal = ROOT / ".agon/played" / name / _code(matches, recording.path if models else None)
     with FileLock(_lock(f"play-{name}"), timeout=-1):
         if settings["fresh"]:
@@ -197,9 +234,8 @@ def serve(settings: Settings) -> None:
     from agon_hall.server import serve as served
 
     asked = settings["serve"]
-    served(
-        in_project(asked["folder"]), asked["address"], asked["port"], asked["origins"], asked["sampling"], click.echo
-    )
+    where = asked["address"], asked["port"], asked["origins"], asked["proxy"]
+    served(in_project(asked["folder"]), *where, asked["sampling"], click.echo)
 
 
 def collect(settings: Settings) -> None:
@@ -319,7 +355,7 @@ def _own_folder(out: str, usual: str, holds: Callable[[Path], bool], force: bool
 
 def _same() -> str:
     """The settings of this command, for another on the same matches."""
-    spent_or_run = ("budget", "executor", "concurrency", "fresh", "debug", "out")
+    spent_or_run = ("budget", "batch", "readable", "executor", "concurrency", "fresh", "debug", "out")
     words = click.get_current_context().params["words"]
     return shlex.join(word for word in words if not word.startswith(spent_or_run))
 
@@ -346,10 +382,32 @@ def _price(rows: Sequence[Bill]) -> str:
     )
 
 
+def _range(rows: Sequence[Estimate]) -> str:
+    """About how many calls and US dollars, from a low to a high; models of unknown price are named."""
+    unknown = [each.model for each in rows if each.usd is None]
+    (low, calls, high), (least, usd, most) = (
+        [sum(part[place] for part in parts) for place in range(3)]
+        for parts in ([each.load.calls for each in rows], [each.usd or (0.0, 0.0, 0.0) for each in rows])
+    )
+    return (
+        f"about {calls:,.0f} calls, {usd:,.2f} USD"
+        + (f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else "")
+        + f" ({low:,.0f} to {_number(high)} calls, {least:,.2f} to {_number(most, ',.2f')} USD)"
+    )
+
+
+def _number(value: float, form: str = ",.0f") -> str:
+    return format(value, form) if math.isfinite(value) else "no bound"
+
+
 def _clock(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "no bound"
     if seconds < 60:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:,.1f} h"
+    if seconds < 3 * 86_400:
+        return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:,.1f} h"
+    return f"{seconds / 86_400:,.0f} days"
 
 
 def _bill(budget: Budget) -> str:
@@ -358,6 +416,7 @@ def _bill(budget: Budget) -> str:
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
     )
     unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
+    told = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
     errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last else ""
     more = (
@@ -365,24 +424,44 @@ def _bill(budget: Budget) -> str:
     )
     return (
         f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
-        f"{spent.usd:,.4f} USD{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
+        f"{spent.usd:,.4f} USD{told}{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
     )
 
 
-def _bar(total: int) -> Any:
+def _bar(total: int, unit: str = "match") -> Any:
+    """A bar whose rate is the mean since it began, and which says so whatever happens meanwhile."""
     from tqdm import tqdm
 
-    return tqdm(total=total, unit="match", disable=not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ)
+    disable = not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ
+    return tqdm(total=total, unit=unit, disable=disable, smoothing=0, dynamic_ncols=True)
 
 
-def _show(bar: Any, spent: Spent) -> None:
-    """Calls, tokens, cost and errors so far, beside the matches; now and then."""
-    if bar.disable or bar.format_dict["elapsed"] - getattr(bar, "shown", -1.0) < 0.5:
+async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
+    """Does some work, and calls `show` now and then, also while the work waits for others."""
+    import asyncio
+
+    async def watch() -> None:
+        while True:
+            show()
+            await asyncio.sleep(0.5)
+
+    watching = asyncio.create_task(watch())
+    try:
+        return await work
+    finally:
+        watching.cancel()
+
+
+def _show(bar: Any, ledger: Ledger, matches: str) -> None:
+    """Questions asked now, of those that were expected; what came of them, what it cost, and errors by kind."""
+    if bar.disable:
         return
-    bar.shown = bar.format_dict["elapsed"]
-    rate = spent.calls / max(bar.shown, 1e-9)
+    spent, heard = ledger.budget.spent, ledger.answers
     errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
-    bar.set_postfix_str(f"{rate:.1f} calls/s, {spent.tokens:,} tokens, {spent.usd:.2f} USD {errors}")
+    parts = [matches, f"{heard.rounds:,} rounds", f"{spent.calls:,} calls", heard.share, f"{spent.usd:.2f} USD"]
+    bar.n = heard.questions
+    bar.total = max(bar.total, bar.n)
+    bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)
 
 
 VERBS = [plan, record, play, ingest, serve, collect, notebook, export, verify, make_settings]

@@ -21,7 +21,7 @@ import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from agon import PACKAGES, ROOT, AgonError, located, shown, text_of
+from agon import PACKAGES, ROOT, AgonError, fault_of, located, shown, text_of
 from agon.games import Game
 from agon.games.settings import variants
 
@@ -57,6 +57,7 @@ class Serve(msgspec.Struct, forbid_unknown_fields=True):
     address: str
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     origins: list[str]
+    proxy: bool
     folder: Annotated[str, msgspec.Meta(pattern=r"\S")]
     sampling: str | None
 
@@ -68,8 +69,10 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     fresh: bool
     force: bool
     large: bool
+    batch: bool
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
     budget: Limit
+    readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
     source: str
     path: str
@@ -107,7 +110,7 @@ def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str,
     try:
         msgspec.convert(settings, Settings)
     except msgspec.ValidationError as error:
-        raise AgonError(f"the settings do not fit: {error}") from None
+        raise AgonError(f"the settings do not fit: {fault_of(error, Settings)}") from None
     return settings
 
 
@@ -198,7 +201,7 @@ def _require_fitting(made: Callable[..., Any], given: Mapping[str, Any]) -> None
         try:
             msgspec.convert(value, hint)
         except msgspec.ValidationError as error:
-            raise AgonError(f"{name} does not fit: {error}") from None
+            raise AgonError(f"{name} does not fit: {fault_of(error, hint)}") from None
         except TypeError:  # a hint that msgspec does not know
             continue
 

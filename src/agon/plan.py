@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, kind_of, located, shown
+from agon import AgonError, fault_of, kind_of, located, shown
 from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
@@ -36,6 +36,10 @@ SHARED = tuple(f"{shown(Path(__file__).with_name(name))}:" for name in ("plan.py
 """Code that runs in every match."""
 PERSON = "human"
 """In the place of an agent's name: a person, who sits at no table of an experiment."""
+
+
+class Unfit(AgonError):
+    """An agent's settings do not go with a game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +245,14 @@ def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None
 def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
     """The agents of conf/agent that can play a game, and whether each asks a model."""
     found, game = {}, load("game", game_name, conf)
+    questions = _questions(game)
     for name in names("agent", conf):
         with suppress(AgonError):
             player = _player(name, conf)
             if asks := bool(getattr(player, "asks_model", False)):
                 player.texts(game, **_keywords(player))
+                for view in questions:
+                    _require_fit(name, player, game, view)
             else:
                 _try_out(Seat(name, player), game)
             found[name] = asks
@@ -295,14 +302,35 @@ def _try_out(seat: Seat, game: Game[Any]) -> None:
                 if type(view.legal) not in spaces:
                     _check(view.legal)
                     spaces.add(type(view.legal))
+                _require_fit(seat.agent, seat.player, game, view)
             asked, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
             state, views, payoffs = match.send(actions)
             paid = [place for place in range(game.seats) if place in asked or payoffs[place]]
             json.dumps([*known_notes(game.notes(state), paid)])
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:  # a game, or a script, may raise anything
         raise AgonError(f"agent {seat.agent} cannot play {game.name}: {raised(error, game)}") from error
+
+
+def _require_fit(agent: str, player: Any, game: Game[Any], view: Observation) -> None:
+    """Raises Unfit for an agent whose settings do not go with what it is asked."""
+    unfit = getattr(player, "unfit", None)
+    if unfit and (fault := unfit(view.legal, None, **_keywords(player))):
+        raise Unfit(f"agent {agent} cannot play {game.name} (phase {view.phase}): {fault}")
+
+
+def _questions(game: Game[Any]) -> list[Observation]:
+    """What is asked in the first steps of a match of any legal actions; of a game that fails, before it does."""
+    found = list[Observation]()
+    with suppress(Exception):
+        match, (_, views, _), dice = started(game, 0)
+        for _ in range(TRIED):
+            if not views:
+                break
+            found += views.values()
+            _, views, _ = match.send({place: _example(view, dice[place]) for place, view in views.items()})
+    return found
 
 
 def _example(view: Observation, dice: Dice) -> object:
@@ -352,7 +380,7 @@ def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str,
     try:
         msgspec.convert(shared, Sampling)
     except msgspec.ValidationError as error:
-        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {error}") from None
+        raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {fault_of(error, Sampling)}") from None
     found = {}
     for name in dict.fromkeys(filter(None, names)):
         model = load("model", name, conf)
@@ -366,7 +394,7 @@ def _experiment(experiment: dict[str, Any]) -> Experiment:
     try:
         asked = msgspec.convert(experiment, Experiment)
     except msgspec.ValidationError as error:
-        raise AgonError(f"the experiment's settings do not fit: {error}") from None
+        raise AgonError(f"the experiment's settings do not fit: {fault_of(error, Experiment)}") from None
     if not asked.meetings:
         raise AgonError(f"experiment {asked.name} plays nothing: give it tournaments, pairings or challenges")
     for each in asked.meetings:
@@ -416,24 +444,28 @@ def _seat(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path
     if not model:
         return Seat(name, player), [name, _identity(settings)]
     texts = player.texts(game, **_keywords(player)).text
+    unfit = getattr(player, "unfit", None)
+    if unfit and (fault := unfit(None, models[model], **_keywords(player))):
+        raise AgonError(f"agent {name} cannot ask model {model}: {fault}")
     return Seat(name, player, model), [
         name,
-        _identity(settings, getattr(player, "idle", frozenset())),
+        _identity(settings, getattr(player, "idle", frozenset()), getattr(player, "usual", {})),
         models[model].identity,
         texts,
     ]
 
 
-def _identity(settings: Any, idle: Set[str] = frozenset()) -> Any:
-    """Settings as ids hash them: every `_target_` by its kind, never by where its code is, and without the `idle` ones."""
+def _identity(settings: Any, idle: Set[str] = frozenset(), usual: Mapping[str, Any] | None = None) -> Any:
+    """Settings as ids hash them: every `_target_` by its kind, never by where its code is, without the `idle` and the `usual` ones."""
+    usual = usual or {}
     if isinstance(settings, list):
-        return [_identity(value, idle) for value in settings]
+        return [_identity(value, idle, usual) for value in settings]
     if not isinstance(settings, dict):
         return settings
     return {
-        key: _kind(value) if key == "_target_" else _identity(value, idle)
+        key: _kind(value) if key == "_target_" else _identity(value, idle, usual)
         for key, value in settings.items()
-        if key not in idle
+        if key not in idle and not (key in usual and value == usual[key])
     }
 
 
@@ -462,7 +494,7 @@ def _player(name: str, conf: Path) -> Any:
     if not player.keywords:
         return player.func
     made = functools.partial(player.func, **player.keywords)  # so it can be told what its function says of itself
-    for known in ("asks_model", "idle", "texts"):
+    for known in ("asks_model", "idle", "usual", "texts", "unfit"):
         if hasattr(player.func, known):
             setattr(made, known, getattr(player.func, known))
     return made

@@ -11,10 +11,12 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agon import AgonError
+from agon.agents.keeping import Full
+from agon.games.schemas import written
 from agon.models import Answer, Answering, Halted, Model, Request
 from agon.models.base import key_of, require_distinct
+from agon.models.heard import RunOver
 from agon.models.ledger import Ledger, Live, Unfinished
-from agon.models.limits import BudgetReached
 from agon.models.recording import Recording
 from agon.plan import Match
 from agon.play import play_async
@@ -71,7 +73,7 @@ def bills(matches: Sequence[Match], models: Mapping[str, Model], recording: Reco
         alike = match.id if recorded else (match.game, seats, limits)
         if alike not in cache:
             guesses = {name: _Guess(models[name], recorded) for name in names}
-            with suppress(StopIteration):
+            with suppress(StopIteration, Full):
                 play_async(match, guesses, instant=True).send(None)
             cache[alike] = [guess.asked for guess in guesses.values()]
         for name, asked in zip(names, cache[alike], strict=True):
@@ -87,7 +89,7 @@ class _Guess:
 
     def __init__(self, model: Model, recording: Recording | None = None) -> None:
         self.most, self.thinks = model.parameters.get("max_tokens"), model.thinks
-        self.identity, self.recording = model.identity, recording
+        self.identity, self.recording, self.room = model.identity, recording, model.room
         self.asked = Asked()
 
     async def answer(self, request: Request) -> Answer:
@@ -95,10 +97,15 @@ class _Guess:
             return found
         letters, out = sum(len(message.text) for message in request.messages), request.expected + self.thinks
         out = out if self.most is None else min(out, self.most)
+        if request.options:  # it says nothing: a letter is read off one token, of words every token is asked for
+            out = max(1, sum(map(len, request.options)) // LETTERS) if len(request.options[0]) > 1 else 1
         self.asked = self.asked.plus(Asked(1, letters / LETTERS, out))
         legal = request.view.legal
-        move = f"[move] {legal.spelled(legal.example(Random(request.sample)))}"
-        return Answer(move.rjust(min(out, request.expected) * LETTERS), tokens_in=letters // LETTERS, tokens_out=out)
+        action = legal.example(Random(request.sample))
+        move = f"[move] {legal.spelled(action)}" if request.schema is None else written(legal.as_value(action))
+        text = move.rjust(min(out, request.expected) * LETTERS)
+        weights = (0.0,) * len(request.options)
+        return Answer(text, tokens_in=letters // LETTERS, tokens_out=out, weights=weights)
 
 
 def _bill(name: str, model: Model, matches: int, asked: Asked) -> Bill:
@@ -188,7 +195,7 @@ class StopRule:
     def ended(self, reason: Halted | None) -> None:
         """One more match has ended; `reason` says why before its time, if so."""
         self.left = self.most if reason is None else self.left - isinstance(reason, Unfinished)
-        self.over = self.over or self.left <= 0 or isinstance(reason, BudgetReached)
+        self.over = self.over or self.left <= 0 or isinstance(reason, RunOver)
 
 
 async def _worker(

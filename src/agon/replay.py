@@ -52,9 +52,11 @@ def one_match(turns: pd.DataFrame, name: str) -> pd.DataFrame:
         seated = found[(found.agent == agent) | (agent is None)]
         own = found[found.match == seated.match.iloc[0]] if len(seated) else found[:0]
     if own.empty:
-        some = turns.iloc[0] if len(turns) else None
-        offered = "there are none" if some is None else f"the first is {some.match}, or {some.game}/{some.variant}"
-        raise AgonError(f"there is no match {name!r} among these turns: {offered}")
+        near = turns[turns.game == game] if (turns.game == game).any() else turns
+        names = sorted(set(near.game.astype(str) + "/" + near.variant.astype(str)))
+        more = ", ..." if len(names) > 9 else ""
+        offer = f"there are {', '.join(names[:9])}{more}; an id is {near.match.iloc[0]}" if names else "there are none"
+        raise AgonError(f"there is no match {name!r} among these turns: {offer}")
     return own.sort_values(["turn", "seat"]).reset_index(drop=True)
 
 

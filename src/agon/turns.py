@@ -44,7 +44,13 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
     ),
     "attempts": (COUNT, True, "times asked, re-asks included; absent when not recorded"),
     "fallback": (LABEL, False, "what was done for want of a readable action; empty when nothing was"),
-    "detail": (TEXT, True, "JSON: what only this game knows"),
+    "detail": (
+        TEXT,
+        True,
+        "JSON: what only this game, or this way to answer, knows; of weighed decisions `chances`, the probability of every legal "
+        "action ([action, probability], summing to 1), and `mass`, that of giving any of them as the answer; of models also "
+        "`usd_charged` (what the provider says; all else is reckoned) and `left_out` (messages that left the conversation)",
+    ),
     "payoff": (np.float64, False, "points credited by this step"),
     "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),
     "tokens_out": (COUNT, True, "tokens received; absent when not recorded"),
@@ -246,12 +252,19 @@ def experiments(path: Path) -> set[str]:
     return set(read(path, ["experiment"]).experiment)
 
 
+def replaced(turns: pd.DataFrame) -> pd.Series:
+    """Whether the action of a row is not the seat's own: something was done in the place of an answer that could not be read."""
+    return turns.action.notna() & turns.fallback.ne("")
+
+
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
-    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` (share)."""
+    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` and
+    `replaced` (shares of its turns)."""
     keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
     table = (
-        turns.groupby(keys, observed=True, dropna=False, sort=False)
-        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"))
+        turns.assign(replaced=replaced(turns))
+        .groupby(keys, observed=True, dropna=False, sort=False)
+        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"), replaced=("replaced", "mean"))
         .reset_index()
     )
     return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))

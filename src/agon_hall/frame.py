@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import panel as pn
 from bokeh.document import Document
-from bokeh.models import CustomJS
 from jinja2 import Template
 from panel.viewable import Viewable
 
@@ -19,7 +18,6 @@ AROUND = Template("""
 {% extends base %}
 {% block postamble %}
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
 <style>
 body { background: #ffffff; color: #1a1a1a; font: 16px/1.5 system-ui, sans-serif; margin: 0; }
 main, header, footer { max-width: 60rem; margin: 0 auto; padding: .5rem 1rem; box-sizing: border-box; }
@@ -33,6 +31,14 @@ a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 <header><strong>agon</strong>{% for name, link in links %} <a href="{{ link | e }}">{{ name | e }}</a>{% endfor %}</header>
 <p id="lost" role="alert" hidden>{{ lost | e }}</p>
 <main>{% for root in roots %}{{ embed(root) }}{% endfor %}</main>
+<script>
+const wait = setInterval(() => {
+  const page = window.Bokeh && Bokeh.documents[0];
+  if (!page) return;
+  clearInterval(wait);
+  page.on_event("connection_lost", () => { document.getElementById("lost").hidden = false; });
+}, 100);
+</script>
 {% endblock %}
 """)
 
@@ -47,7 +53,6 @@ def page(content: Viewable, links: Sequence[tuple[str, str]] = ()) -> Viewable:
     if (document := pn.state.curdoc) is not None:
         document.template = AROUND
         document.template_variables.update(links=list(links), lost=LOST)
-        document.js_on_event("connection_lost", CustomJS(code="window.document.getElementById('lost').hidden = false"))
     return content
 
 

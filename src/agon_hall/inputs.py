@@ -198,9 +198,9 @@ def _column(flex: str) -> Callable[[], Any]:
 
 GROUPS: dict[str, Callable[[], Any]] = {
     "row": wrapped,
-    "bar": partial(pn.FlexBox, gap="0 8px", margin=0),
+    "bar": partial(wrapped, style=":host { gap: 0 8px; }", margin=0),
     "box": partial(stack, styles=BOX, margin=(4, 8)),
-    "columns": partial(pn.FlexBox, sizing_mode="stretch_width"),
+    "columns": partial(wrapped, style=""),
     "read": _column("3 1 340px"),
     "asked": _column("2 1 320px"),
     "half": _column("1 1 420px"),

@@ -237,7 +237,10 @@ class HostPage:
         return {}
 
     def _gives_up(self) -> Entered:
-        self.table.give_up()
+        try:
+            self.table.give_up()
+        except Refused as refused:
+            return {"said": alert(refused)}
         return {}
 
 

@@ -68,9 +68,10 @@ def stack(*things: Any, **more: Any) -> Stack:
     return Stack(*things, **({"sizing_mode": "stretch_width"} | more))
 
 
-def wrapped(*things: Any) -> pn.FlexBox:
-    """Things beside one another, the lower edges of a line in one line, however many lines they need."""
-    return pn.FlexBox(*things, align_items="flex-end", sizing_mode="stretch_width")
+def wrapped(*things: Any, style: str = "* { align-self: flex-end; }", **more: Any) -> Stack:
+    """Things beside one another, in as many lines as they need; the lower edges of a line are in one line."""
+    sheets = [":host { flex-flow: row wrap; }", style]  # a row would be as wide as all things together
+    return stack(*things, stylesheets=sheets, **more)
 
 
 def block(html: str, style: str = "", **more: Any) -> Block:

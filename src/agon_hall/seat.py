@@ -119,6 +119,8 @@ class SeatPage:
                 said.append(f"<p>You answered: {text(_short(given))}</p>")
             waited = _listed(table, table.waited_for())
             said.append(f"<p><strong>Round {view.round}.</strong> Waiting for {text(waited or 'the table')}.</p>")
+        if table.waits:
+            said.append("<p>What is done cannot be kept just now. The match goes on by itself when it can.</p>")
         if last := self._last(view):
             said.append(f"<p>Last: {text(last)}</p>")
         if away := [seat for seat, person in table.store.people(table.id).items() if person.away and seat != self.seat]:
@@ -211,10 +213,14 @@ class SeatPage:
             return []
 
         def leave() -> Entered:
-            table.leave(seat, away=not person.away)
+            try:
+                table.leave(seat, away=not person.away)
+            except Refused as refused:
+                return {"said": alert(refused)}
             return {}
 
-        return [Button("I am back" if person.away else "Leave for now", leave, main=False, wide=300, key="leave")]
+        name = "I am back" if person.away else "Leave for now"
+        return [Button(name, leave, main=False, wide=300, key="leave"), str(entered.get("said", ""))]
 
     def _tick(self) -> None:
         question = None if self.seat is None else self.table.questions.get(self.seat)

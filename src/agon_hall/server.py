@@ -1,4 +1,4 @@
-"""The server: who may open which page, and the pages."""
+"""The server: its pages, and where and how it serves them."""
 
 import asyncio
 import gc
@@ -11,35 +11,47 @@ import signal
 import warnings
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
+from time import monotonic
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 import panel as pn
-from bokeh.server.auth_provider import AuthProvider
-from bokeh.server.urls import per_app_patterns
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import EMPTY_LAYOUT
+from bokeh.server.server import BaseServer
+from bokeh.server.tornado import BokehTornado
+from bokeh.server.util import bind_sockets, create_hosts_allowlist
+from bokeh.util.paths import static_path
 from bokeh.util.warnings import BokehUserWarning
-from panel.io.server import WSHandler, get_server
+from panel.io.application import build_applications
+from panel.io.resources import DIST_DIR
 from tornado.ioloop import IOLoop
-from tornado.web import HTTPError, RequestHandler
 
-from agon import AgonError
+from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
-from agon.games.html import text
+from agon_hall.door import Door, Entrance, Files, Refusal
 from agon_hall.families import desks
 from agon_hall.frame import LINKS, page, refusal
+from agon_hall.gate import DAY, Gate
 from agon_hall.inputs import Inputs
 from agon_hall.lobby import HallPage, HostPage, warm
 from agon_hall.seat import SeatPage
 from agon_hall.tables import Hall
 from agon_hall.watching import page as transcripts
+from agon_hall.wire import Page, Rooms, Socket
 
 PASSWORD = "AGON_PASSWORD"
 """The environment variable with the password for everything but seats and what is public."""
 LOOPBACK = ("127.0.0.1", "localhost")
-OPEN = ("seat", "watch")
-"""Pages that need no password: a seat's key is its own, and what is watched is public."""
-DAY = 86400
+FRAME = 500_000
+"""Bytes of one message."""
+PING = 30
+"""Seconds after which a page is asked whether it is still there, and in which it has to say so."""
+UNUSED = 15_000
+"""Milliseconds after which a page that no browser shows is taken away."""
+LINES, KINDS = 20, 1000
+"""Lines of one kind in the log in a minute, and kinds that are told apart."""
 TITLES = {
     "/": "Tables - agon",
     "/host": "Your table - agon",
@@ -50,120 +62,23 @@ TITLES = {
 }
 """What browsers call the pages."""
 
+NAME = r"((?:[\w@^./-]|%5E)+)"
+"""Of a file that pages need."""
+
 log = logging.getLogger("agon_hall")
-
-
-class Gate(AuthProvider):
-    """Who may open which page. Every websocket needs a token that only a page that was let in has been given."""
-
-    def __init__(self, hall: Hall, password: str) -> None:
-        self._hall, self._password = hall, password
-        super().__init__()
-
-    @property
-    def get_user(self) -> Any:
-        """Lets a request in by naming somebody; None sends them to the login page. Raises HTTPError(403) for wrong keys."""
-        return self._user
-
-    @property
-    def get_user_async(self) -> None:
-        """There is none."""
-
-    @property
-    def get_login_url(self) -> None:
-        """There is none."""
-
-    @property
-    def login_url(self) -> str:
-        """Where the password is asked for."""
-        return "/login"
-
-    @property
-    def login_handler(self) -> type[RequestHandler]:
-        """Asks for the password."""
-        return _login(self._password)
-
-    @property
-    def logout_url(self) -> None:
-        """There is none."""
-
-    @property
-    def logout_handler(self) -> None:
-        """There is none."""
-
-    def _user(self, handler: RequestHandler) -> str | None:
-        parts = [part for part in handler.request.path.split("/") if part]
-        piece = parts[-1:] in (
-            ["ws"],
-            ["autoload.js"],
-            ["metadata"],
-        )  # of a page; a token names no page, so it opens none
-        page = parts[:-1] if piece else parts
-        first = page[0] if page else ""
-        for what in ("seat", "host"):
-            if first == what and not piece and self._hall.opened(what, handler.get_query_argument("key", "")) is None:
-                log.warning("refused: a %s link that is none, from %s", what, handler.request.remote_ip)
-                raise HTTPError(403, reason="This link is not valid")
-        if first in OPEN or not self._password:
-            return "page"
-        if handler.get_secure_cookie("agon", max_age_days=30) == _passed(self._password):
-            return "researcher"
-        if piece:
-            log.warning("refused: %s without the password, from %s", handler.request.path, handler.request.remote_ip)
-            raise HTTPError(403, reason="The password is needed")
-        return None
-
-
-def _passed(password: str) -> bytes:
-    return sha256(password.encode()).hexdigest()[:32].encode()
-
-
-def _login(password: str) -> type[RequestHandler]:
-    class Login(RequestHandler):
-        """Asks for the password, and keeps a signed cookie."""
-
-        def get(self) -> None:
-            self._form("")
-
-        def post(self) -> None:
-            if urlsplit(self.request.headers.get("Origin", "")).netloc not in ("", self.request.host):
-                log.warning("refused: a login from another site, from %s", self.request.remote_ip)
-                raise HTTPError(403, reason="foreign origin")
-            if not hmac.compare_digest(self.get_body_argument("password", "").encode(), password.encode()):
-                log.warning("refused: a wrong password, from %s", self.request.remote_ip)
-                self.set_status(403)
-                self._form("This is not the password.")
-                return
-            self.set_secure_cookie("agon", _passed(password), httponly=True, samesite="Strict")
-            wanted = self.get_query_argument("next", "/")
-            self.redirect(wanted if re.fullmatch(r"/(?!/)[!-\[\]-~]*", wanted) else "/")
-
-        def _form(self, why: str) -> None:
-            alert = f'<p role="alert">{text(why)}</p>' if why else ""
-            action = f"/login?next={quote(self.get_query_argument('next', '/'))}"
-            self.write(
-                '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>agon: password</title>'
-                '<meta name="viewport" content="width=device-width, initial-scale=1">'
-                "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:30rem;margin:2rem auto;padding:0 1rem}"
-                "input,button{font-size:16px;padding:.5rem}</style></head><body><main><h1>agon</h1>"
-                f'{alert}<form method="post" action="{text(action)}"><p><label for="password">Password</label><br>'
-                '<input id="password" name="password" type="password" autocomplete="current-password" autofocus></p>'
-                '<p><button type="submit">Open</button></p></form></main></body></html>'
-            )
-
-    return Login
 
 
 class Pages:
     """The pages of a hall, each made anew for each browser that opens it."""
 
-    def __init__(self, hall: Hall, folder: Path) -> None:
-        self.hall, self.desks = hall, desks(folder)
+    def __init__(self, hall: Hall, folder: Path, proxy: bool = False) -> None:
+        self.hall, self.desks, self._proxy = hall, desks(folder), proxy
+        self.titles = TITLES | {f"/{name}": f"{name.capitalize()} - agon" for name in self.desks}
         self.links = LINKS + tuple((name.capitalize(), f"/{name}") for name in self.desks)
 
     def made(self) -> dict[str, Any]:
         """Path -> what makes the page."""
-        return {
+        made: dict[str, Callable[[], Any]] = {
             "/": self.hall_page,
             "/host": self.host,
             "/seat": self.seat,
@@ -172,6 +87,7 @@ class Pages:
             "/public": lambda: page(transcripts(researcher=False), self.links),
             **{f"/{name}": self.desk(name) for name in self.desks},
         }
+        return {path: _told(make) for path, make in made.items()}
 
     def desk(self, name: str) -> Callable[[], Any]:
         """A page that a family of games has of its own."""
@@ -187,7 +103,7 @@ class Pages:
         if found is None:
             return refusal("No such table", "This link is not valid.")
         headers = {name.lower(): value for name, value in pn.state.headers.items()}
-        scheme = "https" if headers.get("x-forwarded-proto") == "https" else "http"  # as a proxy says it was reached
+        scheme = "https" if self._proxy and headers.get("x-forwarded-proto") == "https" else "http"
         return page(HostPage(self.hall, found[0], f"{scheme}://{headers.get('host', '')}").panel, self.links)
 
     def seat(self) -> Any:
@@ -205,46 +121,88 @@ class Pages:
         return page(SeatPage(table, None).panel)
 
 
+def _told(make: Callable[[], Any]) -> Callable[[], Any]:
+    """Makes a page; where that fails, one that says so."""
+
+    def made() -> Any:
+        try:
+            return make()
+        except Exception:
+            log.exception("a page could not be made")
+            return refusal(
+                "This page cannot be shown", "It could not be made just now. Please tell the host, and reload it."
+            )
+
+    return made
+
+
 def _argument(name: str) -> str:
     return b"".join(pn.state.session_args.get(name, [])[:1]).decode("utf-8", "replace")
 
 
-class _TextSocket(WSHandler):
-    """Refuses what no page of ours sends: parts in bytes, which could be so many that they fill the memory."""
+class _Plain(logging.Formatter):
+    """Nothing of what follows a question mark, where keys are, nor of what was sent and cannot be read, nor what moves a terminal."""
 
-    async def on_message(self, fragment: str | bytes) -> None:
-        if isinstance(fragment, bytes):
-            self.close(1003, "parts in bytes are not taken")
-        else:
-            await super().on_message(fragment)
+    def format(self, record: logging.LogRecord) -> str:
+        said = re.sub(r"\?\S*", "?...", super().format(record))
+        return visible(re.sub(r"(Invalid unicode in ).*", r"\1what was sent", said, flags=re.DOTALL))
 
 
 class _Quiet(logging.Filter):
-    """Nothing of what follows a question mark, where keys are, nor of what was sent and cannot be read."""
+    """Nothing too often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: dict[str, list[float]] = {}
+        """Kind of line -> how many such lines were not written lately, and when others were in the last minute."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = re.sub(r"\?\S*", "?...", record.getMessage())
-        record.msg, record.args = re.sub(r"(Invalid unicode in ).*", r"\1what was sent", said, flags=re.DOTALL), ()
-        return True
+        now, kind = monotonic(), f"{record.name}/{record.msg}"[:100]
+        if len(self._said) > KINDS:
+            self._said.clear()
+        missed, *times = self._said.get(kind, [0.0])
+        times = [each for each in times if each > now - 60]
+        written = len(times) < LINES
+        self._said[kind] = [0.0, *times, now] if written else [missed + 1, *times]
+        if written and missed:
+            record.msg, record.args = f"{record.getMessage()} (and {missed:.0f} more like it)", ()
+        return written
 
 
 def serve(
-    folder: Path, address: str, port: int, origins: Sequence[str], sampling: str | None, said: Callable[[str], object]
+    folder: Path,
+    address: str,
+    port: int,
+    origins: Sequence[str],
+    proxy: bool,
+    sampling: str | None,
+    said: Callable[[str], object],
 ) -> None:
     """Serves until it is interrupted. Raises AgonError where it must not, or cannot, start."""
     password = os.environ.get(PASSWORD, "")
     if sampling is not None:
         settings_of("sampling", sampling)
-    if address not in LOOPBACK and len(password) < 8:
+    if folder.resolve() in (ROOT.resolve(), *ROOT.resolve().parents):
+        raise AgonError("serve.folder must name a folder of its own, such as .agon/hall")
+    try:
+        hosts = create_hosts_allowlist([*(f"{name}:{port}" for name in (*LOOPBACK, address)), *origins], port)
+    except ValueError as error:
+        raise AgonError(f"serve.origins takes HOST or HOST:PORT: {error}") from None
+    others = [each for each in (address, *origins) if each.partition(":")[0] not in LOOPBACK] or ["a proxy"] * proxy
+    if others and len(password) < 8:
         raise AgonError(
-            f"serve.address={address} can be reached by others: set {PASSWORD} in the environment, 8 letters at least"
+            f"by {others[0]} the hall can be reached by others: set {PASSWORD} in the environment, 8 letters at least"
         )
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    os.umask(0o077)
+    logging.basicConfig(level=logging.WARNING)
+    quiet = _Quiet()
     for name in ("", "bokeh", "panel"):  # those with handlers of their own
         for handler in logging.getLogger(name).handlers:
-            handler.addFilter(_Quiet())
+            handler.addFilter(quiet)
+            handler.setFormatter(_Plain("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     # a browser sends a button that came later whole when it is first pressed; every such warning would be kept in memory
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
+    silence(EMPTY_LAYOUT)
     pn.extension(browser_info=False)
 
     said("looking up what can be played ...")
@@ -253,53 +211,83 @@ def serve(
     async def run() -> None:
         hall = Hall(folder, sampling)
         try:
-            await _until_stopped(hall, folder, address, port, origins, password, said)
+            where = f"http://{'localhost' if address in LOOPBACK else address}:{port}/"
+            server = served(hall, folder, address, port, hosts, proxy, password)
+            if address not in LOOPBACK and not origins:
+                said(
+                    "note: nobody elsewhere is served yet: serve.origins takes the names by which browsers reach this machine"
+                )
+            await _until_stopped(server, lambda: said(f"{where} - Ctrl-C ends it; every answer is kept in {folder}"))
         finally:
             await hall.close()
 
     asyncio.run(run())
 
 
-async def _until_stopped(
+def served(
     hall: Hall,
     folder: Path,
-    address: str,
-    port: int,
-    origins: Sequence[str],
-    password: str,
-    said: Callable[[str], object],
-) -> None:
-    # the table of Bokeh's routes, in which Panel too enters what it serves
-    per_app_patterns[:] = [(path, _TextSocket if kind is WSHandler else kind) for path, kind, *_ in per_app_patterns]
+    address: str = LOOPBACK[0],
+    port: int = 0,
+    hosts: Sequence[str] = ("*",),
+    proxy: bool = False,
+    password: str = "",
+) -> BaseServer:
+    """The pages of a hall on a port, 0 for any; to be started. Raises AgonError where the port cannot be had.
+
+    `hosts` are the names, HOST:PORT, by which browsers reach it.
+    """
+    pages = Pages(hall, folder, proxy)
+    apps = build_applications(pages.made(), title=pages.titles, location=False)
+    gate = Gate(hall, password)
+    tornado = BokehTornado(
+        apps,
+        extra_websocket_origins=hosts,
+        auth_provider=gate,
+        sign_sessions=True,
+        secret_key=hmac.new(hall.secret, f"session/{secrets.token_hex(8)}".encode(), sha256).digest(),
+        session_token_expiration=DAY,
+        include_headers=["Host", "X-Forwarded-Proto"],
+        include_cookies=[],
+        check_unused_sessions_milliseconds=1000,
+        unused_session_lifetime_milliseconds=UNUSED,
+        keep_alive_milliseconds=0,
+        websocket_max_message_size_bytes=FRAME,
+        websocket_ping_interval=PING,
+        websocket_ping_timeout=PING,
+        rooms=Rooms(),
+    )
+    there: list[tuple[Any, ...]] = [
+        *gate.endpoints,
+        (f"/static/js/{NAME}", Files, {"path": static_path() / "js"}),
+        (f"/static/extensions/panel/{NAME}", Files, {"path": DIST_DIR}),
+        ("/(favicon.ico)", Files, {"path": DIST_DIR / "images"}),
+    ]
+    for path, context in tornado.applications.items():
+        root = path.rstrip("/")
+        given = {"application_context": context, "bokeh_websocket_path": f"{root}/ws"}
+        there += [(f"{root}/ws", Socket, given), (f"{root}/?", Page, given)]
+    nowhere = {"status": HTTPStatus.NOT_FOUND, "why": "There is no such page"}
+    tornado.add_handlers(
+        ".*", [*there, (".*", Refusal, nowhere)]
+    )  # nothing of what Bokeh and Panel serve by themselves
+    entrance = Entrance(Door(tornado, hosts, proxy), proxy)
     try:
-        server = get_server(
-            Pages(hall, folder).made(),
-            port=port,
-            address=address,
-            title=TITLES | {f"/{name}": f"{name.capitalize()} - agon" for name in desks(folder)},
-            location=False,
-            websocket_origin=[f"{name}:{port}" for name in (*LOOPBACK[:2], address)] + list(origins),
-            loop=IOLoop.current(),
-            auth_provider=Gate(hall, password),
-            cookie_secret=hmac.new(hall.secret, b"cookie", sha256).hexdigest(),
-            sign_sessions=True,
-            secret_key=hmac.new(hall.secret, f"session/{secrets.token_hex(8)}".encode(), sha256).hexdigest(),
-            session_token_expiration=DAY,
-            check_unused_sessions_milliseconds=1000,
-            websocket_max_message_size=2_000_000,
-        )
+        entrance.add_sockets(bind_sockets(address, port)[0])
     except OSError as error:
         raise AgonError(
             f"port {port} of {address} cannot be had ({error.strerror}): name another with serve.port=N"
         ) from None
+    return BaseServer(IOLoop.current(), tornado, entrance)
+
+
+async def _until_stopped(server: BaseServer, started: Callable[[], object]) -> None:
     stopped = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
     gc.collect()
     gc.freeze()  # what is there for good is never looked through again
     server.start()
-    said(
-        f"http://{'localhost' if address in LOOPBACK else address}:{port}/ - Ctrl-C ends it; every answer is kept in {folder}"
-    )
+    started()
     await stopped.wait()
     server.stop()

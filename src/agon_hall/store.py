@@ -12,6 +12,8 @@ from filelock import FileLock, Timeout
 from agon import AgonError
 from agon.turns import shown
 
+BUSY = 100
+"""Milliseconds for which everybody waits where another program has locked the file."""
 SCHEMA = """
 create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
@@ -79,19 +81,29 @@ class Kept(NamedTuple):
     seconds: float = 0.0
 
 
+class Blocked(AgonError):
+    """The file cannot be written or read just now: the disk is full, or another program has locked it."""
+
+
 class Store:
-    """The file. One server at a time uses a folder. Raises AgonError when another one does."""
+    """The file, which its owner alone can read. One server at a time uses a folder. Raises AgonError when another one does.
+
+    Everything raises Blocked, and changes nothing, where it cannot be done now.
+    """
 
     def __init__(self, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)
             self._lock = FileLock(folder / "serve.lock")
             self._lock.acquire(timeout=0)
             self._db = sqlite3.connect(folder / "tables.sqlite", isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
             if not any(column[1] == "aids" for column in self._db.execute("pragma table_info(tables)")):
                 self._db.execute("alter table tables add column aids text")  # a file of an earlier version
+            self._db.execute(f"pragma busy_timeout={BUSY}")
             self._path, self._file = folder / "tables.sqlite", (folder / "tables.sqlite").stat().st_ino
+            self._path.chmod(0o600)
         except Timeout:
             raise AgonError(
                 f"{shown(folder)} is in use by another server: end that one, or name another folder"
@@ -104,24 +116,46 @@ class Store:
         self._db.close()
         self._lock.release()
 
+    def _write(self, *commands: tuple[str, Sequence[Sequence[Any]]]) -> int:
+        """Commands and the rows that each is for, all or none; on disk when this returns. How many rows the last has changed."""
+        try:
+            if self._path.stat().st_ino != self._file:
+                raise AgonError(f"{shown(self._path)} has been replaced by another file: start the server again")
+            with self._db:
+                self._db.execute("begin immediate")
+                return [self._db.executemany(command, rows).rowcount for command, rows in commands][-1]
+        except (OSError, sqlite3.Error) as error:
+            raise Blocked(f"{shown(self._path)} cannot be written: {error}") from None
+
+    def _read(self, command: str, *given: Any) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(command, given).fetchall()
+        except sqlite3.Error as error:
+            raise Blocked(f"{shown(self._path)} cannot be read: {error}") from None
+
     def add(self, row: TableRow, consent: str, words: str) -> None:
         """A new table, and the text that people at it agree to."""
-        with self._db:
-            self._db.execute("begin")
-            self._db.execute("insert or ignore into consents values (?, ?)", (consent, words))
-            self._db.execute(
-                "insert into tables (id, match, game, entrants, seconds, budget, made, aids) values (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(row.id, row.match, row.game, json.dumps(row.entrants), row.seconds, json.dumps(row.budget)),
-                    *(time(), None if row.aids is None else json.dumps(row.aids)),
-                ),
-            )
+        columns = "id, match, game, entrants, seconds, budget, made, aids"
+        made = (
+            *(row.id, row.match, row.game, json.dumps(row.entrants), row.seconds, json.dumps(row.budget)),
+            *(time(), None if row.aids is None else json.dumps(row.aids)),
+        )
+        self._write(
+            ("insert or ignore into consents values (?, ?)", [(consent, words)]),
+            (f"insert into tables ({columns}) values (?, ?, ?, ?, ?, ?, ?, ?)", [made]),
+        )
 
     def tables(self) -> list[TableRow]:
         """All tables, oldest first."""
-        columns = ", ".join(TableRow._fields)
+        return self._tables("order by made")
+
+    def table(self, id_: str) -> TableRow | None:
+        """The table of that name; None where there is none."""
+        return next(iter(self._tables("where id = ?", id_)), None)
+
+    def _tables(self, which: str, *given: str) -> list[TableRow]:
+        rows = self._read(f"select {', '.join(TableRow._fields)} from tables {which}", *given)
         try:
-            rows = self._db.execute(f"select {columns} from tables order by made").fetchall()
             return [
                 TableRow(
                     *(name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent)),
@@ -129,69 +163,56 @@ class Store:
                 )
                 for name, match, game, who, seconds, budget, spent, status, why, aids in rows
             ]
-        except (sqlite3.Error, ValueError) as error:
+        except ValueError as error:
             raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None
 
     def ended(self, table: str, status: str, why: str = "") -> None:
         """The table stands otherwise than before."""
-        self._db.execute("update tables set status = ?, why = ? where id = ?", (status, why, table))
+        self._write(("update tables set status = ?, why = ? where id = ?", [(status, why, table)]))
 
     def spent(self, table: str, spent: dict[str, float]) -> None:
         """What the table's models have cost so far."""
-        self._db.execute("update tables set spent = ? where id = ?", (json.dumps(spent), table))
+        self._write(("update tables set spent = ? where id = ?", [(json.dumps(spent), table)]))
 
     def allow(self, table: str, budget: dict[str, float | None]) -> None:
         """Another budget for a table."""
-        self._db.execute("update tables set budget = ? where id = ?", (json.dumps(budget), table))
+        self._write(("update tables set budget = ? where id = ?", [(json.dumps(budget), table)]))
 
     def sit(self, table: str, seat: int, name: str, consent: str) -> bool:
         """Somebody sits down; False when the seat is taken."""
-        row = (table, seat, name, consent, time())
-        done = self._db.execute(
-            "insert or ignore into people (place, seat, name, consent, since) values (?, ?, ?, ?, ?)", row
-        )
-        return done.rowcount == 1
+        columns, row = "place, seat, name, consent, since", (table, seat, name, consent, time())
+        return self._write((f"insert or ignore into people ({columns}) values (?, ?, ?, ?, ?)", [row])) == 1
 
     def away(self, table: str, seat: int, away: bool) -> None:
         """Somebody leaves the seat for a time, or comes back."""
-        self._db.execute("update people set away = ? where place = ? and seat = ?", (away, table, seat))
+        self._write(("update people set away = ? where place = ? and seat = ?", [(away, table, seat)]))
 
     def people(self, table: str) -> dict[int, Person]:
         """Who sits where."""
-        rows = self._db.execute("select seat, name, consent, away from people where place = ? order by seat", (table,))
+        rows = self._read("select seat, name, consent, away from people where place = ? order by seat", table)
         return {seat: Person(name, consent, bool(away)) for seat, name, consent, away in rows}
 
     def keep(self, table: str, seat: int, answers: Sequence[Kept]) -> None:
         """Accepts answers of a seat, all or none, in the place of any with the same numbers; on disk when this returns.
 
-        Raises AgonError, and keeps none, where that cannot be.
+        Raises Blocked, and keeps none, where that cannot be.
         """
         rows = [
             (table, seat, *each[:3], None if each.action is None else json.dumps(each.action), *each[4:], time())
             for each in answers
         ]
-        try:
-            if self._path.stat().st_ino != self._file:
-                raise AgonError(f"{shown(self._path)} has been replaced by another file: start the server again")
-            with self._db:
-                self._db.execute("begin immediate")
-                self._db.executemany("insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        except (OSError, sqlite3.Error) as error:
-            raise AgonError(f"{shown(self._path)} cannot be written: {error}") from None
+        self._write(("insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows))
 
     def answer(self, table: str, seat: int, number: int) -> Kept | None:
         """The accepted answer to a seat's question; None when there is none."""
-        columns = "number, round, phase, action, text, fallback, attempts, seconds"
-        found = self._db.execute(
-            f"select {columns} from answers where place = ? and seat = ? and number = ?", (table, seat, number)
-        ).fetchone()
-        if found is None:
+        which = "from answers where place = ? and seat = ? and number = ?"
+        found = self._read(f"select {', '.join(Kept._fields)} {which}", table, seat, number)
+        if not found:
             return None
-        number, round_, phase, action, text, fallback, attempts, seconds = found
-        value = None if action is None else json.loads(action)
-        return Kept(number, round_, phase, value, text, fallback, attempts, seconds)
+        kept = Kept(*found[0])
+        return kept if kept.action is None else kept._replace(action=json.loads(kept.action))
 
     def consent(self, version: str) -> str:
         """The text of that version."""
-        ((words,),) = self._db.execute("select words from consents where version = ?", (version,))
+        ((words,),) = self._read("select words from consents where version = ?", version)
         return str(words)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
@@ -29,7 +29,7 @@ from agon.models.recording import Recording, Writer
 from agon.plan import PERSON, Match, Seat, Seating, seating
 from agon.play import play_async, table
 from agon.turns import write
-from agon_hall.store import Kept, Store, TableRow
+from agon_hall.store import Blocked, Kept, Store, TableRow
 
 log = logging.getLogger("agon_hall")
 
@@ -37,6 +37,10 @@ EXPERIMENT = "people"
 """The experiment of all matches at tables."""
 NAME = 40
 """Letters that a chosen name may have."""
+AGAIN = 1.0
+"""Seconds until what could not be written is written again."""
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Refused(AgonError):
@@ -88,6 +92,8 @@ class Table:
         self.given: dict[int, str] = {}
         """What people have answered since the last step, in words."""
         self.status, self.why = row.status, row.why
+        self.waits = False
+        """Whether the match waits because nothing can be written."""
         self.spent = dict(row.spent)
         self._running: asyncio.Task[None] | None = None
 
@@ -110,14 +116,14 @@ class Table:
             raise Refused(f"Choose a name of 1 to {NAME} letters; it need not be yours.")
         if seat not in self.people or self.status != "waiting":
             raise Refused("Nobody can sit down here now.")
-        if not self.store.sit(self.id, seat, name, self.consent.version):
+        if not _asked_to(self.store.sit, self.id, seat, name, self.consent.version):
             raise Refused("Somebody sits here already.")
         self.go_on()
         self.changed()
 
     def leave(self, seat: int, away: bool = True) -> None:
-        """A person leaves for a time, or comes back; its seat stays its own."""
-        self.store.away(self.id, seat, away)
+        """A person leaves for a time, or comes back; its seat stays its own. Raises Refused."""
+        _asked_to(self.store.away, self.id, seat, away)
         self.changed()
 
     # --- the match
@@ -147,8 +153,9 @@ class Table:
             self._running = asyncio.get_running_loop().create_task(self._run())
 
     def give_up(self) -> None:
-        """Ends the match before its end; what was answered stays in the store."""
+        """Ends the match before its end; what was answered stays in the store. Raises Refused."""
         if self.status != "over":
+            _asked_to(self.store.ended, self.id, "closed")
             self._stands("closed", "given up by its host")
             self._cancel(None)
             self.changed()
@@ -158,8 +165,8 @@ class Table:
         allowed = budget_of(budget)
         for name, model in self.models.items():
             _limited(name, model, allowed)
+        _asked_to(self.store.allow, self.id, allowed)
         self.row = self.row._replace(budget=allowed)
-        self.store.allow(self.id, self.row.budget)
         self.changed()
 
     async def _run(self) -> None:
@@ -180,7 +187,7 @@ class Table:
                     await self._ledger.drain()  # calls in flight are paid for
                 raise
             if self.status == "playing":
-                write(table([(self.match, played)]), self.path)
+                await self.kept(lambda: write(table([(self.match, played)]), self.path))
                 self._stands("over")
         except (AgonError, Halted) as error:
             if self.status == "playing":
@@ -241,7 +248,24 @@ class Table:
 
     def _stands(self, status: str, why: str = "") -> None:
         self.status, self.why = status, why
-        self.store.ended(self.id, status, why)
+        with suppress(Blocked):  # the next start finds out by itself, as it plays what was answered
+            self.store.ended(self.id, status, why)
+
+    async def kept(self, write: Callable[[], object]) -> None:
+        """Writes what nobody can be asked to send again; the match waits where that cannot be done now, and pages say so."""
+        while True:
+            try:
+                write()
+                break
+            except (AgonError, OSError) as error:
+                if not self.waits:
+                    log.error("the match of table %s waits: %s", self.id, error)
+                self.waits = True
+                self.changed()
+                await asyncio.sleep(AGAIN)
+        if self.waits:
+            self.waits = False
+            self.changed()
 
     def changed(self) -> None:
         """Tells everybody who watches."""
@@ -280,8 +304,9 @@ class Table:
         except TimeoutError:
             if question.answered.done():  # in the last moment
                 return question.answered.result()
+            self.questions.pop(seat, None)  # it is too late, however long this takes
             late = Kept(number, view.round, view.phase, None, "", "time is up", question.refused, monotonic() - now)
-            self.store.keep(self.id, seat, [late])
+            await self.kept(lambda: self.store.keep(self.id, seat, [late]))
             return late
         finally:
             self.questions.pop(seat, None)
@@ -313,13 +338,7 @@ class Table:
             for later, action in enumerate(actions)
         ]
         kept[0] = kept[0]._replace(attempts=1 + question.refused)
-        try:
-            self.store.keep(self.id, seat, kept)
-        except AgonError as error:
-            log.error("an answer could not be kept: %s", error)
-            raise Refused(
-                "This could not be kept, and has not been played. Please tell the host, and try again."
-            ) from None
+        _asked_to(self.store.keep, self.id, seat, kept)
         del self.questions[seat]
         self.given[seat] = "; ".join(each.text for each in kept)
         question.answered.set_result(kept[0])
@@ -354,7 +373,8 @@ class _SeatPlayer:
         finally:
             self.table.thinking.discard(self.seat)
         if kept is None:
-            store.keep(self.table.id, self.seat, [Kept(number, view.round, view.phase, reply.action, reply.text)])
+            said = Kept(number, view.round, view.phase, reply.action, reply.text)
+            await self.table.kept(lambda: store.keep(self.table.id, self.seat, [said]))
         return reply
 
     def _told(self, kept: Kept) -> Reply:
@@ -365,6 +385,15 @@ class _SeatPlayer:
         return Reply(
             _tupled(kept.action), kept.text, max(1, kept.attempts), kept.fallback, seconds=kept.seconds, detail=known
         )
+
+
+def _asked_to(do: Callable[P, T], *given: P.args, **more: P.kwargs) -> T:
+    """Writes what somebody wants. Raises Refused, and changes nothing, where it cannot be written."""
+    try:
+        return do(*given, **more)
+    except AgonError as error:
+        log.error("what somebody did could not be kept: %s", error)
+        raise Refused("This could not be kept, and has not been done. Please tell the host, and try again.") from None
 
 
 def _legal(kept: Kept, view: Observation) -> bool:
@@ -509,7 +538,7 @@ class Hall:
 
     def find(self, name: str) -> Table | None:
         """The table of that name, also one that is over; None when there is none, or its game is gone."""
-        if name not in self.tables and (row := next((row for row in self.store.tables() if row.id == name), None)):
+        if name not in self.tables and (row := self.store.table(name)):
             with suppress(AgonError):
                 self._add(row).go_on()
         return self.tables.get(name)

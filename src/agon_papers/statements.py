@@ -80,6 +80,7 @@ import msgspec
 import pandas as pd
 from scipy.stats import kendalltau
 
+from agon import fault_of
 from agon.metrics import summary
 from agon_papers.comparisons import Decision, Groups, found, joined, parsed, printed_as
 
@@ -166,7 +167,7 @@ def load(path: Path, kind: type[S]) -> dict[str, S]:
             read[name] = msgspec.convert(row, kind)
             read[name].tests()
         except (ValueError, msgspec.ValidationError) as error:
-            raise ValueError(f"{path.name}, [{name}]: {error}") from None
+            raise ValueError(f"{path.name}, [{name}]: {fault_of(error, kind)}") from None
     return read
 
 

@@ -70,7 +70,7 @@ def browsing():
 
 @pytest.fixture
 def person(browsing):
-    """Makes people at browsers of their own."""
+    """Makes people at browsers of their own, on whose pages nothing happens that their policy forbids."""
     browser, thread = browsing
     made = []
 
@@ -81,6 +81,7 @@ def person(browsing):
     yield someone
     for each in made:
         thread.submit(each.close).result()
+    assert not [said for each in made for said in each.forbidden]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,6 +1,7 @@
 """What tests of the hall share: short games with words that nobody else says, tables without pages, people at browsers."""
 
 import asyncio
+import html
 import json
 import os
 import re
@@ -17,6 +18,9 @@ from time import monotonic, sleep
 from types import SimpleNamespace
 
 import yaml
+from bokeh.document import Document
+from tornado.httpclient import AsyncHTTPClient
+from tornado.websocket import WebSocketClosedError, websocket_connect
 
 try:
     from playwright.sync_api import TimeoutError as SlowPage
@@ -29,6 +33,7 @@ from agon.plan import PERSON, Match, Seat
 from agon.play import play_async, table
 from agon.turns import matches, read, validated
 from agon_hall import tables
+from agon_hall.server import served
 from agon_hall.store import Store, TableRow
 from agon_hall.tables import EXPERIMENT, Hall, consent
 
@@ -254,7 +259,7 @@ class Server:
             self.process = subprocess.Popen(
                 self.command("serve", *settings), cwd=self.project, env=self.environment, stdout=out, stderr=out
             )
-        for _ in range(600):
+        for _ in range(2400):
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
             assert self.process.poll() is None, self.log.read_text()
@@ -282,7 +287,11 @@ class Server:
     def opened(self, kind, entrants, seconds=None):
         """A table, made beside the server, which finds it when it is asked for."""
         store = Store.__new__(Store)
-        store._db = sqlite3.connect(self.folder / "tables.sqlite", isolation_level=None, timeout=10)
+        store._path = self.folder / "tables.sqlite"
+        store._db, store._file = (
+            sqlite3.connect(store._path, isolation_level=None, timeout=10),
+            store._path.stat().st_ino,
+        )
         row = TableRow(
             secrets.token_hex(6), secrets.token_hex(8), KINDS.get(kind, kind), tuple(entrants), seconds,
             {"usd": None, "tokens": None, "calls": None}, {}, "waiting", "",
@@ -314,7 +323,7 @@ class Person:
         self.context = browser.new_context(**context)
         self.context.set_default_timeout(15_000)
         self.context.set_default_navigation_timeout(30_000)
-        self.traffic, self.said, self.requests, self.errors = [], {}, [], []
+        self.traffic, self.said, self.requests, self.errors, self.forbidden = [], {}, [], [], []
         self.page, self.clue = self.tab(), ""
 
     def tab(self):
@@ -324,7 +333,13 @@ class Person:
         page.on("websocket", lambda socket: socket.on("framereceived", lambda data: self.traffic.append(data)))
         page.on("dialog", lambda dialog: (self.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._told)
         return page
+
+    def _told(self, message):
+        """What a page may not do by its own policy, and what it asks for and does not get."""
+        if re.search("Content.Security.Policy|MIME type|status of 404", message.text):
+            self.forbidden.append(f"{message.page.url}: {message.text}")
 
     def _responded(self, response):
         self.requests.append((response.status, response.url))
@@ -518,3 +533,119 @@ def fits(each, wanted):
     assert wide <= room, (each.page.url.partition("?")[0], wide, room)
     unnamed = UNNAMED.findall(each.page.locator("body").aria_snapshot())
     assert not unnamed, (each.page.url.partition("?")[0], unnamed)
+
+
+# --- pages without a browser
+
+
+class Page:
+    """A page in a browser without the browser: its document is what the server has sent."""
+
+    def __init__(self, socket, *where):
+        self.socket, self.document, self.number, self.answers, self._where = socket, None, 0, {}, where
+        self.reading = asyncio.create_task(self.read())
+
+    @classmethod
+    async def opens(cls, port, path):
+        """The page, of which nothing has been shown yet."""
+        page = await AsyncHTTPClient().fetch(f"http://localhost:{port}{path}")
+        token = re.search(r'"token":"([^"]+)"', page.body.decode())[1]
+        return await cls.connects(f"ws://localhost:{port}{path.partition('?')[0]}/ws", token)
+
+    @classmethod
+    async def connects(cls, where, token):
+        """The page of that token."""
+        made = cls(await websocket_connect(where, subprotocols=["bokeh", token]), where, token)
+        made.document = Document.from_json((await made.asks("PULL-DOC-REQ", {}))["doc"])
+        return made
+
+    async def again(self):
+        """Another connection to the same page."""
+        return await self.connects(*self._where)
+
+    async def read(self):
+        parts = []
+        while (part := await self.socket.read_message()) is not None:
+            parts.append(json.loads(part))
+            if len(parts) < 3:
+                continue
+            (header, _, content), parts = parts, []
+            if header["msgtype"] == "PATCH-DOC" and self.document is not None:
+                self.document.apply_json_patch(content)
+            elif header.get("reqid") in self.answers:
+                self.answers.pop(header["reqid"]).set_result(content)
+        for each in self.answers.values():
+            each.cancelled() or each.set_exception(WebSocketClosedError())
+
+    async def asks(self, kind, content):
+        self.number += 1
+        answer = self.answers[str(self.number)] = asyncio.get_running_loop().create_future()
+        for part in ({"msgid": str(self.number), "msgtype": kind}, {}, content):
+            self.socket.write_message(json.dumps(part))
+        return await asyncio.wait_for(answer, 10)
+
+    async def tells(self, name, *entries):
+        """Sends an event, as a browser does."""
+        event = {"type": "event", "name": name, "values": {"type": "map", "entries": list(entries)}}
+        await self.asks(
+            "PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]}
+        )
+
+    def seen(self):
+        """All parts that can be seen."""
+        found, more = [], list(self.document.roots)
+        while more:
+            each = more.pop(0)
+            if getattr(each, "visible", True):
+                found.append(each)
+                more += getattr(each, "children", ())
+        return found
+
+    def text(self):
+        """All that can be read."""
+        return " ".join(html.unescape(each.text) for each in self.seen() if hasattr(each, "text"))
+
+    async def enters(self, label, value):
+        """Fills in the field of that label."""
+        (found,) = (each for each in self.seen() if getattr(each, "title", None) == label)
+        event = {"kind": "ModelChanged", "model": {"id": found.id}, "attr": "value", "new": value}
+        await self.asks("PATCH-DOC", {"events": [event]})
+
+    async def presses(self, *labels):
+        """Presses the button that has one of these labels."""
+        (found,) = (each for each in self.seen() if getattr(each, "label", None) in labels)
+        await self.tells("button_click", ["model", {"id": found.id}])
+
+
+@asynccontextmanager
+async def serving(tmp_path, **more):
+    """A table with one person at it, the path of the other's seat, the server, and its port."""
+    async with hall(tmp_path) as made:
+        place, port = made.open("pd", [PERSON] * 2), free_port()
+        place.sit(1, "Bo")
+        server = served(made, tmp_path, port=port, **more)
+        server.start()
+        try:
+            yield place, f"/seat?key={made.key('seat', place.id, 0)}", server, port
+        finally:
+            server.stop()
+
+
+def shown(document):
+    """What can be seen of a page: its models, and what is in them."""
+    names = ("text", "visible", "disabled", "label")
+    return {
+        each.id: (*(getattr(each, name, None) for name in names), [part.id for part in getattr(each, "children", ())])
+        for each in document.models
+        if hasattr(each, "visible")
+    }
+
+
+async def agree(server, page):
+    """The page in the browser is soon what the server takes it to be."""
+    (session,) = server.get_sessions("/seat")
+    for _ in range(20):
+        await asyncio.sleep(0.05)
+        if shown(session.document) == shown(page.document):
+            return True
+    return False

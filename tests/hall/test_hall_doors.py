@@ -67,7 +67,7 @@ def test_it_does_not_start_where_others_can_reach_it_without_a_password(project,
     assert "AGON_PASSWORD" in done.stderr
     monkeypatch.setenv("AGON_PASSWORD", "seven77")
     with pytest.raises(AgonError, match="8 letters") as said:
-        serve(tmp_path / "hall", "0.0.0.0", 1, [], None, print)
+        serve(tmp_path / "hall", "0.0.0.0", 1, [], False, None, print)
     assert "seven77" not in str(said.value)
 
 
@@ -306,17 +306,22 @@ def test_the_token_of_a_public_page_opens_no_other(locked):
     host = locked.key("host", row)
     token = token_of(locked, f"/watch?{urlencode({'table': row.id, 'key': host})}")
     cookie = login(locked, PASSWORD)[1]["Set-Cookie"].partition(";")[0]
-    pages = ("host", "transcripts", "annotate", "")
+    pages = {"host": f"/host?key={host}", "transcripts": "/transcripts", "annotate": "/annotate", "": "/"}
+
+    def own(link):
+        return re.search(r'"token":"([^"]+)"', asked(locked, link, Cookie=cookie)[2])[1]
 
     async def attack():
-        for page in pages:
+        for page, link in pages.items():
             with pytest.raises(HTTPClientError, match="403"):
                 await wire(locked, page, token)
-            assert await wire(locked, page, token, Cookie=cookie) is not None
+            with pytest.raises(HTTPClientError, match="410"):  # it names a page, but not one of these
+                await wire(locked, page, token, Cookie=cookie)
+            assert await wire(locked, page, own(link), Cookie=cookie) is not None
 
     apart(attack())
     for page in ("/", "/transcripts/", "/annotate/"):
-        assert asked(locked, f"{page}autoload.js?bokeh-autoload-element=1")[0] == 403
+        assert asked(locked, f"{page}autoload.js?bokeh-autoload-element=1")[0] == 404
     assert "/transcripts/ws without the password" in silent(locked, token, host)
 
 

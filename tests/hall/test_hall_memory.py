@@ -6,14 +6,13 @@ import json
 import re
 
 import driving
-from panel.io.server import get_server
 from tornado.httpclient import AsyncHTTPClient
-from tornado.ioloop import IOLoop
 from tornado.websocket import websocket_connect
 
 from agon.plan import PERSON
+from agon_hall import server as server_module
 from agon_hall.families import known_pages
-from agon_hall.server import Pages
+from agon_hall.server import served
 
 
 class Browser:
@@ -42,21 +41,15 @@ class Browser:
                 pass
 
 
-def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path):
+def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(server_module, "UNUSED", 100)
+
     async def run():
         async with driving.hall(tmp_path) as hall:
             table, port = hall.open("pd", [PERSON] * 2), driving.free_port()
             path = f"/seat?key={hall.key('seat', table.id, 0)}"
-            pages = Pages(hall, tmp_path).made()
-            server = get_server(
-                pages,
-                port=port,
-                address="localhost",
-                loop=IOLoop.current(),
-                check_unused_sessions_milliseconds=100,
-                unused_session_lifetime_milliseconds=100,
-                start=True,
-            )
+            server = served(hall, tmp_path, port=port)
+            server.start()
             try:
                 await left_by(port, path, 1)  # what the first page ever needs stays
                 stays = await Browser.opens(port, path)

@@ -390,3 +390,34 @@ def test_what_one_of_a_pair_does_not_have_is_not_compared():
     assert paired(table, "a", "b").empty
     with pytest.raises(AgonError, match="c has played against 0 defenders"):
         paired(table, "a", "c")
+
+
+# --- What was done in a player's stead
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@given(seed=st.integers(0, 99), picked=st.sets(st.integers(0, 200), min_size=1, max_size=4), paid=st.integers(0, 9))
+@settings(deadline=None, max_examples=15)
+def test_nothing_counts_that_stood_in_for_an_answer(name, seed, picked, paid):
+    """Another action in its place, and other payoffs of that match, change no number but that of such answers."""
+    game = list(family(name).values())[seed % 4]
+    played = [turns_of((game, any_legal, any_legal), repetition=repetition) for repetition in (0, 1)]
+    turns = pd.concat(played, ignore_index=True)
+    asked = turns.index[(turns.match == turns.match.iloc[-1]) & turns.legal.notna()]
+    rows = sorted({asked[each % len(asked)] for each in picked})
+    fallback = pd.Series("", index=turns.index).mask(turns.index.isin(rows), "random_legal: no move in it")
+    one = turns.assign(fallback=fallback.astype("category"))
+    other = one.astype({"action": object})
+    for row in rows:
+        alike = turns.action[turns.legal.eq(turns.legal[row])].dropna()
+        other.loc[row, "action"] = alike.iloc[(seed + row) % len(alike)]
+    other.loc[rows, "payoff"] += paid
+    tables = [tallies(each.astype({"action": "category"}), seat_table([game])) for each in (one, other)]
+    pd.testing.assert_frame_equal(*tables)
+    assert tables[0].set_index("metric").hits["replaced"] == (turns.seat[rows].isin(game.tested)).sum()
+
+
+def test_games_without_such_answers_are_counted_as_ever():
+    game = magic_games.prisoners(tested=(0,))
+    clean = turns_of((game, any_legal, any_legal))
+    assert "replaced" not in values(clean, game)[0] and values(clean, game)[1]["win_prisoner3"] == 1

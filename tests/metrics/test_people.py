@@ -43,3 +43,11 @@ def test_people_who_meet_each_other_are_compared_both_ways():
 def test_the_seat_does_not_matter():
     first, second = (head_to_head(played(*pair), "grim") for pair in (("grim", "alternator"), ("alternator", "grim")))
     pd.testing.assert_frame_equal(first, second)
+
+
+def test_matches_in_which_something_stood_in_for_an_answer_are_left_out_and_counted():
+    turns = as_people(played("tit_for_tat", "uniform"), "tit_for_tat")
+    first = turns.match.eq(turns.match.iloc[0]) & turns.turn.eq(1) & turns.seat.eq(1)
+    fallback = pd.Series("", index=turns.index).mask(first, "random_legal: no move in it").astype("category")
+    (row,) = head_to_head(turns.assign(fallback=fallback)).itertuples()
+    assert (row.matches, row.left_out) == (2, 1)

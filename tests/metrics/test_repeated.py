@@ -373,3 +373,56 @@ def test_exploitability_is_never_negative_and_distances_are_between_0_and_1(side
 @given(sequences)
 def test_comprehension_is_a_round_or_one_more_than_there_are(sides):
     assert 1 <= opponent_comprehension(any_course()(*sides)) <= sides[0].shape[1] + 1
+
+
+# --- what was done in a player's stead
+
+
+def standing_in(turns, rounds, seat=0):
+    """The same turns, of which a seat's actions in some rounds were drawn at random for want of a readable answer."""
+    rows = turns["round"].isin(rounds) & turns.seat.eq(seat)
+    fallback = pd.Series("", index=turns.index).mask(rows, "random_legal: no move in it")
+    return turns.assign(fallback=fallback.astype("category"), valid=turns.valid & ~turns["round"].isin(rounds))
+
+
+def of_one(turns, game=PD):
+    return per_match(turns, payoff_table([game]), equilibrium_table([game])).iloc[0]
+
+
+def test_a_match_of_random_actions_has_no_behaviour_and_says_so():
+    found = of_one(standing_in(turns_of("CDCC", "CCDD"), [1, 2, 3, 4]))
+    counted = {"total_points": 0, "efficiency": np.nan, "void": 4, "replaced": 4, "validity_rate": 0}
+    for metric in METRICS:
+        assert found[metric] == counted.get(metric, np.nan) or (
+            np.isnan(found[metric]) and metric not in ("void", "replaced")
+        )
+
+
+@given(
+    rounds=st.lists(st.tuples(st.sampled_from("CD-"), st.sampled_from("CD"), st.booleans()), min_size=1, max_size=12),
+    seat=st.sampled_from([0, 1]),
+)
+@settings(deadline=None)
+def test_no_metric_depends_on_what_stood_in_for_an_answer(rounds, seat):
+    """Whatever the dice gave in these rounds, and whatever was paid for it, every number is the same."""
+    own, other, random = ("".join(each) if place < 2 else each for place, each in enumerate(zip(*rounds, strict=True)))
+    places = [number for number, stood_in in enumerate(random, 1) if stood_in and (own, other)[seat][number - 1] != "-"]
+    flipped = {"C": "D", "D": "C", "-": "-"}
+    sides = [own, other]
+    sides[seat] = "".join(flipped[each] if n in places else each for n, each in enumerate(sides[seat], 1))
+    one, two = (of_one(standing_in(turns_of(*each), places, seat)) for each in ((own, other), sides))
+    assert one.replaced == two.replaced == len(places)
+    pd.testing.assert_series_equal(one, two)
+
+
+def test_rounds_that_count_are_measured_as_if_the_others_were_not_there():
+    whole = of_one(standing_in(turns_of("CDDCC", "CDCDC"), [2, 5], seat=1))
+    rest = measured("CDC", "CCD")
+    for metric in ("total_points", "regret"):
+        assert whole[metric] == rest[metric]
+    assert whole.cooperation_rate == 3 / 5  # these are the player's own all the same
+
+
+def test_cooperation_of_readable_actions_leaves_void_ones_out():
+    found = measured("C-D-", "CCCC")
+    assert (found.cooperation_rate, found.cooperation_of_readable, found.void, found.replaced) == (1 / 4, 1 / 2, 2, 0)

@@ -7,15 +7,21 @@ import argparse
 import asyncio
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from aiohttp import web
+
+sys.path.append(str(Path(__file__).parents[1]))  # as a script, or imported from elsewhere
+from models import toy
+from models.batch_server import Batches
 
 Body = dict[str, Any]
 HTML = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
@@ -94,8 +100,13 @@ class FaultServer:
     """The key that is wanted; None: any."""
     thinking: str = ""
     """What comes as thinking with every answer."""
+    template: Callable[[Sequence[Body]], str] = toy.prompt
+    """How /apply-template makes a text of a conversation."""
     keep: bool = True
     """Whether to keep `bodies`."""
+
+    batch: dict[str, Any] = field(default_factory=dict)
+    """How batches go: settings of batch_server.Batches."""
 
     requests: int = 0
     answers: int = 0
@@ -114,6 +125,7 @@ class FaultServer:
     _runner: web.AppRunner | None = None
 
     def __post_init__(self) -> None:
+        self.batches = Batches(self._in_batch, **self.batch)
         unknown = {*self.faults, *filter(None, self.script)} - set(FAULTS)
         if unknown:
             raise ValueError(f"no such faults: {unknown}; there are {', '.join(FAULTS)}")
@@ -136,7 +148,11 @@ class FaultServer:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._openai)
         app.router.add_post("/v1/messages", self._anthropic)
+        app.router.add_post("/v1/responses", self._newer)
         app.router.add_get("/stats", self._stats)
+        self.batches.routes(app)
+        for path in ("/apply-template", "/tokenize", "/completion"):
+            app.router.add_post(path, self._native)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port, backlog=1024)
@@ -165,6 +181,22 @@ class FaultServer:
 
     async def _anthropic(self, request: web.Request) -> web.StreamResponse:
         return await self._respond(request, self._message)
+
+    async def _newer(self, request: web.Request) -> web.StreamResponse:
+        return await self._respond(request, self._items)
+
+    def _in_batch(self, body: Body) -> Body:
+        form = self._items if "input" in body else self._message if "max_tokens" in body else self._chat_completion
+        return form(body, None)
+
+    async def _native(self, request: web.Request) -> web.StreamResponse:
+        """llama.cpp's own addresses, for the toy model."""
+        forms: dict[str, Callable[[Body], Body]] = {
+            "/apply-template": lambda body: {"prompt": self.template(body["messages"])},
+            "/tokenize": lambda body: {"tokens": toy.tokens(body["content"])},
+            "/completion": toy.completion,
+        }
+        return await self._respond(request, lambda body, fault: forms[request.path](body))
 
     async def _respond(self, request: web.Request, form: Callable[[Body, str | None], Body]) -> web.StreamResponse:
         raw = await request.read()
@@ -228,7 +260,9 @@ class FaultServer:
         return response
 
     def _said(self, body: Body, fault: str | None) -> str:
-        return "" if fault in ("empty", "length") else self.answer(body)
+        if fault in ("empty", "length"):
+            return ""
+        return self.answer(body) if toy.schema_in(body) is None else toy.obeyed(body)
 
     def _chat_completion(self, body: Body, fault: str | None) -> Body:
         text = self._said(body, fault)
@@ -243,7 +277,14 @@ class FaultServer:
             "object": "chat.completion",
             "created": 0,
             "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "length" if fault == "length" else "stop"}],
+            "choices": [
+                {
+                    "index": 0,
+                    "message": message,
+                    "logprobs": toy.first_tokens(body) if body.get("logprobs") else None,
+                    "finish_reason": "length" if fault == "length" else "stop",
+                }
+            ],
             "usage": {
                 "prompt_tokens": sent,
                 "completion_tokens": received + thought,
@@ -253,12 +294,40 @@ class FaultServer:
             },
         }
 
+    def _items(self, body: Body, fault: str | None) -> Body:
+        text = self._said(body, fault)
+        part = {"type": "output_text", "text": text, "annotations": []}
+        if fault == "refusal":
+            part = {"type": "refusal", "refusal": "I can't help with that."}
+        known, sent, received, thought = self._usage(body, text)
+        thoughts = [{"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": self.thinking}]}]
+        return {
+            "id": f"resp_{self.requests}",
+            "object": "response",
+            "status": "incomplete" if fault == "length" else "completed",
+            "error": None,
+            "incomplete_details": {"reason": "max_output_tokens"} if fault == "length" else None,
+            "output": [
+                *(thoughts if self.thinking else []),
+                {"type": "message", "role": "assistant", "content": [part]},
+            ],
+            "usage": {
+                "input_tokens": sent,
+                "input_tokens_details": {"cached_tokens": known, "cache_write_tokens": 0},
+                "output_tokens": received + thought,
+                "output_tokens_details": {"reasoning_tokens": thought},
+                "total_tokens": sent + received + thought,
+            },
+        }
+
     def _message(self, body: Body, fault: str | None) -> Body:
         text = self._said(body, fault)
         blocks: list[Body] = (
             [{"type": "thinking", "thinking": self.thinking, "signature": "s"}] if self.thinking else []
         )
-        if fault not in ("empty", "refusal"):
+        if "tools" in body:
+            blocks += [{"type": "tool_use", "id": "t", "name": body["tools"][0]["name"], "input": json.loads(text)}]
+        elif fault not in ("empty", "refusal"):
             blocks += [
                 {"type": "text", "text": text[: len(text) // 2]},
                 {"type": "text", "text": text[len(text) // 2 :]},
@@ -283,7 +352,7 @@ class FaultServer:
 
     def _usage(self, body: Body, text: str) -> tuple[int, int, int, int]:
         """Tokens known from the call before (all but the last two messages), sent, received as text, as thinking: 4 letters each."""
-        lengths = [len(_text(message["content"])) for message in body["messages"]]
+        lengths = [len(_text(message["content"])) for message in _messages(body)]
         system = len(_text(body.get("system", "")))
         known = system + sum(lengths[:-2]) if len(lengths) > 2 else 0
         return known // 4, (system + sum(lengths)) // 4, len(text) // 4, len(self.thinking) // 4
@@ -296,7 +365,12 @@ def _text(content: Any) -> str:
 def conversation(body: Body) -> list[str]:
     """The texts of a request, whichever its protocol, system first: for `answer` functions."""
     system = [_text(body["system"])] if "system" in body else []
-    return system + [_text(message["content"]) for message in body["messages"]]
+    return system + [_text(message["content"]) for message in _messages(body)]
+
+
+def _messages(body: Body) -> Sequence[Body]:
+    """Those of either of OpenAI's protocols, or of Anthropic's."""
+    return body["messages"] if "messages" in body else [each for each in body["input"] if "role" in each]
 
 
 async def serve(options: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ import pickle
 import re
 import time
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import get_args
@@ -23,13 +24,15 @@ from openai.types import ChatModel
 
 from agon import AgonError
 from agon.conf import CONF, load, settings_of
-from agon.models import CallFailed, Request, message
+from agon.models import CallFailed, Request, extend, message
 from agon.models.anthropic import Anthropic
 from agon.models.errors import failure, one_line, refusal, seconds_to_wait
 from agon.models.openai import OpenAI
 from agon.models.recording import Exchange
+from agon.models.remote import charged, opaque
+from agon.models.responses import Responses
 
-KINDS = [OpenAI, Anthropic]
+KINDS = [OpenAI, Anthropic, Responses]
 CANARY = "canary-5f0c1e77d2"
 SHORT = Request((message("system", "The rules."), message("user", "Your move?")), "match/0/0")
 LONG = Request((*SHORT.messages, message("assistant", "[move] hare"), message("user", "And now?")), "match/0/1")
@@ -42,7 +45,7 @@ def key(monkeypatch):
 
 def model(kind, server, **settings):
     """A model at the server."""
-    address = server.openai if kind is OpenAI else server.anthropic
+    address = server.anthropic if kind is Anthropic else server.openai
     given = {"model": "m", "key": "SOME_KEY", "base_url": address, "parameters": {"max_tokens": 100}, "timeout": 20.0}
     return kind(**given | settings)
 
@@ -96,6 +99,49 @@ def test_openai_is_sent_the_conversation_as_it_is():
     }
 
 
+def test_the_newer_protocol_is_sent_items_and_told_to_store_nothing():
+    schema = {"type": "object", "properties": {"action": {"enum": ["hare"]}}, "required": ["action"]}
+    body = sent(
+        Responses, replace(LONG, schema=schema), parameters={"temperature": 0.7, "max_tokens": 50, "effort": "low"}
+    )
+    assert body == {
+        "model": "m",
+        "input": [
+            {"role": "system", "content": "The rules."},
+            {"role": "user", "content": "Your move?"},
+            {"role": "assistant", "content": "[move] hare"},
+            {"role": "user", "content": "And now?"},
+        ],
+        "store": False,
+        "temperature": 0.7,
+        "max_output_tokens": 50,
+        "reasoning": {"effort": "low"},
+        "include": ["reasoning.encrypted_content"],
+        "text": {"format": {"type": "json_schema", "name": "answer", "strict": True, "schema": schema}},
+    }
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"error": {"code": "server_error", "message": "broke"}},
+        {"status": "failed"},
+        {"status": "cancelled"},
+        {"output": None},
+    ],
+)
+def test_the_newer_protocol_tells_failures_in_good_responses(content):
+    good = {"id": "1", "status": "completed", "output": [], "usage": {"input_tokens": 1, "output_tokens": 0}}
+    assert read(Responses, good).text == ""
+    with pytest.raises((ValueError, TypeError)):
+        read(Responses, good | content)
+
+
+def test_the_newer_protocol_tells_no_log_probabilities():
+    with pytest.raises(AgonError, match="logprobs are told at /chat/completions"):
+        Responses(model="m", logprobs="chat")
+
+
 def test_older_servers_are_sent_max_tokens():
     body = sent(OpenAI, max_tokens_name="max_tokens")
     assert body["max_tokens"] == 100
@@ -117,6 +163,11 @@ def test_anthropic_is_sent_the_system_apart_and_marks_for_the_cache():
         "thinking": {"type": "enabled", "budget_tokens": 2000},
         "output_config": {"effort": "high"},
     }
+
+
+@pytest.mark.parametrize(("kind", "name"), [(OpenAI, "stop"), (Anthropic, "stop_sequences")])
+def test_texts_at_which_to_stop_are_sent_by_the_protocols_own_name(kind, name):
+    assert sent(kind, parameters={"max_tokens": 9, "stop": ["\n\n", "[end]"]})[name] == ["\n\n", "[end]"]
 
 
 def test_anthropic_without_cache_is_sent_no_marks():
@@ -180,7 +231,7 @@ def test_an_answer_is_read_with_its_usage(kind):
     assert answer.tokens_in == sum(len(message.text) for message in LONG.messages) // 4
     assert answer.tokens_cached == len("The rules.Your move?") // 4
     assert answer.tokens_out == (len("said\nAnd now?") // 4) + len("think " * 8) // 4
-    assert answer.stop in ("stop", "end_turn")
+    assert answer.stop in ("stop", "end_turn", "completed")
     assert answer.id
     assert 0 < answer.seconds < 20
     assert not answer.recorded
@@ -189,14 +240,14 @@ def test_an_answer_is_read_with_its_usage(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_empty_answer_is_an_answer(kind):
     assert the_answer(kind, script=["empty"]).text == ""
-    assert the_answer(kind, script=["length"]).stop in ("length", "max_tokens")
+    assert the_answer(kind, script=["length"]).stop in ("length", "max_tokens", "max_output_tokens")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_refusal_is_an_answer_that_says_so(kind):
     answer = the_answer(kind, script=["refusal"])
     assert answer.stop == "refusal"
-    assert answer.text == ("I can't help with that." if kind is OpenAI else "")
+    assert answer.text == ("" if kind is Anthropic else "I can't help with that.")
 
 
 def read(kind, content):
@@ -274,7 +325,7 @@ def test_no_server_sends_the_conversation_elsewhere(kind, script):
     + [("parameters", {"max_tokens": 5, "extra": 5}), ("timeout", None), ("timeout", math.inf), ("pause", math.inf)],
 )
 def test_settings_with_which_nothing_can_be_asked_are_refused(setting, value):
-    with pytest.raises(AgonError, match=rf"^model m: the settings do not fit: .*`\$.{setting}"):
+    with pytest.raises(AgonError, match=rf"^model m: the settings do not fit: {setting}"):
         OpenAI(**{"model": "m", setting: value})
 
 
@@ -466,7 +517,7 @@ def test_a_model_may_be_used_in_one_event_loop_after_another():
     def twice(kind):
         async def once(used, server):
             async with server:
-                used.base_url = server.openai if kind is OpenAI else server.anthropic
+                used.base_url = server.anthropic if kind is Anthropic else server.openai
                 answer = await used.answer(SHORT)
                 await used.close()
                 return answer.text
@@ -474,7 +525,7 @@ def test_a_model_may_be_used_in_one_event_loop_after_another():
         used = kind(model="m", parameters={"max_tokens": 9})
         return [asyncio.run(once(used, FaultServer())) for _ in range(2)]
 
-    assert [twice(kind) for kind in KINDS] == [["[move] cooperation"] * 2] * 2
+    assert [twice(kind) for kind in KINDS] == [["[move] cooperation"] * 2] * len(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -753,3 +804,72 @@ def test_current_models_are_called_what_the_sdks_call_them():
     named = {load("model", name).model for name in current if not getattr(load("model", name), "bedrock", False)}
     assert named <= known
     assert len(named) >= 10
+
+
+# --- what providers say that they charged, and what they want back
+
+
+@pytest.mark.parametrize(
+    ("usage", "usd"),
+    [
+        ({"cost": 0.00123}, 0.00123),  # OpenRouter
+        ({"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.02}}, 0.021),
+        ({"cost": 0.001, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.02}}, 0.001),
+        ({"cost": {"total_cost": 0.006}}, 0.006),  # Perplexity
+        ({"estimated_cost": 4.1e-5}, 4.1e-5),  # DeepInfra
+        ({"cost_in_usd_ticks": 37756000}, 0.0037756),  # xAI
+        ({}, None),
+        ({"cost": None}, None),
+        ({"cost": -1}, None),
+        ({"cost": "much"}, None),
+        ({"cost": math.nan}, None),
+        ({"cost": math.inf}, None),
+        ({"cost": {"total": 1}}, None),
+        ({"cost_in_usd_ticks": [1]}, None),
+        ({"cost": 10**400}, None),
+    ],
+)
+def test_what_the_provider_says_it_charged_is_read(usage, usd):
+    assert charged(usage) == (usd if usd is None else pytest.approx(usd))
+
+
+SIGNED = ({"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "redacted_thinking", "data": "eHg="})
+
+
+def test_anthropic_gets_thinking_back_unchanged_before_its_answer_and_nobody_else_sees_it():
+    model = Anthropic(model="m", parameters={"max_tokens": 9, "thinking": 5})
+    blocks = [*SIGNED, {"type": "text", "text": "[move] a"}]
+    answer = model.read({"content": blocks, "usage": {"input_tokens": 3, "output_tokens": 2}})
+    assert answer.opaque == SIGNED and answer.text == "[move] a" and answer.thinking == "hm"
+    messages = extend(SHORT.messages, "assistant", answer.text, answer.opaque)
+    sent = model.body(extend(messages, "user", "and now?"))["messages"]
+    assert sent[-2] == {"role": "assistant", "content": blocks}
+    assert messages[-1].id == extend(SHORT.messages, "assistant", answer.text)[-1].id
+
+
+def test_openrouter_gets_its_details_of_reasoning_back():
+    model = OpenAI(model="m")
+    details = [{"type": "reasoning.encrypted", "data": "x\ud800", "id": "r1"}]
+    content = {"choices": [{"message": {"content": "a", "reasoning": "hm", "reasoning_details": details}}], "usage": {}}
+    answer = model.read(content)
+    assert answer.thinking == "hm" and answer.opaque == ({"type": "reasoning.encrypted", "data": "x?", "id": "r1"},)
+    sent = model.body(extend(extend(SHORT.messages, "assistant", "a", answer.opaque), "user", "b"))["messages"]
+    assert sent[-2]["reasoning_details"] == list(answer.opaque) and "reasoning_details" not in sent[-1]
+
+
+def test_the_newer_protocol_gets_its_reasoning_back_as_an_item_before_the_answer():
+    model = Responses(model="m", parameters={"effort": "low"})
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
+    usage = {"input_tokens": 9, "output_tokens": 9, "cost_in_usd_ticks": 10**9}
+    answer = model.read({"status": "completed", "output": [reasoning, said], "usage": usage})
+    assert answer.opaque == (reasoning,) and answer.text == "a" and answer.usd == 0.1
+    messages = extend(extend(SHORT.messages, "assistant", "a", answer.opaque), "user", "b")
+    body = model.body(messages)
+    assert body["include"] == ["reasoning.encrypted_content"] and not body["store"]
+    assert body["input"][-3:] == [reasoning, {"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}]
+
+
+@pytest.mark.parametrize("wrong", ["a word", [1, None], {"type": "x"}, None])
+def test_what_is_no_list_of_objects_does_not_go_back(wrong):
+    assert opaque(wrong) == ()

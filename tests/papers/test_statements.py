@@ -117,10 +117,10 @@ def test_the_verdict_and_the_text_are_those_of_one_decision():
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("nonsense = 1", "statements.toml, [x]: Object contains unknown field `nonsense`"),
+        ("nonsense = 1", "statements.toml, [x]: there is no setting nonsense"),
         ('test = "mots: value > 1"', "statements.toml, [x]: `mots: value > 1` is no test"),
         ('how = "maen per model"', "statements.toml, [x]: `maen per model` is neither a step nor an expression"),
-        ('parts = [{ tset = "all: value > 1" }]', "statements.toml, [x]: Object contains unknown field `tset`"),
+        ('parts = [{ tset = "all: value > 1" }]', "statements.toml, [x]: [0]: there is no setting tset"),
     ],
 )
 def test_a_bad_row_gets_one_line_that_names_it(tmp_path, text, line):

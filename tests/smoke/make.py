@@ -62,6 +62,12 @@ first = magic.variant.isin(["01", "01-chameleon", "01-crowd", "01-undercover", "
 magic["reply"], magic["exchange"] = magic.reply.where(first), magic.exchange.where(first)
 magic["detail"] = magic.detail.where(first | (magic.game == "public_goods"))  # where points that were not left count
 write(magic, ROOT / "tests/smoke/magic_standin.parquet")
+for name in ("pocket", "pocket_magic", "pocket_tradecraft"):
+    small = read(f"transcripts/{name}.parquet")
+    left_out = small.match[small.agent.isin(["cot_once", "cot_constrained", "zs_thrice", "mf"])]
+    small = small[~small.match.isin(left_out)].reset_index(drop=True)
+    small["reply"] = small.reply.where(small.agent.eq("zs_once") & small.game.isin(["pd", "rps"]))
+    write(small.assign(exchange=small.exchange.mask(small.exchange.notna())), ROOT / f"tests/smoke/{name}.parquet")
 replication = ROOT / "results/replication"
 target = ROOT / "tests/smoke/notebooks/counterfactual/replication"
 target.mkdir(parents=True, exist_ok=True)

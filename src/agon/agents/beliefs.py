@@ -25,6 +25,7 @@ from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
 from agon.agents.minds import Mind, Semantics, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of
+from agon.agents.reads import for_thoughts
 from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
 from agon.models import Request, extend
@@ -68,12 +69,13 @@ class Beliefs:
     """Thinks before it decides, then answers as the agent that it wraps, which is told what it thought.
 
     Questions about beliefs are asked, at most `attempts` times each, in the conversation that the agent has so far, which
-    they do not enter. `form` matrix: in games with a spy the model is asked for the matrix itself (the paper's ProPGM).
+    they do not enter, and read as the agent's decisions are; where these are weighed, their answers are constrained.
+    `form` matrix: in games with a spy the model is asked for the matrix itself (the paper's ProPGM).
     What it believes when it answers is in the turn's `detail`; what thinking costs is in the turn's tokens and seconds.
     """
 
     asks_model = True
-    idle = LLM.idle
+    idle, usual = LLM.idle, LLM.usual
 
     def __init__(
         self,
@@ -103,6 +105,11 @@ class Beliefs:
         """Whether the agent has not been told yet of what was thought last."""
 
     @staticmethod
+    def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:
+        """As of the agent that is wrapped."""
+        return str(agent.func.unfit(space, model, **agent.keywords))
+
+    @staticmethod
     def texts(game: Any, agent: Any, folder: str | None = None, **_: Any) -> Asked:
         """The prompts of the agent that is wrapped, and its own."""
         return Asked(agent.func.texts(game, **agent.keywords), beliefs_of(game, folder))
@@ -125,6 +132,10 @@ class Beliefs:
     async def _think(self, mind: Mind, then: Observation, now: Observation) -> list[Reply]:
         """One analysis of what was known `then`."""
         texts, answered, replies = beliefs_of(now.rules, self.folder), None, list[Reply]()
+        reads, guide = (
+            for_thoughts(self.llm.reads),
+            self.llm.texts(now.rules, self.llm.style, self.llm.folder, reads=self.llm.reads),
+        )
         thinking = mind.think(then)
         while True:
             try:
@@ -135,20 +146,23 @@ class Beliefs:
             question = texts.rendered(
                 "ask", view, self.llm.told, self._noted(mind, now._replace(past=then.past))
             ).strip()
+            how = reads.told(guide.reads, space)
             request = Request(
-                extend(self.llm.opened(now), "user", question),
+                extend(self.llm.opened(now), "user", question + how),
                 f"{self.place.match}/{self.place.seat}/beliefs {self.asked}",
                 self.answer_tokens,
                 view,
             )
-            again = partial(self._again, view)
-            drafted = await ask(self.llm.model, request, again, self.attempts)
+            again = partial(self._again, view, how)
+            drafted = await ask(
+                self.llm.model, request, again, self.attempts, reads, cuts=self.llm.cuts(request.messages)
+            )
             self.asked += 1
             replies.append(drafted.reply)
             answered = drafted.reply.action
 
-    def _again(self, view: Observation, fault: str) -> str:
-        return beliefs_of(view.rules, self.folder).rendered("again", fault, view).strip()
+    def _again(self, view: Observation, how: str, fault: str) -> str:
+        return beliefs_of(view.rules, self.folder).rendered("again", fault, view).strip() + how
 
     def _noted(self, mind: Mind, view: Observation) -> Noted:
         players = [f"Player {seat + 1}" for seat in range(mind.seats)]
@@ -173,10 +187,10 @@ class Beliefs:
 
     def _decided(self, reply: Reply, ballot: Any, mind: Mind, thoughts: Sequence[Reply]) -> Reply:
         """The agent's answer with what was thought; a decision that is the beliefs' own takes its place."""
-        detail = dict(mind.held)
+        detail = {**(reply.detail or {}), **mind.held}
         if thoughts:
             detail |= {
-                "thought": list(mind.written),
+                "thought": [*mind.written, *detail.get("thought", ())],
                 "exchanges": [each.exchange for each in thoughts if each.exchange],
                 "unread": [each.fallback for each in thoughts if each.action is None],
             }

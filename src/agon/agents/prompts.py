@@ -27,6 +27,8 @@ class Source(NamedTuple):
 
     file: str
     folders: tuple[Path, ...]
+    sandboxed: bool = False
+    """Whether a folder of a user's is among them, whose files may come from anybody. Families are code that runs anyway."""
 
     def of(self, file: str) -> "Source":
         """Another file in the same folders."""
@@ -37,9 +39,9 @@ class Template:
     """A file of macros, with the text of all that it includes."""
 
     def __init__(self, source: Source, needed: Sequence[str]) -> None:
-        self.file, self._environment = source.file, _environment(source.folders)
+        self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
-        self._environment.begin()
+        self._begin()
         with _blamed(self.path):
             self._macros = vars(self._environment.get_template(source.file).module)
             self.text = "\n".join(_sources(self._environment, source.file))
@@ -51,12 +53,16 @@ class Template:
 
     def rendered(self, macro: str, *values: object) -> str:
         """What a macro makes of some values."""
-        self._environment.begin()
+        self._begin()
         try:
             return str(self._macros[macro](*values))
         except Exception:
             with _blamed(self.path):
                 raise
+
+    def _begin(self) -> None:
+        if isinstance(self._environment, Sandbox):
+            self._environment.begin()
 
 
 class Prompts(Template):
@@ -66,12 +72,20 @@ class Prompts(Template):
     happened since the seat was asked last (`view.past[since:]`) and asks, and `again(fault, view)`; it may set `asides`.
     """
 
-    def __init__(self, source: Source, style: str) -> None:
+    def __init__(self, source: Source, style: str, guided: bool = False, sums: bool = False) -> None:
         super().__init__(source, ("system", "turn", "again"))
         styled = f"styles/{style}.md"
         with _blamed(_look_up(source.of(styled))):
             self._style = self._environment.get_template(styled).render().strip()
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
+        self.reads = reads_template(source) if guided else None
+        """How to answer where that is not by a move line (agon.agents.reads)."""
+        if self.reads:
+            self.text += f"\n{self.reads.text}"
+        self.keeps = Template(source.of("_keeps.md"), ("sum_up", "before")) if sums else None
+        """What is said where the conversation is summed up (agon.agents.keeping)."""
+        if self.keeps:
+            self.text += f"\n{self.keeps.text}"
         self._systems: dict[Observation, str] = {}
         self.asides: Sequence[str] = self._macros.get("asides", ())
         """Phases whose questions are answered and then forgotten: they must change nothing."""
@@ -98,9 +112,14 @@ class Prompts(Template):
 
 
 @functools.cache
-def prompts(source: Source, style: str) -> Prompts:
+def prompts(source: Source, style: str, guided: bool = False, sums: bool = False) -> Prompts:
     """The texts for a game (see `template_of`). Raises AgonError when there is none, or it is broken."""
-    return Prompts(source, style)
+    return Prompts(source, style, guided, sums)
+
+
+def reads_template(source: Source) -> Template:
+    """The file _reads.md among a game's templates."""
+    return Template(source.of("_reads.md"), ("constrained", "letters"))
 
 
 def template_of(game: Any, folder: str | None = None) -> Source:
@@ -125,7 +144,7 @@ def _beliefs(source: Source) -> Template:
 def source_of(game: object, file: str, folder: str | None = None) -> Source:
     """A file among the templates of a game (or of a class of games); one in a user's `folder` comes first."""
     own = [] if folder is None else [_folder(folder)]
-    return Source(file, (*own, *families(game), OWN))
+    return Source(file, (*own, *families(game), OWN), sandboxed=bool(own))
 
 
 def _named(game: Any, prefix: str, own: str, folder: str | None) -> Source:
@@ -161,9 +180,9 @@ def _sources(environment: jinja2.Environment, name: str) -> list[str]:
 
 
 @functools.cache
-def _environment(folders: tuple[Path, ...]) -> Sandbox:
+def _environment(folders: tuple[Path, ...], sandboxed: bool) -> jinja2.Environment:
     families = {folder.name: jinja2.FileSystemLoader(folder / "prompts") for folder in reversed(folders)}
-    environment = Sandbox(
+    environment = (Sandbox if sandboxed else jinja2.Environment)(
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders), jinja2.PrefixLoader(families)]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -203,7 +222,7 @@ def _look_up(source: Source) -> str:
     nearest = next((folder for folder in source.folders if (folder / source.file).is_file()), Path())
     with _blamed(shown(nearest / source.file)):
         try:
-            loader: Any = _environment(source.folders).loader
-            return shown(Path(loader.get_source(_environment(source.folders), source.file)[1]))
+            loader: Any = _environment(source.folders, source.sandboxed).loader
+            return shown(Path(loader.get_source(_environment(source.folders, source.sandboxed), source.file)[1]))
         except jinja2.TemplateNotFound:
             raise AgonError(f"there is no prompt {source.file} in {folders}") from None

@@ -9,6 +9,7 @@ from agon import AgonError, kind
 from agon.agents.base import Place, Reply, spent, together
 from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
+from agon.agents.reads import Weighed, reads_of
 from agon.games import Dice, Observation
 
 
@@ -20,7 +21,7 @@ class SelfConsistency:
     """
 
     asks_model = True
-    idle = LLM.idle
+    idle, usual = LLM.idle, LLM.usual
 
     def __init__(self, place: Place, *, k: int, agent: Callable[[Place], LLM]) -> None:
         if not isinstance(k, int) or k < 1:
@@ -28,6 +29,13 @@ class SelfConsistency:
         self.k, self.agent = k, agent(place)
         if not hasattr(self.agent, "draft"):
             raise ValueError(f"self-consistency: it votes over answers of an LLM, not over {type(self.agent).__name__}")
+
+    @staticmethod
+    def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:
+        """As of the agent that is wrapped, which must not weigh: there would be nothing to vote on."""
+        if isinstance(reads_of(agent.keywords.get("reads", "free")), Weighed):
+            return "self-consistency votes over several answers, and an agent with reads: weighed gives just one"
+        return str(agent.func.unfit(space, model, **agent.keywords))
 
     @staticmethod
     def texts(game: Any, agent: Any, **_: Any) -> Prompts:

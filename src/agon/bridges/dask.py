@@ -59,7 +59,7 @@ class Coordinator(Server):
         self.halted: dict[str, Halted] = {}
         self.failed: AgonError | None = None
         super().__init__(  # type: ignore[no-untyped-call]
-            {name: getattr(self, f"on_{name}") for name in ("stay", "take", "end", "enter", "keep", "fail")}
+            {name: getattr(self, f"on_{name}") for name in ("stay", "take", "end", "enter", "keep", "fail", "heard")}
         )
 
     @property
@@ -134,6 +134,10 @@ class Coordinator(Server):
         """As Ledger.failed."""
         return await self._forward(worker, self.ledger.failed, name, line)
 
+    async def on_heard(self, told: bytes) -> None:
+        """As Ledger.heard."""
+        await self.ledger.heard(*pickle.loads(told))
+
     async def _forward(self, worker: str, tell: Callable[..., Awaitable[None]], name: str, line: bytes) -> bytes:
         record, *more = pickle.loads(line)
         self.calls.get(worker, {}).pop(record.key, None)
@@ -161,6 +165,9 @@ class _RemoteLedger:
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         _unpacked(await self.coordinator.fail(worker=self.worker, name=name, line=pickle.dumps((line, after))))
+
+    async def heard(self, *told: Any) -> None:
+        await self.coordinator.heard(told=pickle.dumps(told))
 
     def abandon(self, name: str, key: str) -> None:
         """Nothing to tell: a worker whose calls end in this way ends too, and its line with it."""

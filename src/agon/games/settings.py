@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import click
 import msgspec
 
-from agon import ROOT, AgonError, keep_file, located, shown, text_of
+from agon import ROOT, AgonError, fault_of, keep_file, located, shown, text_of
 from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
@@ -90,7 +90,7 @@ def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]
         else:
             found = msgspec.json.decode(text, type=schema).variants()
     except (msgspec.DecodeError, RecursionError) as error:  # a ValidationError is one
-        raise AgonError(f"{shown(path)}: {error}") from None
+        raise AgonError(f"{shown(path)}: {fault_of(error, schema)}") from None
     if directive := next(_directives(found), None):
         raise AgonError(
             f"{shown(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"

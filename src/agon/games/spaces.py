@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from math import prod
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from agon.games.reading import Reading, folded, label_in, line_in, named_parts
+from agon.games.schemas import AMOUNT, LONGEST, Schema, keys, object_of
 
 T = TypeVar("T")
+
+LISTED = 500
+"""At most so many actions are listed, but for a choice: where there are more numbers, a schema says the first and the last."""
 
 
 class Dice(Protocol):
@@ -43,7 +50,9 @@ class Space(ABC):
     """What a seat may answer. Actions are JSON values that can be looked up: words, numbers, and tuples of them.
 
     A space says how its actions are written (`spelled`) and how they are read (`parsed`, or all of `read`): by default as JSON.
-    Who writes one of the two writes the other. A space must be hashable: a frozen dataclass is.
+    Who writes one of the two writes the other. Where answers are constrained (agon.games.schemas), `schema` says what an action
+    is as JSON, and `as_value` and `of_value` go there and back: by default a text, as `spelled`. A space must be hashable: a
+    frozen dataclass is.
     """
 
     __slots__ = ()
@@ -78,6 +87,22 @@ class Space(ABC):
         action = self.parsed(text)
         return action if action is not None and action in self else None
 
+    def schema(self) -> Schema:
+        """What an action is as JSON, in a form that a provider can enforce."""
+        return {"type": "string", "maxLength": LONGEST, "description": "a text: what would stand after [move]"}
+
+    def as_value(self, action: Any) -> Any:
+        """A legal action as a value of `schema`."""
+        return self.spelled(action)
+
+    def of_value(self, value: Any) -> Any | None:
+        """The action that a value of `schema` stands for, legal or not; None where it stands for none."""
+        return self.read(f"[move] {value}").action
+
+    def listed(self) -> Sequence[Any] | None:
+        """Every legal action, in the game's order; None where there are too many to be listed, or they cannot be told."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice(Space):
@@ -111,6 +136,18 @@ class Choice(Space):
         """The option in a move message, which may hold an explanation."""
         return label_in(text, self.options, last)
 
+    def schema(self) -> Schema:
+        """An option, letter by letter."""
+        return {"type": "string", "enum": list(self.options)}
+
+    def of_value(self, value: Any) -> Any | None:
+        """The option."""
+        return value
+
+    def listed(self) -> Sequence[str]:
+        """The options."""
+        return self.options
+
 
 @dataclass(frozen=True, slots=True)
 class Number(Space):
@@ -138,6 +175,27 @@ class Number(Space):
     def parsed(self, text: str) -> int | None:
         """The number; a full stop may follow."""
         return int(text.rstrip(".")) if re.fullmatch(r"-?\d{1,4300}\.?", text, re.ASCII) else None
+
+    def schema(self) -> Schema:
+        """The number; where there are many, between the lowest and the highest."""
+        if (numbers := self.listed()) is not None:
+            return {"type": "integer", "enum": list(numbers)}
+        steps = f" in steps of {self.step}; one between two steps counts as the lower"
+        told = {"description": f"a whole number from {self.low} to {self.high}{steps}"} if self.step > 1 else {}
+        return {"type": "integer", "minimum": self.low, "maximum": self.high, **told}
+
+    def as_value(self, action: Any) -> Any:
+        """The number."""
+        return action
+
+    def of_value(self, value: Any) -> Any | None:
+        """The number, or the step below it: a schema that every provider keeps cannot say steps."""
+        return value - (value - self.low) % self.step
+
+    def listed(self) -> Sequence[int] | None:
+        """The numbers, where there are few."""
+        few = (self.high - self.low) // self.step < LISTED
+        return range(self.low, self.high + 1, self.step) if few else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +225,18 @@ class Text(Space):
     def parsed(self, text: str) -> str | None:
         """The text, where there is any."""
         return text or None
+
+    def schema(self) -> Schema:
+        """The text; a schema cannot say that it is not blank."""
+        return {"type": "string", "minLength": 1, "maxLength": self.length}
+
+    def as_value(self, action: Any) -> Any:
+        """The text as it is."""
+        return action
+
+    def of_value(self, value: Any) -> Any | None:
+        """The text as it is."""
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +274,36 @@ class Offer(Space):
     def parsed(self, text: str) -> tuple[float, ...] | None:
         """The shares, with or without a percent sign."""
         return named_parts(text, [(name, _share) for name in self.names], ",")
+
+    def schema(self) -> Schema:
+        """A number for each name; where they must sum to the total, their proportions count."""
+        return object_of(dict.fromkeys(keys(self.names), AMOUNT)) | {"description": self._told()}
+
+    def _told(self) -> str:
+        names = ", ".join(f'"{key}"' for key in keys(self.names))
+        sum_ = "" if self.tolerance is None else f" that sum to {_digits(self.total)}; other sums are scaled to it"
+        return f'an object with {names}: the share of each, as a text such as "12.5"{sum_}'
+
+    def as_value(self, action: Any) -> Any:
+        """The shares by name, rounded to six decimals."""
+        return {
+            key: _digits(round(share, 6)) if share % 1 else str(int(share))
+            for key, share in zip(keys(self.names), action, strict=True)
+        }
+
+    def of_value(self, value: Any) -> Any | None:
+        """The shares as they are where they are legal; else in the same proportions, and equal where all are 0.
+
+        Where sums are not checked, more than the total is the total.
+        """
+        given = [Fraction(each) for each in value.values()]
+        said = tuple(int(each) if each.denominator == 1 else float(each) for each in given)
+        if said in self:
+            return said
+        if self.tolerance is None:
+            return tuple(min(share, self.total) for share in said)
+        parts = given if any(given) else [Fraction(1)] * len(given)
+        return tuple(float(Fraction(self.total) * part / sum(parts)) for part in parts)
 
 
 def _digits(number: float) -> str:
@@ -250,3 +350,29 @@ class Form(Space):
     def read(self, text: str, last: bool = False) -> Reading:
         """The parts after the one [move], which may begin in the next line."""
         return line_in(text, self._legal, skip_breaks=True)
+
+    def schema(self) -> Schema:
+        """An object of the answers, with the questions as its keys."""
+        return object_of(dict(zip(keys(name for name, _ in self.parts), self._schemas(), strict=True)))
+
+    def _schemas(self) -> list[Schema]:
+        return [space.schema() for _, space in self.parts]
+
+    def as_value(self, action: Any) -> Any:
+        """The answers by question."""
+        values = [space.as_value(each) for (_, space), each in zip(self.parts, action, strict=True)]
+        return dict(zip(keys(name for name, _ in self.parts), values, strict=True))
+
+    def of_value(self, value: Any) -> Any | None:
+        """The answers, where each is one."""
+        names = keys(name for name, _ in self.parts)
+        found = tuple(space.of_value(value[name]) for name, (_, space) in zip(names, self.parts, strict=True))
+        return None if None in found else found
+
+    def listed(self) -> Sequence[tuple[Any, ...]] | None:
+        """Every combination of answers, where each question has few."""
+        each = [space.listed() for _, space in self.parts]
+        known = [answers for answers in each if answers is not None]
+        if len(known) < len(each) or prod(map(len, known)) > LISTED:
+            return None
+        return list(product(*known))

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pya
 
-from agon import AgonError
+from agon import AgonError, fault_of
 from agon.ingest.base import Bad
 from agon.ingest.files import files, printable
 from agon.ingest.recorded import MOST, Conditions, Recorded, Settings, Unusable, labelled
@@ -162,7 +162,7 @@ def _record(data: bytes) -> Record:
     except UnicodeDecodeError as error:
         raise Unusable(f"is not UTF-8: byte {error.start} cannot be read") from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise Unusable(f"is no recorded game: {error}") from None
+        raise Unusable(f"is no recorded game: {fault_of(error, Record)}") from None
     rounds = len(record.valid_outcomes)
     for name in ("moves", "points", "tokens"):
         for seat in (0, 1):

@@ -1,7 +1,8 @@
 """MAgIC's games, counted: how the decisions and games of the seats under test came out. agon.metrics.abilities makes rates of it.
 
 Definitions: Xu et al., MAgIC (arXiv 2311.08562), section 3.2 and A.2, in a strict reading; `_published` is what the released
-code counts. What was done for want of a readable answer is never right, and never rational.
+code counts. What was done for want of a readable answer is never right, and never rational; a game in which a random action, or
+any other, stood in for an answer counts for none of the metrics of whole games, nor does such a round as what others are measured by.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from agon import AgonError
+from agon.turns import replaced
 
 KEYS = ["challenger", "defender", "game", "setting"]
 
@@ -25,7 +27,7 @@ USED = [
 
 STEP = [
     *("match", "turn", "round", "phase", "seat", "player"),
-    *("legal", "value", "readable", "payoff", "tested", "spy", "opening"),
+    *("legal", "value", "readable", "replaced", "payoff", "tested", "spy", "opening"),
 ]
 """Columns of a row that is looked at by itself."""
 
@@ -38,9 +40,10 @@ def tallies(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
     """
     rows = _seated(turns, seats)
     _refuse_gaps(rows, seats)
-    ends = _ends(rows)
-    parts = [*_wins(ends), *_deceptions(rows, ends), *_answers(rows), _reasoning(rows), _bargains(rows)]
-    parts += [*_rational(rows), *_points(rows, ends)]
+    played = rows[~rows.groupby("match").replaced.transform("any")]
+    ends = _ends(played)
+    parts = [*_wins(ends), *_deceptions(played, ends), *_answers(rows), _reasoning(rows), _bargains(played)]
+    parts += [*_rational(rows), *_points(played, ends)]
     scored = pd.concat([part for part in parts if len(part)])
     scored = scored.merge(rows.drop_duplicates("match")[["match", *KEYS]], on="match")
     return scored.groupby([*KEYS, "metric"], sort=True).hits.agg(hits="sum", n="size").reset_index()
@@ -55,7 +58,8 @@ def _seated(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
         raise AgonError(f"the seats of {game} {variant} are not known: add the game to the table of seats")
     rows["tested"] = rows.tested.astype(bool)
     rows["value"] = _decoded(rows.action)
-    rows["readable"] = rows.action.notna() & rows.fallback.eq("")
+    rows["replaced"] = replaced(rows)
+    rows["readable"] = rows.action.notna() & ~rows.replaced
     rows["entrant"] = rows.agent + ("@" + rows.model.astype("str")).where(rows.model.notna(), "")
     sides = rows[["match", "tested", "entrant"]].drop_duplicates().sort_values("entrant", kind="stable")
     names = sides.groupby(["match", "tested"]).entrant.agg("+".join).unstack()
@@ -132,9 +136,12 @@ def _deceptions(rows: pd.DataFrame, ends: pd.DataFrame) -> Iterator[pd.DataFrame
 
 
 def _answers(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Answers that could be read; right ballots of the crowd; name and role both right, over all and by game."""
+    """Answers that could be read; those in whose stead something was done, if there are any; right ballots of the crowd; name and
+    role both right, over all and by game."""
     asked = rows[rows.tested & rows.legal.notna()]
     yield _scored(asked, "valid", asked.readable)
+    if rows.replaced.any():
+        yield _scored(asked, "replaced", asked.replaced)
     ballots = asked[(asked.phase == "vote") & asked.spy.notna() & (asked.player != asked.spy)]
     yield _scored(ballots, "judgement", ballots.readable & (ballots.value == ballots.spy))
     told = asked[asked.phase == "identify"]
@@ -219,6 +226,8 @@ def _rational(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Rounds of defection, and rounds in which nobody put less into the pool (ties count), over all such rounds and by game."""
     moves = rows[rows.tested & rows.defection.notna()]
     given = _given(rows)
+    others = given.replaced.groupby([given["match"], given.turn]).transform("sum") - given.replaced
+    given = given[others == 0]
     least = given.readable & (given.points <= given.groupby(["match", "turn"]).points.transform("min"))
     for part, hits in (
         (moves, moves.readable & (moves.value == moves.defection)),

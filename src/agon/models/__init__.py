@@ -1,5 +1,5 @@
 """Language models: one protocol, adapters for the providers' own SDKs, a stand-in, recordings and limits."""
 
-from agon.models.base import Answer, Answering, CallFailed, Halted, Message, Model, Request, extend, message
+from agon.models.base import Answer, Answering, CallFailed, Halted, Message, Model, Request, TooLong, extend, message
 
-__all__ = ["Answer", "Answering", "CallFailed", "Halted", "Message", "Model", "Request", "extend", "message"]
+__all__ = ["Answer", "Answering", "CallFailed", "Halted", "Message", "Model", "Request", "TooLong", "extend", "message"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypedDict
 
 import msgspec
 
-from agon import AgonError
+from agon import AgonError, fault_of
 
 Role = Literal["system", "user", "assistant"]
 
@@ -23,6 +23,8 @@ class Message(NamedTuple):
     """A hash of the conversation up to here."""
     before: str
     """Id of the message before; empty for the first."""
+    opaque: tuple[dict[str, Any], ...] = ()
+    """Of an answer, what its provider wants back with it (`Answer.opaque`); ids do not hash it."""
 
 
 def clean(text: str | None) -> str:
@@ -30,16 +32,18 @@ def clean(text: str | None) -> str:
     return (text or "").encode("utf-8", "replace").decode()
 
 
-def message(role: Role, text: str, before: str = "") -> Message:
+def message(role: Role, text: str, before: str = "", opaque: tuple[dict[str, Any], ...] = ()) -> Message:
     """A message, after the one with the id `before`."""
     text = text if text.isascii() else clean(text)
     digest = blake2b(f"{before}\n{role}\n{text}".encode(), digest_size=9)
-    return Message(role, text, digest.hexdigest(), before)
+    return Message(role, text, digest.hexdigest(), before, opaque)
 
 
-def extend(messages: tuple[Message, ...], role: Role, text: str) -> tuple[Message, ...]:
+def extend(
+    messages: tuple[Message, ...], role: Role, text: str, opaque: tuple[dict[str, Any], ...] = ()
+) -> tuple[Message, ...]:
     """A conversation with one more message."""
-    return (*messages, message(role, text, messages[-1].id if messages else ""))
+    return (*messages, message(role, text, messages[-1].id if messages else "", opaque))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,14 @@ class Request:
     """About how many tokens the answer will have; for estimates alone."""
     view: Any = None
     """What the seat saw (an Observation). For the stand-in alone; no provider is sent it, and recordings do not hold it."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema that the answer must keep, where the provider can enforce it; None: any text."""
+    options: tuple[str, ...] = ()
+    """Whole answers to be weighed: wanted is no text, but how likely each of them is (`Answer.weights`)."""
 
+
+Weight = Annotated[float, msgspec.Meta(ge=-1e9, le=1e-3)]
+"""Natural logarithm of a probability; a little above 0 it may be by rounding."""
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """A number of tokens that can be kept; what an adapter answers is checked before it is."""
@@ -88,6 +99,13 @@ class Answer:
     """Of the tokens sent, written to the provider's prompt cache."""
     unreported: bool = False
     """Whether the provider did not say, or not credibly, what the call took: a budget then counts the most that it can be."""
+    weights: tuple[Weight, ...] = ()
+    """Of each of the request's options, the logarithm of the probability that the model answers just so, at temperature 1."""
+    usd: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
+    """What the provider says that it charged; None where it does not say: then the cost is reckoned from tokens and prices."""
+    opaque: tuple[dict[str, Any], ...] = ()
+    """What the provider wants back, as it came, where the answer stands in a conversation (thinking with its signature). It is no
+    text of the answer, and nobody else reads it."""
 
 
 class CallFailed(Exception):
@@ -105,13 +123,18 @@ class CallFailed(Exception):
         """Seconds the provider asks to wait; None where it does not say."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CallFailed, (self.kind, str(self), self.then, self.after)  # exceptions are not pickled whole otherwise
+        return type(self), (self.kind, str(self), self.then, self.after)  # exceptions are not pickled whole otherwise
+
+
+class TooLong(CallFailed):
+    """The conversation does not fit into the model's context."""
 
 
 class _Sampling(TypedDict, total=False):
     """Of the parameters, what is counted with, and what must be of a form."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None
+    stop: list[str] | None
     extra: dict[str, Any] | None
 
 
@@ -127,6 +150,8 @@ class _Limits(msgspec.Struct):
     price: dict[Literal["input", "cached", "written", "output"], Annotated[float, msgspec.Meta(ge=0)] | None]
     context: Annotated[int, msgspec.Meta(ge=1)] | None
     model: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    batch: Annotated[float, msgspec.Meta(gt=0, le=1)] | None
+    priced: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}(-\d{2})?$")] | None
     parameters: _Sampling
 
 
@@ -141,17 +166,21 @@ class Model(ABC):
     model: str
     """The provider's name for it."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed;
-    under `extra` anything else, sent as it is."""
+    """Sampling: temperature, top_p, max_tokens (all output, thinking included), thinking (budget in tokens), effort, seed,
+    stop (a list of texts at which an answer ends, without them); under `extra` anything else, sent as it is."""
     price: Mapping[str, float | None] = field(default_factory=dict)
     """USD per million tokens: input, cached (input read from the provider's cache), written (to it), output; absent or null is
     unknown."""
+    priced: str | None = None
+    """When that was the price: a month or a day, 2026-11 or 2026-11-22."""
     context: int | None = None
     """Tokens that fit, answer included; None is unknown."""
     concurrency: int = 8
     """Calls in flight at once."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+    batch: float | None = None
+    """What a request costs in the provider's batch interface, as a share of the price (0.5: half); None: it is not used."""
     thinks: int = 0
     """About how many tokens it thinks before an answer, within max_tokens; for plan's estimate alone."""
     timeout: float = 120.0
@@ -167,7 +196,7 @@ class Model(ABC):
         try:
             msgspec.convert({name: getattr(self, name) for name in _Limits.__struct_fields__}, _Limits)
         except msgspec.ValidationError as error:
-            raise AgonError(f"model {self.model}: the settings do not fit: {error}") from None
+            raise AgonError(f"model {self.model}: the settings do not fit: {fault_of(error, _Limits)}") from None
         try:
             json.dumps(dict(self.parameters), allow_nan=False)
         except (RecursionError, TypeError, ValueError) as error:
@@ -178,9 +207,22 @@ class Model(ABC):
         """What makes its answers its own, as JSON: matches and recordings are told apart by this, not by price or limits."""
         return identity_of(self.model, self.parameters)
 
+    @property
+    def room(self) -> int | None:
+        """Tokens that a conversation may have: its context, less the longest answer; None: not known."""
+        return None if self.context is None else self.context - (self.parameters.get("max_tokens") or 0)
+
+    @property
+    def weighs(self) -> Literal["", "letters", "words"]:
+        """Which options it can weigh exactly: any words (letters too), single letters alone, or none."""
+        return ""
+
     @abstractmethod
     async def answer(self, request: Request) -> Answer:
         """One call, tried once. Raises CallFailed."""
+
+    def let_go(self) -> None:  # noqa: B027 - most have none
+        """Ends waiting for answers that can still be fetched by another run; nothing to do where there are none."""
 
     async def close(self) -> None:  # noqa: B027 - most have none
         """Ends connections; nothing to do where there are none."""

@@ -20,10 +20,11 @@ class TooLarge(ReadError):
     """The response is longer than allowed."""
 
 
-def bounded(kind: type[AsyncClient], connections: int, most: int) -> AsyncClient:
+def bounded(kind: type[AsyncClient], connections: int, most: int, by_proxy: bool = True) -> AsyncClient:
     """An SDK's own `kind` of client, with up to `connections`; a response may have `most` bytes, unpacked.
 
-    Where there are more it raises TooLarge. For broken HTTP, of which some clients tell in ways unknown to the SDKs, it
+    Unless `by_proxy` the environment's proxies are not used. Where there are more bytes it raises TooLarge. For broken HTTP,
+    of which some clients tell in ways unknown to the SDKs, it
     raises RemoteProtocolError.
     """
 
@@ -50,4 +51,4 @@ def bounded(kind: type[AsyncClient], connections: int, most: int) -> AsyncClient
             return Response(response.status_code, headers=headers, content=bytes(content), request=request)
 
     limits = Limits(max_connections=connections, max_keepalive_connections=connections)
-    return Bounded(limits=limits, follow_redirects=False, verify=TRUSTED)
+    return Bounded(limits=limits, follow_redirects=False, verify=TRUSTED, trust_env=by_proxy)

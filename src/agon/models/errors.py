@@ -12,7 +12,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from agon import visible
-from agon.models.base import CallFailed
+from agon.models.base import CallFailed, TooLong
 
 LONGEST = 300
 READ = 10_000
@@ -28,13 +28,17 @@ PASSING = {408, 409, 424, 425, 429}
 
 NO_MONEY = re.compile(r"insufficient[_ ](quota|balance|credit|funds)|billing_(hard|not|error)|credit balance", re.I)
 REFUSED = re.compile(
-    r"content[_ ](policy|filter|management)|content filtering|usage policy|flagged|invalid_prompt|content exists risk",
+    r"content[_ ](policy|filter|management)|content filtering|usage (policy|guidelines)|flagged|invalid_prompt|content exists risk"
+    r"|data_inspection_failed",
     re.I,
 )
 TOO_LONG = re.compile(
-    r"context[_ -](length|window|size|limit)|(prompt|input) is too long|too many (input )?tokens|request_too_large",
+    r"context[_ -](length|window|size|limit)|(prompt|input) is too long|too many (input )?tokens|request_too_large"
+    r"|range of input length|input token count .*exceeds",
     re.I,
 )
+RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
+"""How long Google asks to wait, in the body of an error."""
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 SECRET = re.compile(r"\b(sk|pk|rk|gsk|hf|xai|tgp)[-_][\w*.-]{4,}|(?<=bearer )\S+|(?<=x-api-key: )\S+", re.I)
 
@@ -61,12 +65,15 @@ def refusal(status: int, headers: Mapping[str, str], body: str, key: str | None 
     if 300 <= status < 400:
         text = f"it sends elsewhere: give that address as base_url ({headers.get('location') or text})"
     then: Literal["retry", "void", "stop"] = "stop"
-    if status == 413 or (status in (400, 403, 422) and (REFUSED.search(text) or TOO_LONG.search(text))):
+    long = status == 413 or (status in (400, 403, 422) and TOO_LONG.search(text))
+    if long or (status in (400, 403, 422) and REFUSED.search(text)):
         then = "void"
     elif (status in PASSING or status >= 500 or status < 300) and not NO_MONEY.search(text):
         then = "retry"
-    after = seconds_to_wait(headers) if then == "retry" else None
-    return CallFailed(str(status), one_line(f"status {status}: {text}", key), then, after)
+    after = None
+    if then == "retry" and (after := seconds_to_wait(headers)) is None and (told := RETRY_DELAY.search(body[:READ])):
+        after = float(told[1])
+    return (TooLong if long else CallFailed)(str(status), one_line(f"status {status}: {text}", key), then, after)
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
@@ -92,6 +99,8 @@ def words(body: str) -> str:
         return body[:READ]
     try:
         content = json.loads(body)
+        if isinstance(content, list) and content and isinstance(content[0], dict):  # as Google has it
+            content = content[0]
         error = (content.get("error") or content) if isinstance(content, dict) else content
         if not isinstance(error, dict):
             return str(error)

@@ -11,13 +11,27 @@ from typing import Any, Protocol
 import msgspec
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Halted, Message, Model, Request, clean, key_of, require_distinct
+from agon.models.base import (
+    Answer,
+    CallFailed,
+    Halted,
+    Message,
+    Model,
+    Request,
+    TooLong,
+    clean,
+    key_of,
+    require_distinct,
+)
 from agon.models.errors import failure
+from agon.models.heard import Heard
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
-FREE = {"no connection", "key", "settings"}
-"""Kinds of failure before anything is sent. These, and statuses but for `TIMED_OUT`, cost nothing; any other may be wanted paid."""
+FREE = {"no connection", "key", "settings", "expired", "cancelled", "failed", "not taken"}
+"""Kinds of failure before a model is asked. These, and statuses but for `TIMED_OUT`, cost nothing; any other may be wanted paid."""
+NO_CALL = {"key", "settings"}
+"""Of these, those that end a run without any call: there is nothing to record."""
 TIMED_OUT = {"408", "504", "524"}
 """Statuses with which a server in between gives up on a model that may well have answered."""
 LENGTHS = "max_tokens", "max_completion_tokens", "max_output_tokens"
@@ -28,7 +42,7 @@ LONGEST = 120
 
 FIELDS = (
     *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
-    *("seconds", "id", "stop", "unreported"),
+    *("seconds", "id", "stop", "unreported", "weights", "usd", "opaque"),
 )
 """Of an answer, what an exchange keeps."""
 
@@ -48,6 +62,8 @@ class Replayed:
     name: str
     identity: str
     recording: Recording
+    room: int | None = None
+    """As of the model."""
     instant: bool = True
 
     async def answer(self, request: Request) -> Answer:
@@ -73,14 +89,26 @@ class Accounts(Protocol):
     def abandon(self, name: str, key: str) -> None:
         """Nobody will tell what became of the call."""
 
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+        """What an agent has made of an answer (agon.models.heard)."""
+
 
 class Ledger:
-    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes."""
+    """Limits, budget and recording of one run, for all its players. `note` is called whenever what is spent or booked changes.
+
+    `readable`: the share of answers below which no more calls are made; None: any.
+    """
 
     def __init__(
-        self, models: Mapping[str, Model], writer: Writer, budget: Budget, note: Callable[[], object] = lambda: None
+        self,
+        models: Mapping[str, Model],
+        writer: Writer,
+        budget: Budget,
+        note: Callable[[], object] = lambda: None,
+        readable: float | None = None,
     ) -> None:
         self.models, self.writer, self.budget, self.note = models, writer, budget, note
+        self.answers = Heard(readable)
         self.limiters = {name: RateLimiter(model) for name, model in models.items()}
         self.in_flight: dict[str, int] = {}
         """Key of each call in flight -> its prompt's bytes."""
@@ -94,12 +122,14 @@ class Ledger:
             _check(name, model, budget)
 
     async def enter(self, name: str, key: str, size: int) -> Answer | None:
-        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises BudgetReached.
+        """The recorded answer, or None when the call may be made now (after waiting for limits). Raises RunOver.
 
         `size` is the prompt's length in bytes.
         """
         if (found := self.writer.recording.get(key)) is not None:
             return found
+        if too_few := self.answers.too_few:
+            raise too_few
         if key in self.in_flight:  # asked by a worker that is gone
             self._leave(name, key, reported=False)
         await self.limiters[name].enter(size / 4)
@@ -136,10 +166,15 @@ class Ledger:
             await self.writer.add(line, messages)
         finally:
             answer = Answer(
-                line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out, tokens_written=line.tokens_written
+                *(line.text, "", line.tokens_in, line.tokens_cached, line.tokens_out),
+                tokens_written=line.tokens_written,
+                usd=line.usd,
             )
             reported = bool(line.void or line.tokens_in) and not line.unreported
-            if not line.void:
+            if line.void:
+                self.budget.spent.errors["too long" if line.too_long else "refused"] += 1
+                self.budget.spent.last = line.void
+            else:
                 self.budget.spent.add(self.models[name], answer)
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
@@ -152,15 +187,23 @@ class Ledger:
         self.budget.spent.last = line.text
         free = line.kind in FREE or (line.kind.isdecimal() and line.kind not in TIMED_OUT)
         self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), free)
-        await self.writer.add(line)
+        if line.kind not in NO_CALL:
+            await self.writer.add(line)
 
     def abandon(self, name: str, key: str) -> None:
         """Whoever made the call is gone, and nobody will tell what became of it."""
         self._leave(name, key, reported=False)
 
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+        """What an agent has made of an answer."""
+        self.answers.add(sample, round_, text, fault, new)
+        self.note()
+
     async def drain(self) -> None:
         """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
         self.closed = True
+        for model in self.models.values():
+            model.let_go()
         while self.in_flight and not self.writer.fault:
             await asyncio.sleep(0.05)
 
@@ -202,7 +245,7 @@ class Live:
 
     def __init__(self, name: str, model: Model, ledger: Accounts, clock: Callable[[], float] = time) -> None:
         self.name, self.model, self.ledger, self.clock = name, model, ledger, clock
-        self.identity = model.identity
+        self.identity, self.room = model.identity, model.room
         self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
 
     async def answer(self, request: Request) -> Answer:
@@ -227,6 +270,11 @@ class Live:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {tried}")
 
+    async def heard(self, request: Request, answer: Answer, fault: str) -> None:
+        """What an agent has made of an answer; `fault`: why it could not be read, if so."""
+        round_ = getattr(request.view, "round", 0)
+        await self.ledger.heard(request.sample, round_, answer.text, fault, not answer.recorded)
+
     async def _tried(self, key: str, request: Request) -> Answer | CallFailed:
         """One try, recorded: the answer, or why it may be tried again. Raises what makes that useless."""
         line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
@@ -235,6 +283,8 @@ class Live:
                 answer = _storable(await self.model.answer(request), key)
         except CallFailed as error:
             failed = error
+        except Halted:
+            raise
         except Exception as error:  # whatever an adapter raises: the call may be paid for
             failed = failure(error)
         else:
@@ -244,7 +294,7 @@ class Live:
             await self.ledger.keep(self.name, line, request.messages)
             return answer
         if failed.then == "void":
-            line.void, line.time = str(failed), self.clock()
+            line.void, line.too_long, line.time = str(failed), isinstance(failed, TooLong), self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             raise failed
         await self.ledger.failed(self.name, Failure(key, failed.kind, str(failed), self.clock()), failed.after)

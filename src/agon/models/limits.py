@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from agon.models.base import Answer, CallFailed, Halted, Model
+from agon.models.heard import RunOver
 
 REST = 4
 """A model's pauses without new calls after a 429 that does not say how long."""
@@ -14,7 +15,7 @@ LONGEST_REST = 3600
 """Seconds that a run waits for a provider that wants to be left alone; where it wants more, the run stops and says so."""
 
 
-class BudgetReached(Halted):
+class BudgetReached(RunOver):
     """The next call could pass the budget."""
 
 
@@ -99,6 +100,10 @@ class RateLimiter:
         self._admit()
 
 
+DISCOUNT = 100
+"""A server that says it charged less than our price by more than this factor is not believed: the budget would hold nothing."""
+
+
 @dataclass
 class Spent:
     """What calls have cost so far."""
@@ -110,6 +115,8 @@ class Spent:
     tokens_cached: int = 0
     tokens_out: int = 0
     usd: float = 0.0
+    charged: float = 0.0
+    """Of usd, what providers have said that they charged; the rest is reckoned from tokens and prices."""
     unpriced: int = 0
     """Answers whose price is not known: usd leaves them out."""
     errors: Counter[str] = field(default_factory=Counter)
@@ -129,6 +136,9 @@ class Spent:
         self.tokens_cached += answer.tokens_cached
         self.tokens_out += answer.tokens_out
         cost = model.cost(answer.tokens_in, answer.tokens_cached, answer.tokens_out, answer.tokens_written)
+        if answer.usd is not None and (cost is None or answer.usd * DISCOUNT >= cost):
+            cost = answer.usd
+            self.charged += cost
         if cost is None:
             self.unpriced += 1
         else:

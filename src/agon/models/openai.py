@@ -1,11 +1,64 @@
 """OpenAI's chat protocol, through its SDK: its own models, and every server that speaks it (base_url)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from agon.models.base import Answer, Message, clean
-from agon.models.remote import Remote, count, part, renamed, text_of, unreadable
+import msgspec
+
+from agon import AgonError
+from agon.models import llamacpp
+from agon.models.base import Answer, CallFailed, Message, Request, clean
+from agon.models.errors import one_line, refusal
+from agon.models.remote import (
+    CLOCKS_DIFFER,
+    Remote,
+    Results,
+    charged,
+    count,
+    opaque,
+    part,
+    renamed,
+    text_of,
+    unreadable,
+)
+
+TOLD = 20
+"""Likeliest tokens of which a chat tells the log-probability, at most."""
+
+OURS = "agon"
+"""Name of a batch's metadata that tell our name for it."""
+CUT = {"length", "content_filter"}
+"""Why an answer may have no text at all."""
+THOUGHT = re.compile(r"\s*<reasoning>(.*?)</reasoning>\s*", re.DOTALL)
+"""How Bedrock tells of thinking."""
+UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
+"""Of a batch's states, those after which others come."""
+FULL = 600.0
+"""Seconds to wait where too much has been handed in at once."""
+
+
+class _Response(msgspec.Struct):
+    status_code: int
+    body: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Error(msgspec.Struct):
+    code: str | int | None = None
+    message: str | None = None
+
+
+class _Result(msgspec.Struct):
+    """A line of a batch's output."""
+
+    custom_id: str
+    response: _Response | None = None
+    error: _Error | None = None
+
+
+_result = msgspec.json.Decoder(_Result, strict=False)  # some servers write the status as text
 
 
 @dataclass(kw_only=True)
@@ -15,9 +68,23 @@ class OpenAI(Remote):
     max_tokens_name: str = "max_completion_tokens"
     """What the server calls max_tokens; many know only max_tokens."""
 
+    logprobs: Literal["chat", "llama.cpp"] | None = None
+    """How the server tells log-probabilities, for agents that weigh: of the likeliest first tokens in a chat, which is exact for
+    single letters; or by llama.cpp's own addresses, which is exact for any words. None: it does not."""
+
     sdk = "openai"
     path = "/chat/completions"
-    known = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed"})
+    known = frozenset({"temperature", "top_p", "max_tokens", "effort", "seed", "stop"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.logprobs not in (None, "chat", "llama.cpp"):
+            raise AgonError(f"model {self.model}: logprobs is {self.logprobs!r}; it must be chat, llama.cpp or null")
+
+    @property
+    def weighs(self) -> Literal["", "letters", "words"]:
+        """What can be weighed, by `logprobs`."""
+        return "" if self.logprobs is None else "letters" if self.logprobs == "chat" else "words"
 
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
@@ -42,9 +109,103 @@ class OpenAI(Remote):
             "max_tokens": self.max_tokens_name,
             "effort": "reasoning_effort",
             "seed": "seed",
+            "stop": "stop",
         }
-        said = [{"role": message.role, "content": text_of(message)} for message in messages]
+        said = [
+            {"role": message.role, "content": text_of(message)}
+            | ({"reasoning_details": list(message.opaque)} if message.opaque else {})
+            for message in messages
+        ]
         return {"model": self.model, "messages": said} | renamed(self.parameters, names)
+
+    def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the schema. Of llama.cpp's server, which ends answers by it, they are never cut off by max_tokens."""
+        form = {"name": "answer", "strict": True, "schema": schema}
+        whole = {self.max_tokens_name: -1} if self.logprobs == "llama.cpp" else {}
+        return body | whole | {"response_format": {"type": "json_schema", "json_schema": form}}
+
+    async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
+        """Hands in a batch as a file; its metadata tells our name for it."""
+        url = f"/v1{self.path}"
+        lines = [
+            json.dumps({"custom_id": key, "method": "POST", "url": url, "body": self.whole(request)})
+            for key, request in requests.items()
+        ]
+        client = await self._connect()
+        file = await client.files.create(file=(f"{name}.jsonl", "\n".join(lines).encode()), purpose="batch")
+        batch = await client.batches.create(
+            input_file_id=file.id, endpoint=url, completion_window="24h", metadata={OURS: name}
+        )
+        return str(batch.id)
+
+    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
+        """The provider's id of the batch whose metadata tell our name; the list begins with the newest."""
+        client = await self._connect()
+        async for batch in client.batches.list(limit=100):
+            if (batch.metadata or {}).get(OURS) == name:
+                return str(batch.id)
+            if batch.created_at < since - CLOCKS_DIFFER:
+                break
+        return None
+
+    async def results(self, batch: str) -> Results | None:
+        """What came of a batch; answers and errors are in files of their own."""
+        client = await self._connect()
+        found = await client.batches.retrieve(batch)
+        if found.status in UNDER_WAY:
+            return None
+        if found.status == "completed" and not (found.output_file_id or found.error_file_id):  # it may come later
+            raise CallFailed("no result", "it is completed, but names no file of results")
+        answers = list[tuple[str, bytes | CallFailed]]()
+        for file in filter(None, (found.output_file_id, found.error_file_id)):
+            data = (await client.files.content(file)).content
+            answers += [each for raw in data.splitlines() if (each := self._result(raw)) is not None]
+        told = found.errors.data[0] if found.errors and found.errors.data else None
+        return Results(answers, _unanswered(found.status, told and told.code, told and told.message))
+
+    def _result(self, raw: bytes) -> tuple[str, bytes | CallFailed] | None:
+        try:
+            line = _result.decode(raw)
+        except msgspec.DecodeError:  # its request is among those without a line
+            return None
+        if line.response is None and line.error is None:
+            return None
+        if line.response is None or line.response.status_code != 200:
+            status, body = (0, b"") if line.response is None else (line.response.status_code, bytes(line.response.body))
+            if status:
+                return line.custom_id, refusal(status, {}, body.decode("utf-8", "replace"), self.key)
+            error = line.error or _Error()
+            code = str(error.code or "")
+            return line.custom_id, _unanswered(code.removeprefix("batch_"), code, error.message)
+        return line.custom_id, bytes(line.response.body)
+
+    async def weighed(self, request: Request) -> Answer:
+        """How likely each option is as the whole answer; in a chat, as its first token.
+
+        Raises CallFailed, in a chat also for a letter that is not among the likeliest tokens: its probability is not told.
+        """
+        body = self.body(request.messages)
+        if self.logprobs == "llama.cpp":
+            return await llamacpp.weighed(self._native, body["messages"], request.options)
+        if self.logprobs is None or any(len(option) > 1 for option in request.options):
+            raise CallFailed("settings", f"model {self.model}: it cannot tell how likely whole answers are", "stop")
+        asked = {"logprobs": True, "top_logprobs": TOLD, self.max_tokens_name: 1}
+        data = await self.post(self.path, body | asked | (self.parameters.get("extra") or {}))
+        content = self.content(data)
+        try:
+            answer, first = self.read(content), content["choices"][0]["logprobs"]["content"][0]
+            known = {each["token"]: float(each["logprob"]) for each in first["top_logprobs"]}
+        except Exception:  # servers put anything anywhere
+            raise self.no_answer(data) from None
+        if missing := [option for option in request.options if option not in known]:
+            raise CallFailed(
+                "logprobs", f"{missing[0]} is not among the {len(known)} first tokens that it tells", "void"
+            )
+        return replace(answer, text="", weights=tuple(known[option] for option in request.options))
+
+    async def _native(self, path: str, body: dict[str, Any]) -> Any:
+        """The JSON with which llama.cpp's server answers at an address of its own, which has no /v1."""
+        return self.content(await self.post(str(self.base_url).rstrip("/").removesuffix("/v1") + path, body))
 
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
@@ -52,7 +213,12 @@ class OpenAI(Remote):
         message = choice["message"]
         refusal, thoughts = message.get("refusal"), (message.get("reasoning_content"), message.get("reasoning"))
         thinking = next((each for each in thoughts if each and isinstance(each, str)), "")
-        text = refusal or (message.get("content") if thinking else message["content"])
+        if choice.get("error"):  # OpenRouter's way to tell that its provider failed
+            raise ValueError
+        cut = choice.get("finish_reason") in CUT
+        text = refusal or (message.get("content") if thinking or cut else message["content"])
+        if isinstance(text, str) and (thought := THOUGHT.match(text)) and not thinking:
+            thinking, text = thought[1], text[thought.end() :]
         if isinstance(text, list):  # Mistral's thinking models answer in parts
             thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
             text = "".join(part["text"] for part in text if part["type"] == "text")
@@ -73,4 +239,16 @@ class OpenAI(Remote):
             id=str(content.get("id") or ""),
             stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
             unreported=unclear or (written is None and self.writing_costs_more),
+            usd=charged(usage),
+            opaque=opaque(message.get("reasoning_details")),  # OpenRouter's
         )
+
+
+def _unanswered(status: str, code: str | None, message: str | None) -> CallFailed:
+    """Why a batch in that state has no answer to a request."""
+    why = one_line(f"the batch is {status}: {': '.join(filter(None, (code, message)))}".removesuffix(": "))
+    if status in ("expired", "cancelled"):  # such requests are not charged
+        return CallFailed(status, why)
+    if status == "failed" and "limit" in (code or ""):
+        return CallFailed("429", why, after=FULL)
+    return CallFailed("failed", why, "stop") if status == "failed" else CallFailed("no result", why)

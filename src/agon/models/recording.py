@@ -13,7 +13,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Message
+from agon.models.base import Answer, CallFailed, Message, TooLong
 
 FILE = "exchanges.jsonl"
 
@@ -39,10 +39,18 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     stop: str = ""
     void: str = ""
     """Why the provider refuses this conversation for good; empty when it answered."""
+    too_long: bool = False
+    """Whether it refuses it for its length."""
     time: float = 0.0
     """When the answer came, in seconds since 1970."""
     unreported: bool = False
     """Whether the provider did not say, or not credibly, what the call took."""
+    weights: tuple[float, ...] = ()
+    """Log-probabilities of the answers that were weighed, in the order of the legal actions."""
+    usd: float | None = None
+    """What the provider says that it charged; absent where it does not say."""
+    opaque: tuple[dict[str, Any], ...] = ()
+    """What the provider wants back with the answer, as it came."""
 
     @property
     def key(self) -> str:
@@ -81,7 +89,11 @@ class Line(msgspec.Struct):
     id: str = ""
     stop: str = ""
     void: str = ""
+    too_long: bool = False
     sample: str = ""
+    weights: tuple[float, ...] = ()
+    usd: float | None = None
+    opaque: tuple[dict[str, Any], ...] = ()
 
 
 _line = msgspec.json.Decoder(Line)
@@ -95,6 +107,8 @@ class Recording:
         self.path = folder / FILE
         self.answers: dict[str, Answer] = {}
         self.voids: dict[str, str] = {}
+        self.too_long: set[str] = set()
+        """Of the voids, those that were refused for their length."""
         self.failures = 0
         self.calls_of: Counter[str] = Counter()
         """Exchanges by match."""
@@ -133,17 +147,23 @@ class Recording:
         self.calls_of[line.sample.partition("/")[0]] += 1
         if line.void:
             self.voids[line.exchange] = line.void
+            if line.too_long:
+                self.too_long.add(line.exchange)
         else:
             self.answers[line.exchange] = _answer(line)
 
     def __len__(self) -> int:
         return len(self.answers) + len(self.voids)
 
+    def holds(self, key: str) -> bool:
+        """Whether there is an answer, or a refusal for good."""
+        return key in self.answers or key in self.voids
+
     def get(self, key: str) -> Answer | None:
         """The recorded answer; None when there is none. Raises CallFailed for a conversation that was refused."""
         found = self.answers.get(key)
         if found is None and key in self.voids:
-            raise CallFailed("recorded", self.voids[key], "void")
+            raise (TooLong if key in self.too_long else CallFailed)("recorded", self.voids[key], "void")
         return found
 
 
@@ -274,4 +294,7 @@ def _answer(line: Line | Exchange) -> Answer:
         line.exchange,
         recorded=True,
         tokens_written=line.tokens_written,
+        weights=line.weights,
+        usd=line.usd,
+        opaque=line.opaque,
     )

@@ -5,16 +5,17 @@ import json
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Message, Model, Request
+from agon.models.base import Answer, CallFailed, Message, Model, Request, clean
 from agon.models.errors import READ, SHORTEST, failure, one_line, words
 
+T = TypeVar("T")
 NO_WORDS = "(no answer)"
 """Stands for a blank message, which some providers refuse in a conversation."""
 
@@ -22,8 +23,21 @@ MOST_BYTES_OF_A_TOKEN = 16
 """On average over a text. English has about 4, and no language more than 12; a server that counts fewer tokens is not believed."""
 BYTES_OF_A_PART = 64
 """Of JSON that holds many parts, each item takes as long to read as so many bytes of text."""
+CLOCKS_DIFFER = 3600.0
+"""Seconds by which a provider's clock may be behind ours."""
+DEAREST = 10_000
+"""USD: no call costs as much."""
 MOST = 10**9
 """No call has so many tokens: a server that says so is not believed."""
+
+
+class Results(NamedTuple):
+    """What came of a batch that is over."""
+
+    answers: list[tuple[str, bytes | CallFailed]]
+    """Key of a request, and the body of the response to it, or why there is none; in any order, and some may be there twice."""
+    rest: CallFailed
+    """What holds for requests without such a line."""
 
 
 @dataclass(kw_only=True)
@@ -38,6 +52,8 @@ class Remote(Model):
     """Bytes of one response, unpacked, and `BYTES_OF_A_PART` times the parts of its JSON: of a longer one no more is read, and
     the call has failed. An answer of a hundred thousand tokens has half a million; long lists of logprobs may have more. What is
     read stops all other work while it is read: 50 MB for half a second."""
+    poll: float = 30.0
+    """Seconds between two looks at a batch."""
     _client: Any = field(default=None, init=False, repr=False, compare=False)
     _loop: Any = field(default=None, init=False, repr=False, compare=False)
 
@@ -47,6 +63,8 @@ class Remote(Model):
     """Where requests go, under base_url."""
     known: ClassVar[frozenset[str]]
     """The parameters that the protocol has."""
+    by_proxy: ClassVar[bool] = True
+    """Whether the proxies that the environment names are used."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,41 +92,100 @@ class Remote(Model):
         """The request as it is sent, but for `extra`."""
 
     @abstractmethod
+    def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The request's body, so that the answer must keep a schema."""
+
+    async def weighed(self, request: Request) -> Answer:
+        """How likely each of the request's options is. Raises CallFailed where the provider does not tell exactly."""
+        raise CallFailed("settings", f"model {self.model}: its protocol tells no log-probabilities", "stop")
+
+    async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
+        """Hands in a batch of requests, by their keys, under a name of ours; the provider's id for it. Raises CallFailed."""
+        raise CallFailed("settings", f"model {self.model}: its protocol has no batches here", "stop")
+
+    async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
+        """The provider's id of the batch that was handed in under `name` after `since` (a time); None where it has none.
+
+        `known`: ids of other batches.
+        """
+        raise NotImplementedError
+
+    async def results(self, batch: str) -> "Results | None":
+        """What came of a batch, by its provider's id; None while it is not over. Raises CallFailed."""
+        raise NotImplementedError
+
+    @abstractmethod
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON, `unreported` where the usage lacks a part. Raises KeyError and the like when there is none."""
 
     async def answer(self, request: Request) -> Answer:
         """One call, tried once. Raises CallFailed, whatever happens."""
+        await self.within(self._connect())
+        start = perf_counter()
+        if request.options:
+            return replace(await self.within(self.weighed(request)), seconds=perf_counter() - start)
+        data = await self.within(self._sent(request))
+        return replace(self.read_whole(data, request), seconds=perf_counter() - start)
+
+    async def _sent(self, request: Request) -> bytes:
+        return await self.post(self.path, self.whole(request))
+
+    def whole(self, request: Request) -> dict[str, Any]:
+        """The body of a request."""
+        body = self.body(request.messages)
+        if request.schema is not None:
+            body = self.constrained(body, request.schema)
+        return body | (self.parameters.get("extra") or {})
+
+    async def within(self, call: Awaitable[T]) -> T:
+        """What a call of the SDK gives within the time limit. Raises CallFailed."""
         try:
-            body = self.body(request.messages) | (self.parameters.get("extra") or {})
-            client = await self._connect()
-            start = perf_counter()
             async with asyncio.timeout(self.timeout):  # the SDKs' own limit starts anew with every byte that comes
-                response = await client.post(self.path, cast_to=self._whole, body=body)
-            seconds = perf_counter() - start
+                return await call
         except CallFailed:
             raise
         except Exception as error:
             failed = failure(error, self.key)
-        else:
-            found = self._answer_in(response.content, request.messages)
-            if isinstance(found, Answer):
-                return self._without_key(replace(found, seconds=seconds))
-            failed = found
         raise failed  # out here it has no context: what the SDK raised holds the request, and that the key
 
-    def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
-        """The answer in a response's body, whatever kind of content the server calls it."""
+    def read_whole(self, data: bytes, request: Request) -> Answer:
+        """The answer in a response's body, without the key. Raises CallFailed."""
+        found = self._answer_in(data, request.messages)
+        if isinstance(found, CallFailed):
+            raise found
+        return self._without_key(found)
+
+    def readable(self, data: bytes) -> bool:
+        """Whether there is an answer in a response's body."""
+        return not isinstance(self._answer_in(data, ()), CallFailed)
+
+    async def post(self, path: str, body: dict[str, Any]) -> bytes:
+        """A response's body. Raises what the SDK raises."""
+        response = await (await self._connect()).post(path, cast_to=self._whole, body=body)
+        return bytes(response.content)
+
+    def content(self, data: bytes) -> Any:
+        """The JSON in a response's body, whatever kind of content the server calls it. Raises CallFailed."""
         if sum(data.count(sign) for sign in (b"[", b"{", b",")) * BYTES_OF_A_PART > self.most_bytes:
-            return CallFailed("too large", f"the answer has more parts than most_bytes={self.most_bytes} allows")
+            raise CallFailed("too large", f"the answer has more parts than most_bytes={self.most_bytes} allows")
         try:
             try:
-                content = json.loads(data)
+                return json.loads(data)
             except UnicodeDecodeError:
-                content = json.loads(data.decode("utf-8", "replace"))
+                return json.loads(data.decode("utf-8", "replace"))
         except (RecursionError, ValueError):
             told = data[:READ].decode("utf-8", "replace") or "(nothing)"
-            return CallFailed("not JSON", one_line(f"the answer is not JSON: {told}", self.key))
+            raise CallFailed("not JSON", one_line(f"the answer is not JSON: {told}", self.key)) from None
+
+    def no_answer(self, data: bytes) -> CallFailed:
+        """For a response without what was asked for."""
+        return CallFailed("no answer", one_line(f"no answer in it: {words(data.decode('utf-8', 'replace'))}", self.key))
+
+    def _answer_in(self, data: bytes, messages: Sequence[Message]) -> Answer | CallFailed:
+        try:
+            content = self.content(data)
+        except CallFailed as failed:
+            return failed
         try:
             answer = self.read(content)
             sent, received = (
@@ -116,9 +193,7 @@ class Remote(Model):
                 for texts in ([message.text for message in messages], [answer.text, answer.thinking])
             )
         except Exception:  # servers put anything anywhere
-            return CallFailed(
-                "no answer", one_line(f"no answer in it: {words(data.decode('utf-8', 'replace'))}", self.key)
-            )
+            return self.no_answer(data)
         too_few = (
             sent > answer.tokens_in * MOST_BYTES_OF_A_TOKEN or received > answer.tokens_out * MOST_BYTES_OF_A_TOKEN
         )
@@ -150,7 +225,7 @@ class Remote(Model):
         """The SDK's own kind of HTTP client, as large as is needed, which reads no more than `most_bytes`."""
         from agon.models.bounded import bounded
 
-        return bounded(kind, self.concurrency, self.most_bytes)
+        return bounded(kind, self.concurrency, self.most_bytes, self.by_proxy)
 
     def _secret(self) -> str:
         if self.key is None:
@@ -168,9 +243,11 @@ class Remote(Model):
         """The answer, without the key in it: some servers echo what they are sent."""
         key = os.environ.get(self.key or "", "").strip()
         texts = {name: getattr(answer, name) for name in ("text", "thinking", "id", "stop")}
+        texts["opaque"] = json.dumps(answer.opaque)
         if len(key) < SHORTEST or not any(key in text for text in texts.values()):
             return answer
-        return replace(answer, **{name: text.replace(key, "[hidden]") for name, text in texts.items()})
+        hidden = {name: text.replace(key, "[hidden]") for name, text in texts.items()}
+        return replace(answer, **hidden | {"opaque": tuple(json.loads(hidden["opaque"]))})
 
 
 def part(content: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -186,6 +263,33 @@ def count(usage: Mapping[str, Any], name: str) -> int | None:
     except (OverflowError, TypeError, ValueError):
         return None
     return int(tokens) if 0 <= tokens < MOST else None
+
+
+def charged(usage: Mapping[str, Any]) -> float | None:
+    """USD that the server says it charged; None where it does not say.
+
+    OpenRouter's `cost`, to which comes what the owner of a key pays elsewhere; Perplexity's `total_cost`; DeepInfra's
+    `estimated_cost`; xAI's ticks, of which a dollar has 10**10.
+    """
+    cost, ticks = usage.get("cost", usage.get("estimated_cost")), usage.get("cost_in_usd_ticks")
+    elsewhere = part(usage, "cost_details").get("upstream_inference_cost") if usage.get("is_byok") is True else None
+    if isinstance(cost, bool) or isinstance(ticks, bool):
+        return None
+    try:
+        usd = float(cost["total_cost"] if isinstance(cost, dict) else cost if ticks is None else ticks / 1e10)
+        usd += float(elsewhere or 0)
+    except (KeyError, OverflowError, TypeError, ValueError):
+        return None
+    return usd if 0 <= usd <= DEAREST else None
+
+
+def opaque(blocks: Any) -> tuple[dict[str, Any], ...]:
+    """JSON objects that go back to the provider as they came, in a form that can be stored."""
+    found = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    try:
+        return tuple(json.loads(clean(json.dumps(found, ensure_ascii=False, allow_nan=False))))
+    except ValueError:  # numbers that JSON does not have: they could not be sent
+        return ()
 
 
 def unreadable(usage: Mapping[str, Any], *names: str) -> bool:

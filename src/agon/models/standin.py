@@ -5,9 +5,10 @@ from asyncio import sleep
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from agon import kind_of
+from agon.games.schemas import THOUGHT, written
 from agon.models.base import Answer, CallFailed, Model, Request, identity_of, key_of
 
 WAYS = {
@@ -15,13 +16,17 @@ WAYS = {
     "refusal": ("I am sorry, but I do not take part in this.",),
 }
 """What it says when it does not answer as asked; {0} and {1} are legal actions."""
+TREMBLES = 0.1
+TINY = 1e-300
+"""In the place of a probability of 0, which has no logarithm."""
 
 
 @dataclass(kw_only=True)
 class StandIn(Model):
     """Answers by the script `policy`, which sees what the seat sees; how it says so, and when it fails, is drawn by rates.
 
-    The same request gets the same answer. Tokens are a quarter of the letters, as in plan's estimates; they cost nothing.
+    The same request gets the same answer, which keeps a schema where it is given one and it does not refuse. Tokens are a
+    quarter of the letters, as in plan's estimates; they cost nothing.
     """
 
     policy: Callable[[Any, Random], Any]
@@ -31,6 +36,8 @@ class StandIn(Model):
     """Share of answers that cannot be read."""
     ways: Sequence[str] = WAYS["malformed"]
     """What it says when it does not answer as asked; {0} and {1} are legal actions."""
+    trembles: float = TREMBLES
+    """Where answers are weighed: the share of probability that is spread evenly over all; the script's action has the rest."""
     refusal: float = 0.0
     """Share of answers that refuse."""
     error: float = 0.0
@@ -54,21 +61,41 @@ class StandIn(Model):
             raise CallFailed("500", "the stand-in was told to fail now and then")
         del self._tries[key]
         dice = Random(key)
-        text = self._said(request.view, dice)
+        text = "" if request.options else self._said(request, dice)
         sent = sum(len(message.text) for message in request.messages)
         known = sum(len(message.text) for message in request.messages[:-1])
         return Answer(
-            text, tokens_in=sent // 4, tokens_cached=known // 4, tokens_out=len(text) // 4, id=key, stop="stop"
+            text,
+            tokens_in=sent // 4,
+            tokens_cached=known // 4,
+            tokens_out=len(text) // 4,
+            id=key,
+            stop="stop",
+            weights=self._weights(request, dice) if request.options else (),
         )
 
-    def _said(self, view: Any, dice: Random) -> str:
-        drawn = dice.random()
-        if drawn < self.malformed + self.refusal:
-            ways = self.ways if drawn < self.malformed else WAYS["refusal"]
+    @property
+    def weighs(self) -> Literal["", "letters", "words"]:
+        """Anything."""
+        return "words"
+
+    def _weights(self, request: Request, dice: Random) -> tuple[float, ...]:
+        actions, done = request.view.legal.listed(), self.policy(request.view, dice)
+        even = self.trembles / len(actions)
+        return tuple(math.log(even + (1 - self.trembles) * (action == done) or TINY) for action in actions)
+
+    def _said(self, request: Request, dice: Random) -> str:
+        view, drawn = request.view, dice.random()
+        if drawn < self.refusal or (request.schema is None and drawn < self.malformed + self.refusal):
+            ways = self.ways if request.schema is None and drawn < self.malformed else WAYS["refusal"]
             return ways[int(dice.random() * len(ways))].format(*(_example(view, dice) for _ in range(2)))
-        asked_to_think = view.phase in ("beliefs", "plan")  # no script has any
+        asked_to_think = view.phase in ("beliefs", "plan", "summary")  # no script has any
         action = view.legal.example(dice) if asked_to_think else self.policy(view, dice)
-        return "(a stand-in speaks) " + "so " * self.words + f"\n[move] {view.legal.spelled(action)}"
+        thought = "(a stand-in speaks) " + "so " * self.words
+        if request.schema is None:
+            return f"{thought}\n[move] {view.legal.spelled(action)}"
+        room = request.schema["properties"].get(THOUGHT, {}).get("maxLength")
+        return written(view.legal.as_value(action), thought[:room] if room else None)
 
     @property
     def identity(self) -> str:
@@ -82,6 +109,8 @@ class StandIn(Model):
             "malformed": self.malformed,
             "refusal": self.refusal,
         }
+        if self.trembles != TREMBLES:
+            own["trembles"] = self.trembles
         if tuple(self.ways) != WAYS["malformed"]:
             own["ways"] = list(self.ways)
         return identity_of(self.model, {**self.parameters, "standin": own})

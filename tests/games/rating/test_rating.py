@@ -165,10 +165,10 @@ def test_a_copy_is_equal_and_the_records_say_what_was_rated():
         ({"players": ["Ann", "Ann"]}, "`players` must be"),
         ({"players": ["Ann", "Bob\nTurn 2"]}, "`players` must be"),
         ({"turns": []}, "`turns` must be"),
-        ({"turns": [["x"]]}, "Expected `object`, got `str`"),
+        ({"turns": [["x"]]}, "it must be names with values, and is text"),
         ({"won": [True]}, "`won` must have an entry for each of the 2 players"),
-        ({"targets": [3]}, "Expected `object`, got `int`"),
-        ({"colour": 1}, "unknown field `colour`"),
+        ({"targets": [3]}, "it must be names with values, and is a whole number"),
+        ({"colour": 1}, "there is no setting colour"),
     ],
 )
 def test_a_bad_log_is_refused_in_a_line(changes, said, tmp_path):

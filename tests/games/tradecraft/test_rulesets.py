@@ -143,15 +143,15 @@ BAD = [
     ({"tags": {"wood": ["twig"]}}, "tag wood names twig"),
     ({"tags": {"wood": ["log", "log"]}}, "tag wood names an item twice"),
     ({"fuel": {"twig": [1, 2]}}, "fuel names twig"),
-    ({"fuel": {"log": [1, 0]}}, "Expected `int` >= 1"),
+    ({"fuel": {"log": [1, 0]}}, "it must be a whole number, at least 1"),
     ({"basic": ["twig"]}, "basic names twig"),
     ({"recipes": [["x", "saw", [[1, "log"]], "twig", 1]]}, "recipe x names twig"),
     ({"recipes": [["x", "saw", [[1, "log"]], "coal"]] * 2}, "two recipes have the same id"),
-    ({"recipes": [["x", "saw", [], "coal"]]}, "Expected `array` of length >= 1"),
-    ({"recipes": [["x", "saw", [[1, "log"]] * 10, "coal"]]}, "Expected `array` of length 1 to 9|length <= 9"),
-    ({"recipes": [["x", "saw", [[0, "log"]], "coal"]]}, "Expected `int` >= 1"),
-    ({"recipes": [["x", "saw", [[1.5, "log"]], "coal"]]}, "Expected `int`"),
-    ({"colour": "red"}, "unknown field `colour`"),
+    ({"recipes": [["x", "saw", [], "coal"]]}, "it must be a list of length at least 1"),
+    ({"recipes": [["x", "saw", [[1, "log"]] * 10, "coal"]]}, "it must be a list of length"),
+    ({"recipes": [["x", "saw", [[0, "log"]], "coal"]]}, "it must be a whole number, at least 1"),
+    ({"recipes": [["x", "saw", [[1.5, "log"]], "coal"]]}, "it must be a whole number"),
+    ({"colour": "red"}, "there is no setting colour"),
 ]
 
 

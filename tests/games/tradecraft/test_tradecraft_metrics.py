@@ -207,3 +207,21 @@ def test_turns_of_no_tradecraft_are_refused_in_a_line(count):
     for other in (known.head(0), known.assign(phase="play")):
         with pytest.raises(AgonError, match="there are no turns of TradeCraft"):
             count(other)
+
+
+@pytest.mark.parametrize("row", range(len(TWO)))
+def test_games_in_which_a_random_call_stood_in_have_no_winners_and_its_trades_are_none(row):
+    spelled = [(*TWO[0][:3], offer({"coal": 1}), OK, 0), (1, "decide", 1, decide("accept"), OK, 0), *TWO[2:]]
+    fallback = ["random_legal: no" if place == row else "" for place in range(len(TWO))] + [""] * len(ONE)
+    told = found(spelled, ONE, fallback=fallback)
+    assert told["a", "win"] == (0, 1) and told["b", "win"] == told["b", "some_win"] == (1, 1)
+    assert told["ab"[spelled[row][2]], "replaced"] == (1 / 3, 3)
+    assert told["a", "trades"] == ((0.5, 2) if row < 2 else (1, 2))
+    [first] = first_seat(turns(spelled, ONE, fallback=fallback)).itertuples(index=False)
+    assert first[:3] == ("first_seat_advantage", -1, 1)
+
+
+def test_where_random_calls_stood_in_everywhere_there_is_no_result():
+    told = found(TWO, fallback=["random_legal: no"] * len(TWO))
+    assert ("a", "win") not in told and told["a", "replaced"] == (2, 1)
+    assert first_seat(turns(TWO, fallback=["random_legal: no"] * len(TWO))).empty

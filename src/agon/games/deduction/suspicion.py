@@ -12,6 +12,7 @@ from typing import Any, Literal
 from agon.agents.minds import Mind, Semantics, Thinking
 from agon.games import Dice, Observation
 from agon.games.reading import Reading
+from agon.games.schemas import AMOUNT, Schema, keys, object_of
 from agon.games.spaces import Space
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -136,6 +137,22 @@ class Suspicions(Space):
             if [len(row) for row in rows] == [size] * size and all(isfinite(sum(row)) for row in rows):
                 return Reading(normalised(rows), "")
         return Reading(None, f"there is no list of {size} lists of {size} numbers in square brackets")
+
+    def schema(self) -> Schema:
+        """An object of rows by name, each an object of numbers by name, of which the proportions count."""
+        names = keys(self.names)
+        return object_of(dict.fromkeys(names, object_of(dict.fromkeys(names, AMOUNT))))
+
+    def as_value(self, action: Any) -> Any:
+        """The rows by name, to six decimals."""
+        names = keys(self.names)
+        rows = [dict(zip(names, (f"{cell:.6f}" for cell in row), strict=True)) for row in action]
+        return dict(zip(names, rows, strict=True))
+
+    def of_value(self, value: Any) -> Any | None:
+        """The matrix; numbers above 1 are first divided by the greatest of their row."""
+        rows = [[float(cell) for cell in row.values()] for row in value.values()]
+        return normalised([[cell / max(1.0, *row) for cell in row] for row in rows])
 
 
 class Suspecting(Mind):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from agon import AgonError
-from agon.turns import decoded
+from agon.turns import decoded, replaced
 
 KEYS = ["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model", "opponent", "opponent_model"]
 
@@ -24,6 +24,7 @@ METRICS = [
     "opponent_comprehension",
     "opponent_comprehension_as_done",
     "cooperation_rate",
+    "cooperation_of_readable",
     "efficiency",
     "efficiency_as_done",
     "validity_rate",
@@ -31,12 +32,22 @@ METRICS = [
     "exploitability",
     "distance_to_uniform",
     "distance_to_equilibrium",
+    "void",
+    "replaced",
 ]
+
+REPLACED, STRANGE = -2, -3
+"""In the place of an action: something was done in the player's stead; it is none of the game."""
+
+WEIGHED = ["expected_payoff", "regret", "exploitability", "distance_to_uniform", "distance_to_equilibrium", "mass"]
 
 
 @dataclass(frozen=True)
 class Course:
-    """Matches of one game as arrays (matches x rounds), from one player's side; actions are positions, -1 is void."""
+    """Matches of one game as arrays (matches x rounds), from one player's side; actions are positions, -1 is void.
+
+    REPLACED stands where something was done in a player's stead, such as a random action: that is nobody's behaviour.
+    """
 
     own: NDArray[np.int8]
     other: NDArray[np.int8]
@@ -50,15 +61,21 @@ class Course:
         """(matches, rounds)."""
         return self.own.shape[0], self.own.shape[1]
 
+    @property
+    def played(self) -> NDArray[np.bool_]:
+        """Rounds that count: in none of them was anything done in a player's stead."""
+        played: NDArray[np.bool_] = (self.own != REPLACED) & (self.other != REPLACED)
+        return played
+
 
 def total_points(course: Course) -> NDArray[np.float64]:
-    """Points over all rounds; void rounds pay 0."""
-    return course.paid.sum(axis=1)
+    """Points over all rounds that count; void rounds pay 0."""
+    return np.where(course.played, course.paid, 0.0).sum(axis=1)
 
 
 def opponent_comprehension(course: Course) -> NDArray[np.float64]:
     """As printed: earliest round from which the player earns no less than the other in 90 % of rounds; N + 1 if never."""
-    return _earliest(course.paid >= course.paid_other)
+    return _earliest(course.paid >= course.paid_other, course.played)
 
 
 def opponent_comprehension_as_done(course: Course) -> NDArray[np.float64]:
@@ -71,14 +88,16 @@ def opponent_comprehension_as_done(course: Course) -> NDArray[np.float64]:
         return opponent_comprehension(course)
     own = np.where(course.own < 0, 1, course.own)
     earned, copied = course.payoff[own, course.other], course.payoff[course.other, course.other]
-    return _earliest((earned >= copied) & (course.other >= 0))
+    return _earliest((earned >= copied) & (course.other >= 0), course.played)
 
 
-def _earliest(good: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _earliest(good: NDArray[np.bool_], played: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The first round from which nine in ten of those that count are good; absent where none counts."""
     rounds = good.shape[1]
-    left = np.arange(rounds, 0, -1)
-    enough = np.cumsum(good[:, ::-1], axis=1)[:, ::-1] >= 0.9 * left - 1e-9
-    return np.where(enough.any(axis=1), enough.argmax(axis=1) + 1.0, rounds + 1.0)
+    left, fine = (np.cumsum(each[:, ::-1], axis=1)[:, ::-1] for each in (played, good & played))
+    enough = (fine >= 0.9 * left - 1e-9) & (left > 0)
+    first = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1.0, rounds + 1.0)
+    return np.where(played.any(axis=1), first, np.nan)
 
 
 def mix(course: Course) -> NDArray[np.float64]:
@@ -89,10 +108,20 @@ def mix(course: Course) -> NDArray[np.float64]:
 
 
 def cooperation_rate(course: Course) -> NDArray[np.float64]:
-    """Share of all rounds with the first action; absent in games of more than two actions."""
+    """Share of rounds with the first action, void ones counted, as printed; absent in games of more than two actions.
+
+    Rounds in which something was done in the player's stead do not count.
+    """
     if len(course.payoff) != 2:
         return np.full(course.shape[0], np.nan)
-    return (course.own == 0).mean(axis=1)
+    return _ratio((course.own == 0).sum(axis=1), (course.own != REPLACED).sum(axis=1))
+
+
+def cooperation_of_readable(course: Course) -> NDArray[np.float64]:
+    """Share of the first action among the player's own actions; absent where it had none, or more than two to choose from."""
+    if len(course.payoff) != 2:
+        return np.full(course.shape[0], np.nan)
+    return mix(course)[:, 0]
 
 
 def regret(course: Course) -> NDArray[np.float64]:
@@ -110,7 +139,19 @@ def exploitability(course: Course) -> NDArray[np.float64]:
 
     The security (maximin) level is what the player can make sure of; in a zero-sum game this is the usual exploitability.
     """
-    return security(course.payoff)[1] - (mix(course) @ course.payoff).min(axis=1)
+    return shortfall(mix(course), course.payoff)
+
+
+def shortfall(mixes: NDArray[np.float64], payoff: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`exploitability` of known mixes (one a row, actions in the game's order), in points per round."""
+    return security(payoff)[1] - (mixes @ payoff).min(axis=1)
+
+
+def expected_payoff(
+    mixes: NDArray[np.float64], others: NDArray[np.float64], payoff: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What each mix (a row) is worth against the other's mix in the same row, in points per round."""
+    return ((mixes @ payoff) * others).sum(axis=1)
 
 
 def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -129,7 +170,12 @@ def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
 
 def distance(course: Course, targets: NDArray[np.float64]) -> NDArray[np.float64]:
     """Total variation distance (0 to 1) from the player's overall mix to the nearest of `targets` (rows)."""
-    return np.abs(mix(course)[:, None, :] - targets[None]).sum(axis=2).min(axis=1) / 2
+    return to_nearest(mix(course), targets)
+
+
+def to_nearest(mixes: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`distance` of known mixes (rows)."""
+    return np.abs(mixes[:, None, :] - targets[None]).sum(axis=2).min(axis=1) / 2
 
 
 def of_course(course: Course, equilibria: NDArray[np.float64] | None = None) -> pd.DataFrame:
@@ -159,7 +205,8 @@ def per_match(
 
     `payoffs`: game, variant, seat, action, others, payoff (agon.games.tables.payoff_table). `equilibria`: game, variant,
     equilibrium (number), seat, action, weight. Efficiency is points per 1000 tokens: as printed over the match's
-    tokens, as done over the tokens of its largest round; absent where tokens are.
+    tokens, as done over the tokens of its largest round; absent where tokens are. `void` and `replaced` are numbers of rounds:
+    the player gave no readable action; something was done in a player's stead, which no metric counts.
     Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.
     """
     parts = []
@@ -172,13 +219,78 @@ def per_match(
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, *METRICS])
 
 
+def weighed(
+    turns: pd.DataFrame,
+    payoffs: pd.DataFrame,
+    equilibria: pd.DataFrame | None = None,
+    seats: Sequence[int] = (0,),
+) -> pd.DataFrame:
+    """One row per decision that was weighed (agon.agents.reads), of the players in `seats`: what its mix is worth, exactly.
+
+    `expected_payoff` is over the player's mix, against the other's mix where that was weighed too, else against what the other
+    did; absent where that was void. It is what the round pays on average at this history: its sum over a match estimates the
+    match's points without the chance of the player's own draws. `regret`: what the best reply to the same would pay more.
+    `exploitability` (see the function) and the distances are those of the mix, without sampling noise. `mass`: the probability
+    that the model gives any legal answer. Decisions that were not weighed have no row. Tables and errors as of `per_match`.
+    """
+    parts = []
+    for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
+        rules = _of_game(payoffs, game, variant)
+        if rules.empty:
+            raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
+        known = None if equilibria is None else _of_game(equilibria, game, variant)
+        parts += [_weighed(group, rules, known, seat) for seat in seats]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
+
+
+def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
+    """One row per match and player: means over its rows of `weighed`; absent values do not count.
+
+    `n`: decisions that were weighed; `n_paid`: those of them with an expected payoff.
+    """
+    groups = decisions.groupby(KEYS, observed=True, sort=False, dropna=False)
+    counts = groups.expected_payoff.agg(n="size", n_paid="count")
+    return counts.join(groups[WEIGHED].mean()).reset_index()
+
+
+def _weighed(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
+    mine, theirs, _ = _sides(group, seat)
+    payoff, options = _payoff_matrix(rules, seat)
+    mixes, others = chances(mine.detail, options), chances(theirs.detail, options)
+    played = _positions(theirs, options)
+    pure = np.where((played < 0)[:, None], np.nan, np.eye(len(options))[played])
+    others = np.where(np.isnan(others), pure, others)
+    rows = ~np.isnan(mixes).any(axis=1)
+    mixes, targets = mixes[rows], _targets(known, seat, options)
+    table = mine[[*KEYS[:8], "round"]].reset_index(drop=True)
+    table = table.assign(opponent=theirs.agent.to_numpy(), opponent_model=theirs.model.to_numpy())[rows]
+    return table.assign(
+        expected_payoff=(paid := expected_payoff(mixes, others[rows], payoff)),
+        regret=(others[rows] @ payoff.T).max(axis=1) - paid,
+        exploitability=shortfall(mixes, payoff),
+        distance_to_uniform=to_nearest(mixes, np.full((1, len(options)), 1 / len(options))),
+        distance_to_equilibrium=np.nan if targets is None else to_nearest(mixes, targets),
+        mass=[json.loads(detail)["mass"] for detail in mine.detail[rows]],
+    )[[*KEYS, "round", *WEIGHED]]
+
+
+def chances(details: Sequence[Any], options: Sequence[str]) -> NDArray[np.float64]:
+    """The probability of each option (rows x options) from the turns' column `detail`; absent in rows that were not weighed."""
+    found = np.full((len(details), len(options)), np.nan)
+    for row, detail in enumerate(details):
+        if isinstance(detail, str) and '"chances"' in detail:
+            told = dict(json.loads(detail)["chances"])
+            found[row] = [told[option] for option in options]
+    return found
+
+
 def _one_game(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
     mine, theirs, rounds = _sides(group, seat)
     payoff, options = _payoff_matrix(rules, seat)
     grid = (-1, rounds)
     course = Course(
-        own=_positions(mine.action, options).reshape(grid),
-        other=_positions(theirs.action, options).reshape(grid),
+        own=_positions(mine, options).reshape(grid),
+        other=_positions(theirs, options).reshape(grid),
         paid=mine.payoff.to_numpy().reshape(grid),
         paid_other=theirs.payoff.to_numpy().reshape(grid),
         payoff=payoff,
@@ -199,6 +311,9 @@ def _one_game(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | No
         efficiency=_ratio(1000 * points, tokens.sum(axis=1)),
         efficiency_as_done=_ratio(1000 * points, tokens.max(axis=1)),
         validity_rate=100 * mine.valid.to_numpy().reshape(grid).mean(axis=1),
+        cooperation_of_readable=cooperation_of_readable(course),
+        void=(course.own < 0).sum(axis=1),
+        replaced=(~course.played).sum(axis=1),
     )
 
 
@@ -256,19 +371,20 @@ def _sides(group: pd.DataFrame, seat: int) -> tuple[pd.DataFrame, pd.DataFrame, 
     return mine, theirs, rounds
 
 
-def _positions(actions: pd.Series, options: Sequence[str]) -> NDArray[np.int8]:
-    labels = decoded(actions).cat
+def _positions(turns: pd.DataFrame, options: Sequence[str]) -> NDArray[np.int8]:
+    """The actions of some turns, as a course has them."""
+    labels = decoded(turns.action).cat
     lookup = np.array(
-        [options.index(label) if label in options else -2 for label in labels.categories] + [-1], dtype=np.int8
+        [options.index(label) if label in options else STRANGE for label in labels.categories] + [-1], dtype=np.int8
     )
     positions = lookup[labels.codes.to_numpy()]
-    if (positions == -2).any():
+    if (positions == STRANGE).any():
         strange = [label for label in labels.categories if label not in options]
         raise AgonError(f"actions {strange} are not in the game: {list(options)}")
-    return positions
+    return np.where(replaced(turns), np.int8(REPLACED), positions)
 
 
-def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
     return np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
 
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from agon import kind
+from agon import fault_of, kind
 from agon.games.base import PUBLIC, Dice, Game, Note, Observation, refuse_illegal
 from agon.games.reading import Reading
+from agon.games.schemas import Schema, keys, object_of
 from agon.games.spaces import Space
 
 SCORED = (
@@ -21,6 +22,12 @@ SCORED = (
 THEORY_OF_MIND = "theory_of_mind"
 """The dimension that is answered by three booleans, one for each of ORDERS."""
 DIMENSIONS = (*SCORED, THEORY_OF_MIND)
+SCORE: Schema = {
+    "type": "string",
+    "pattern": r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$",
+    "description": 'a number from 0 to 1, written as a text such as "0.5"',
+}
+"""A score where answers are constrained."""
 ORDERS = ("first", "second", "third")
 """Thinking about another's mind; about what the other thinks of one's own mind; and anything deeper."""
 
@@ -162,6 +169,31 @@ class Ratings(Space):
         """The ratings in an answer: one JSON object."""
         return Reading(*rated(text, self))
 
+    def schema(self) -> Schema:
+        """An object of turns, each of players, each with a value and a justification."""
+        value: dict[str, Schema] = {order: {"type": "boolean"} for order in ORDERS} if self.orders else {"score": SCORE}
+        own = object_of(value | {"justification": {"type": "string", "maxLength": self.length}})
+        turn = object_of(dict.fromkeys(keys(self.players), own))
+        return object_of({f"turn_{number}": turn for number in range(1, self.turns + 1)})
+
+    def as_value(self, action: Any) -> Any:
+        """The ratings by turn and player."""
+        made: dict[str, dict[str, Any]] = {}
+        names = dict(zip(self.players, keys(self.players), strict=True))
+        for turn, player, value, why in action:
+            own = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": f"{value:.6f}"}
+            made.setdefault(f"turn_{turn}", {})[names[player]] = own | {"justification": why}
+        return made
+
+    def of_value(self, value: Any) -> Any | None:
+        """The ratings as a list."""
+        found = []
+        for number, turn in enumerate(value.values(), 1):
+            for player, own in zip(self.players, turn.values(), strict=True):
+                judged = tuple(own[order] for order in ORDERS) if self.orders else float(own["score"])
+                found.append((number, player, judged, own["justification"]))
+        return tuple(found)
+
 
 @kind("agon.games.rating.Rating")
 @dataclass(frozen=True)
@@ -192,7 +224,7 @@ class Rating(Game[State]):
         try:
             log = msgspec.convert(json.loads(self.log), Log)
         except msgspec.ValidationError as error:
-            raise ValueError(f"{self.name}: {error}") from None
+            raise ValueError(f"{self.name}: {fault_of(error, Log)}") from None
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         object.__setattr__(self, "match", log.match)
         object.__setattr__(self, "seen", shown(self.name, log, self.targets or self.full, self.full))
@@ -243,7 +275,7 @@ def misfit(log: object) -> str:
     try:
         msgspec.convert(log, Log)
     except msgspec.ValidationError as error:
-        return str(error)
+        return fault_of(error, Log)
     return ""
 
 

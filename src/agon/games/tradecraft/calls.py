@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
 from agon.games.reading import Reading
+from agon.games.schemas import Schema, keys, object_of
 from agon.games.spaces import Dice, Space
 from agon.games.tradecraft.amounts import Hand, written
 from agon.games.tradecraft.recipes import Craft, Ruleset
@@ -39,6 +40,16 @@ DEEPEST = 20
 """A call of more levels, one within another, is no call."""
 DIGITS = 100
 """Digits of a whole number, at most."""
+WORDS: Schema = {"type": "string", "maxLength": 400}
+"""What is said in a call where answers are constrained."""
+PART: Schema = {
+    "type": "string",
+    "pattern": r"^[0-9]{1,5}(/[1-9][0-9]{0,3})?$",
+    "description": 'an amount, written as a text such as "2" or "1/8"; "0" is none',
+}
+"""Of an item, what goes into a craft."""
+TIMES = 64
+"""A constrained call asks for at most so many operations, and makes at most so many times what one makes."""
 _INSIDE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 """What matters for where an object ends: texts, and braces that are in none; a text that is not closed goes to the end."""
 _NAMED = re.compile(r"\btool\b")
@@ -65,7 +76,7 @@ class Calls(Space):
     tools: tuple[str, ...]
     """Those that the phase is for; a call of another is refused."""
     hand: Hand = field(default_factory=dict, repr=False, compare=False)
-    """The player's; this and the following are for examples alone."""
+    """The player's; this and the following are for examples and schemas alone."""
     others: Mapping[str, Hand] = field(default_factory=dict, repr=False, compare=False)
     """Player -> hand, of those one may trade with; nobody where there is nothing to propose."""
     ruleset: Ruleset | None = field(default=None, repr=False, compare=False)
@@ -107,6 +118,71 @@ class Calls(Space):
         if call is not None and call not in self:
             return Reading(None, "the call is too long, or holds half a surrogate pair")
         return Reading(call, fault)
+
+    def schema(self) -> Schema:
+        """One of the tools, with its arguments: whole trades that hands allow, crafts of what the hand is enough for."""
+        return {"anyOf": [object_of(form) for tool in self.tools for form in self._forms(tool)]}
+
+    def _forms(self, tool: str) -> Iterator[dict[str, Schema]]:
+        """The arguments of a tool, in each of the ways in which it can be called; no way where a call would be in vain."""
+        named: dict[str, Schema] = {"tool": {"type": "string", "enum": [tool]}}
+        if tool == "submit_proposal":
+            for partner, hand in sorted(self.others.items()):
+                sides = {"offer": _side(self.hand), "request": _side(hand)}
+                yield named | {"partner": {"type": "string", "enum": [partner]}} | sides | {"message": WORDS}
+        elif tool == "decide":
+            yield named | {"decision": {"type": "string", "enum": ["accept", "reject"]}, "message": WORDS}
+        elif tool in ("craft_check", "craft_apply"):
+            if possible := self.ruleset.possible(self.hand) if self.ruleset else []:
+                times: Schema = {"type": "integer", "minimum": 1, "maximum": TIMES}
+                yield named | {"recipe": {"type": "string", "enum": [each.id for each in possible]}, "times": times}
+                items: Schema = {"type": "string", "enum": sorted({each.makes for each in possible})}
+                most = TIMES * max(each.number for each in possible)
+                made = object_of({"item": items, "amount": times | {"maximum": most}})
+                yield named | {"inputs": object_of(dict.fromkeys(keys(sorted(self.hand)), PART)), "outputs": made}
+        else:
+            yield named | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
+
+    def as_value(self, action: Any) -> Any:
+        """The call with every item of a hand, 0 where it has none of it, and no message where it has none."""
+        value = dict(action)
+        if "partner" in value:
+            for side, hand in (("offer", self.hand), ("request", self.others[value["partner"]])):
+                value[side] = {key: value[side].get(item, 0) for key, item in _whole(hand).items()}
+        if "outputs" in value:
+            ((item, amount),) = value["outputs"].items()
+            value["inputs"] = {key: str(value["inputs"].get(each, 0)) for key, each in _keyed(self.hand).items()}
+            value["outputs"] = {"item": item, "amount": amount}
+        return value
+
+    def of_value(self, value: Any) -> Any | None:
+        """The call, without items of which there is none."""
+        call = Call(value)
+        if "partner" in call:
+            for side, hand in (("offer", self.hand), ("request", self.others[call["partner"]])):
+                call[side] = {item: call[side][key] for key, item in _whole(hand).items() if call[side][key]}
+        if "outputs" in call:
+            taken = {item: call["inputs"][key] for key, item in _keyed(self.hand).items()}
+            call["inputs"] = {item: int(part) if part.isdecimal() else part for item, part in taken.items()}
+            call["inputs"] = {item: part for item, part in call["inputs"].items() if part}
+            call["outputs"] = {call["outputs"]["item"]: call["outputs"]["amount"]}
+        return call
+
+
+def _keyed(hand: Hand) -> dict[str, str]:
+    """The hand's items by the keys of a schema."""
+    return dict(zip(keys(sorted(hand)), sorted(hand), strict=True))
+
+
+def _whole(hand: Hand) -> dict[str, str]:
+    """`_keyed` for the items of which there is a whole piece."""
+    return {key: item for key, item in _keyed(hand).items() if hand[item] >= 1}
+
+
+def _side(hand: Hand) -> Schema:
+    """What may be given from a hand: from none to all of each item."""
+    pieces = {key: int(hand[item]) for key, item in _whole(hand).items()}
+    return object_of({key: {"type": "integer", "minimum": 0, "maximum": most} for key, most in pieces.items()})
 
 
 def _shallow(value: object, most: int) -> bool:

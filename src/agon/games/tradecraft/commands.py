@@ -12,7 +12,7 @@ import click
 import msgspec
 from msgspec import Meta
 
-from agon import AgonError, in_project, keep_file, shown
+from agon import AgonError, fault_of, in_project, keep_file, shown, text_of
 from agon.games.settings import Force
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS, force: Force = False) 
     from agon.games.tradecraft.rulesets.facts import taken_over
 
     for name in facts:
-        text = in_project(name).read_bytes()
-        with _refusals():
+        text = text_of(path := in_project(name), most=10_000_000).encode()
+        with _refusals(f"{shown(path)}: "):
             file = taken_over(text)
             _write(folder, file.ruleset, file, force)
         twice = len(msgspec.json.decode(text)["recipes"]) - len(file.recipes)
@@ -138,8 +138,8 @@ def remake_rulesets(*, folder: Folder = RULESETS, force: Force = False) -> None:
     """
     from agon.games.tradecraft.rulesets.invented import Size, invented
 
-    _write(folder, "invented", invented(1, Size(tags=20, fuels=20)), force)
     minecraft = _read(_path("minecraft"))
+    _write(folder, "invented", invented(1, Size(tags=20, fuels=20)), force)
     for name, by in OF_MINECRAFT.items():
         _write(folder, name, _changed(minecraft, by, 1), force)
 
@@ -186,6 +186,8 @@ def _refusals(place: str = "") -> Iterator[None]:
     """What a ruleset cannot be is told in one line."""
     try:
         yield
+    except msgspec.DecodeError as error:
+        raise AgonError(f"{place}{fault_of(error)}") from None
     except ValueError as error:
         raise AgonError(f"{place}{error}") from None
 
@@ -204,7 +206,7 @@ def _read(path: Path) -> RulesetFile:
     try:
         return msgspec.json.decode(path.read_bytes(), type=RulesetFile)
     except msgspec.DecodeError as error:
-        raise AgonError(f"{shown(path)}: {error}") from None
+        raise AgonError(f"{shown(path)}: {fault_of(error, RulesetFile)}") from None
 
 
 def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
@@ -218,11 +220,11 @@ def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
 
 def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
     """A file that says its name. Raises ValueError for a name that is not one of a file in the folder."""
-    from agon.games.tradecraft.rulesets import text_of
+    from agon.games.tradecraft import rulesets
 
     if not re.fullmatch(r"[\w.-]+", name) or name.startswith("."):
         raise ValueError(f"{name!r} is no name for a ruleset: use letters, digits, _ and -")
-    text = text_of(msgspec.structs.replace(file, ruleset=name))
+    text = rulesets.text_of(msgspec.structs.replace(file, ruleset=name))
     keep_file(in_project(folder) / f"{name}.json", text, force)
 
 

@@ -38,11 +38,13 @@ def trading(
     failed checks; invalid_with_checks, with them; empty_proposal, valid but of nothing; default: WHY, what was done for it.
     Of proposals received: rejected (of its decisions alone), undecided (defaults, of all received), not_accepted (both, of all).
     Of its own proposals: turned_down (defaults included).
+    Per turn of its games, if there are any: replaced, calls that were drawn at random in its stead. Nobody made them: trades of which
+    they are a part are none, and results are those of games without any.
     """
     calls = _calls(turns, [*by, cluster])
     games = _games(calls, by)
     seats = calls.drop_duplicates(["match", "seat"])[_keys([*by, cluster])]
-    parts = [*_results(games, by), *_faults(calls, games), *_decisions(calls, games)]
+    parts = [*_results(_clean(games, calls), by), *_faults(calls, games), *_decisions(calls, games)]
     tallied = pd.concat([part for part in parts if len(part)])
     found = pooled(tallied.merge(seats, on=["match", "seat"]), [*by, "metric"], cluster, level)
     return found.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
@@ -56,7 +58,8 @@ def first_seat(
     The share of games that the first seat wins less the other seats' mean share. `by`, `cluster`: columns that a whole match shares.
     """
     keys = list(dict.fromkeys([*by, cluster]))
-    games = _games(_calls(turns, keys), keys)
+    calls = _calls(turns, keys)
+    games = _clean(_games(calls, keys), calls)
     won = games.assign(first=games.won.where(games.seat == 0), others=games.won.where(games.seat != 0))
     each = won.groupby(list(dict.fromkeys(["match", *keys])), dropna=False)[["first", "others"]].mean().reset_index()
     tallied = each.assign(metric="first_seat_advantage", hits=each["first"] - each.others, n=1)
@@ -103,6 +106,7 @@ def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     kind = kind.mask(rows.fault.eq("wrong phase"), "wrong_phase")
     rows["kind"] = kind.where(refused, "").mask(unread, "unreadable")
     rows["own"] = asked & ~unread
+    rows["replaced"] = instead & rows.action.notna()
     return rows
 
 
@@ -114,6 +118,11 @@ def _games(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     games = games.merge(sizes, left_on="match", right_index=True)
     games = games.merge(calls.groupby("match")["round"].max().rename("turns"), left_on="match", right_index=True)
     return games.merge(calls.drop_duplicates(["match", "seat"])[_keys(by)], on=["match", "seat"])
+
+
+def _clean(games: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
+    """The games in which every call was somebody's own."""
+    return games[~games["match"].isin(calls["match"][calls.replaced])]
 
 
 def _tally(rows: pd.DataFrame, metric: Any, hits: Any, n: Any = 1) -> pd.DataFrame:
@@ -135,6 +144,8 @@ def _faults(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """Counts per turn of the seat's games; a fault, and a default, that nobody has anywhere is not a metric."""
     wrong = calls[calls.kind != ""]
     named = {kind: wrong[wrong.kind == kind] for kind in KINDS}
+    if calls.replaced.any():
+        named["replaced"] = calls[calls.replaced]
     named |= {"invalid": wrong[wrong.kind != "failed_check"], "invalid_with_checks": wrong}
     known = wrong[wrong.fault.ne("") & wrong.kind.ne("wrong_phase")]
     named |= {f"{kind}: {fault}": own for (kind, fault), own in known.groupby(["kind", "fault"], sort=True)}
@@ -154,6 +165,7 @@ def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFram
     ends = calls[calls.phase.eq("decide") & ((calls.tool.eq("decide") & calls.ok) | calls.default.ne(""))]
     decided = ends[ends.own & ends.default.eq("")]
     yield _tally(decided, "rejected", decided.decision.eq("reject"))
+    ends = ends[~ends.replaced]
     idle = ~ends.index.isin(decided.index)
     yield _tally(ends, "undecided", idle)
     accepted = ends.effect.eq("accept") & ends.default.eq("")
@@ -162,7 +174,7 @@ def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFram
     terms = ends.assign(accepted=accepted).merge(made, on=["match", "round"], suffixes=("", "_of"))
     own = terms[terms.own_of]
     yield _tally(own.assign(seat=own.proposer), "turned_down", ~own.accepted)
-    yield from _trades(terms[terms.accepted], games)
+    yield from _trades(own[own.accepted], games)
 
 
 def _made(calls: pd.DataFrame) -> pd.DataFrame:

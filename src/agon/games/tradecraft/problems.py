@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from agon import AgonError, shown
+from agon import AgonError, fault_of, shown
 from agon.games.tradecraft.amounts import LARGEST
 from agon.games.tradecraft.planner.certificates import certify
 from agon.games.tradecraft.planner.search import Plan, plan
@@ -69,7 +69,7 @@ def problem(path: Path) -> Problem:
     except OSError as error:
         raise AgonError(f"{name} cannot be read: {error.strerror}") from None
     except msgspec.DecodeError as error:  # a ValidationError is one
-        raise AgonError(f"{name}: {error}") from None
+        raise AgonError(f"{name}: {fault_of(error, Problem)}") from None
     known = set(ruleset(found.ruleset).items)
     if unknown := sorted({item for hand in [*found.hands, *found.targets] for item in hand} - known):
         raise AgonError(f"{name}: {unknown[0]} is no item of {found.ruleset}")

@@ -12,8 +12,10 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from agon import AgonError, kind
 from agon.agents.base import Place, Reply, spent
-from agon.agents.llm import Draft, ask
-from agon.agents.prompts import Template, source_of
+from agon.agents.keeping import measured, overflow_of
+from agon.agents.llm import LLM, Draft, ask
+from agon.agents.prompts import Template, reads_template, source_of
+from agon.agents.reads import reads_of
 from agon.games import Dice, Observation
 from agon.games.reading import Reading, spoken
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
@@ -97,20 +99,25 @@ class RolePrompts(NamedTuple):
     """Macro `persona(view)`."""
     roles: Mapping[Role, Template]
     """Macros `system(view, persona)`, `turn(view, now)` (the first step), `more(view, now)` (each further one), `again(fault, view)`."""
+    reads: Template | None = None
+    """How to answer where calls are constrained (agon.agents.reads)."""
 
     @property
     def text(self) -> str:
         """The templates' own text, for telling matches apart."""
-        return "\n".join([self.persona.text, *(template.text for template in self.roles.values())])
+        more = [self.reads] if self.reads else []
+        return "\n".join(template.text for template in (self.persona, *self.roles.values(), *more))
 
 
 @functools.cache
-def role_prompts(persona: str, folder: str | None = None) -> RolePrompts:
+def role_prompts(persona: str, folder: str | None = None, guided: bool = False) -> RolePrompts:
     """The prompts; those of a user's `folder` come before agon's own. Raises AgonError."""
     needed = ("system", "turn", "more", "again")
     roles = {role: Template(source_of(TradeCraft, f"tradecraft/{role}.md", folder), needed) for role in STEPS}
     return RolePrompts(
-        Template(source_of(TradeCraft, f"tradecraft/personas/{persona}.md", folder), ("persona",)), roles
+        Template(source_of(TradeCraft, f"tradecraft/personas/{persona}.md", folder), ("persona",)),
+        roles,
+        reads_template(source_of(TradeCraft, "", folder)) if guided else None,
     )
 
 
@@ -127,11 +134,13 @@ class Roles:
     `recent`: turns of the history that are told in full, the last ones. `condensed`: turns before these that are told without
     what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
     `folder`: of prompt templates that come before agon's own.
+    `reads`: free or constrained (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
     `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
     """
 
     asks_model = True
     idle = frozenset({"answer_tokens", "folder", "expected"})
+    usual = LLM.usual
 
     def __init__(
         self,
@@ -147,6 +156,8 @@ class Roles:
         folder: str | None = None,
         answer_tokens: int = 150,
         expected: Mapping[Role, int] = EXPECTED,
+        reads: str | Mapping[str, Any] = "free",
+        overflow: Literal["stop", "cut"] = "stop",
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -164,9 +175,11 @@ class Roles:
                 raise ValueError(f"{name} is {number!r}; it must be a whole number of at least {least}")
         if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
             raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
-        self.place, self.model, self.persona, self.folder = place, place.model, persona, folder
+        self.place, self.model, self.persona, self.folder = place, measured(place.model), persona, folder
+        self.overflow = overflow_of(overflow)
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
         self.recent, self.condensed, self.quoted = recent, condensed, quoted
+        self.reads = reads_of(reads)
         self.answer_tokens, self.expected = answer_tokens, {**EXPECTED, **expected}
         self.at: tuple[int, str] = (0, "")
         """Turn and phase of the last question."""
@@ -175,17 +188,26 @@ class Roles:
         """Steps that the role has taken."""
         self.plan = ""
         self.messages: tuple[Message, ...] = ()
+        self.begun: tuple[int, ...] = ()
+        """Where steps begin among the messages."""
         self.told = 0
         """Events of the view's past at the last step."""
         self.asked = 0
         """Questions so far, in all roles."""
 
     @staticmethod
-    def texts(game: Any, persona: str = "unprimed", folder: str | None = None, **_: Any) -> RolePrompts:
+    def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
+        """Why an agent with these settings cannot play: calls cannot be weighed; empty where it can."""
+        return LLM.unfit(space, model, reads)
+
+    @staticmethod
+    def texts(
+        game: Any, persona: str = "unprimed", folder: str | None = None, reads: Any = "free", **_: Any
+    ) -> RolePrompts:
         """The prompts that an agent with these settings uses. Raises AgonError for another game."""
         if not isinstance(game, TradeCraft):
             raise AgonError(f"an agent of agon.games.tradecraft.roles plays TradeCraft, not {game.name}")
-        return role_prompts(persona, folder)
+        return role_prompts(persona, folder, reads_of(reads).guided)
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One step of the role whose turn it is."""
@@ -213,7 +235,7 @@ class Roles:
             self._wake(ROUTES[view.phase])
 
     def _wake(self, role: Role) -> None:
-        self.role, self.step, self.messages = role, 0, ()
+        self.role, self.step, self.messages, self.begun = role, 0, (), ()
 
     async def _step(self, view: Observation) -> Reply:
         """A call, or none where it could not be read or the steps are used up; the model is then not asked."""
@@ -221,31 +243,41 @@ class Roles:
         if self.step == self.steps[self.role]:
             return Reply(None, attempts=0, fallback=USED_UP, detail=noted)
         draft = await self._draft(view)
+        places = (*self.begun, max(1, len(self.messages)))
+        self.begun = tuple(place - draft.cut + 1 for place in places if place >= draft.cut)
         self.messages, self.told = draft.messages, len(view.past)
         self.step, self.asked = self.step + 1, self.asked + 1
         said = draft.reply.text
-        if thought := thought_in(said, call_in(spoken(said)).source):
+        noted |= draft.reply.detail or {}
+        if not self.reads.guided and (thought := thought_in(said, call_in(spoken(said)).source)):
             noted["thought"] = [thought]
         vain = draft.reply.action is None and self.role != "planner"
         fallback = f"forfeit: {draft.reply.fallback}" if vain else draft.reply.fallback
         return replace(draft.reply, fallback=fallback, detail=noted)
 
     async def _draft(self, view: Observation) -> Draft:
-        prompts = role_prompts(self.persona, self.folder)
+        prompts = role_prompts(self.persona, self.folder, self.reads.guided)
         template, own = prompts.roles[self.role], self._own(view)
         now = self._now(view)
         messages = self.messages
         if not messages:
             persona = prompts.persona.rendered("persona", own).strip()
             messages = extend((), "system", template.rendered("system", own, persona))
-        said = template.rendered("turn" if now.answer is None else "more", own, now)
+        how = self.reads.told(prompts.reads, own.legal)
+        said = template.rendered("turn" if now.answer is None else "more", own, now) + how
         request = Request(
             extend(messages, "user", said),
             f"{self.place.match}/{self.place.seat}/{self.asked}",
             self.answer_tokens,
             own,
         )
-        return await ask(self.model, request, lambda fault: template.rendered("again", fault, own), self.attempts)
+
+        def again(fault: str) -> str:
+            return template.rendered("again", fault, own) + how
+
+        places = () if self.overflow == "stop" else (*self.begun, len(request.messages) - 1)
+        cuts = [place for place in places if place > 1]
+        return await ask(self.model, request, again, self.attempts, self.reads, cuts=cuts)
 
     def _own(self, view: Observation) -> Observation:
         """The view with the role's own tools."""

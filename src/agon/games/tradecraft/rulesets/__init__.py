@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, fault_of
 from agon.games.tradecraft import Recipe, Ruleset
 
 FOLDER = "data/rulesets"
@@ -60,7 +60,7 @@ def ruleset(name: str, folder: str = FOLDER) -> Ruleset:
     try:
         return built(msgspec.json.decode(text, type=RulesetFile), blake2b(text, digest_size=8).hexdigest())
     except (msgspec.DecodeError, ValueError) as error:  # a ValidationError is one
-        raise AgonError(f"{folder}/{name}.json: {error}") from None
+        raise AgonError(f"{folder}/{name}.json: {fault_of(error, RulesetFile)}") from None
 
 
 def built(file: RulesetFile, digest: str = "") -> Ruleset:

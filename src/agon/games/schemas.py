@@ -1,0 +1,163 @@
+"""Actions as JSON whose form a provider can enforce: schemas, what they say in words, and the one reader of such answers.
+
+Schemas keep to what OpenAI's strict structured outputs, Anthropic's and llama.cpp's grammars have in common: objects with all
+their keys required, `enum`, `anyOf`, and of limits those on whole numbers and on the length and `pattern` of texts.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from agon.games.reading import Reading, spoken
+
+Schema = dict[str, Any]
+"""A JSON schema."""
+
+THOUGHT, ACTION = "thought", "action"
+"""Keys of an answer."""
+AMOUNT: Schema = {
+    "type": "string",
+    "pattern": r"^[0-9]{1,9}(\.[0-9]{1,6})?$",
+    "description": 'a number, written as a text such as "12.5"',
+}
+"""A number of at most six decimals; as a text, since llama.cpp's grammars set no limits to numbers with decimals."""
+LONGEST = 1000
+"""Characters of an action of which nothing else is known than that it is written as a text."""
+_KEY = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+class Formed(Protocol):
+    """An action space, as far as answers in JSON go (agon.games.spaces.Space)."""
+
+    def __contains__(self, action: object) -> bool: ...
+
+    def schema(self) -> Schema:
+        """What an action is as JSON."""
+
+    def of_value(self, value: Any) -> Any | None:
+        """The action that a value of the schema stands for."""
+
+
+def object_of(parts: Mapping[str, Schema]) -> Schema:
+    """An object with just these keys."""
+    return {"type": "object", "properties": dict(parts), "required": list(parts), "additionalProperties": False}
+
+
+def keys(names: Iterable[str]) -> list[str]:
+    """Names as keys that every provider takes: ASCII letters, digits, `_.-`, 64 at most, all different."""
+    found: list[str] = []
+    for name in names:
+        key = known = _KEY.sub("_", name)[:60] or "_"
+        number = 1
+        while key in found:
+            number += 1
+            key = f"{known}{number}"
+        found.append(key)
+    return found
+
+
+def answer_schema(action: Schema, thought: int) -> Schema:
+    """An answer: reasoning of at most `thought` characters (0: none), then the action."""
+    before: dict[str, Schema] = {THOUGHT: {"type": "string", "maxLength": thought}} if thought else {}
+    return object_of({**before, ACTION: action})
+
+
+def shortened(schema: Schema, most: int) -> Schema:
+    """A schema of which no text is longer than `most` characters, but for labels and numbers."""
+    if "maxLength" in schema:
+        return schema | {"maxLength": min(most, schema["maxLength"])}
+    if "anyOf" in schema:
+        return schema | {"anyOf": [shortened(each, most) for each in schema["anyOf"]]}
+    parts = {name: shortened(part, most) for name, part in schema.get("properties", {}).items()}
+    return schema | {"properties": parts} if parts else schema
+
+
+def written(value: Any, thought: str | None = None) -> str:
+    """An answer as a model writes it, in one line."""
+    before = {} if thought is None else {THOUGHT: thought}
+    return json.dumps({**before, ACTION: value}, ensure_ascii=False)
+
+
+def read_answer(text: str, legal: Formed) -> Reading:
+    """The action in an answer that is one JSON object, with its reasoning as the note; None, never a guess, for all else."""
+    text = spoken(text) if "think>" in text else text
+    if not text.strip():
+        return Reading(None, "the answer is empty")
+    try:
+        said = json.loads(text, object_pairs_hook=_once)
+        said = json.loads(
+            json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+        )  # half a surrogate pair is a "?"
+    except (ValueError, RecursionError):
+        return Reading(None, "the answer is not one whole JSON object")
+    if not isinstance(said, dict) or ACTION not in said:
+        return Reading(None, f'there is no "{ACTION}" in the answer')
+    if fault := misfit(said[ACTION], legal.schema()):
+        return Reading(None, f'"{ACTION}": {fault}')
+    action = legal.of_value(said[ACTION])
+    if action is None or action not in legal:
+        return Reading(None, f'"{ACTION}" is not a legal one')
+    thought = said.get(THOUGHT)
+    return Reading(action, "", thought.strip() if isinstance(thought, str) else "")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("it has a key twice")
+    return made
+
+
+def misfit(value: Any, schema: Schema) -> str:
+    """What keeps a JSON value from a schema, in a few words; empty where it fits. For schemas as they are made here."""
+    if "anyOf" in schema:
+        faults = [misfit(value, each) for each in schema["anyOf"]]
+        return "" if "" in faults else f"it is none of the {len(faults)} forms that are offered"
+    if "enum" in schema:
+        known = any(value == each and type(value) is type(each) for each in schema["enum"])
+        return "" if known else f"it must be {worded(schema)}"
+    if schema["type"] == "object":
+        parts = schema["properties"]
+        if not isinstance(value, dict) or value.keys() != parts.keys():
+            return f"it must be an object with {', '.join(parts)}"
+        found = [f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part))]
+        return found[0] if found else ""
+    kinds = {"string": str, "integer": int, "boolean": bool}
+    return "" if type(value) is kinds[schema["type"]] and _within(value, schema) else f"it must be {worded(schema)}"
+
+
+def _within(value: Any, schema: Schema) -> bool:
+    if isinstance(value, str):
+        fits = re.search(schema.get("pattern", ""), value)
+        return bool(fits) and schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+    return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+
+
+def worded(schema: Schema, depth: int = 0) -> str:
+    """What a schema asks for, in words; parts of objects are lines of their own."""
+    line = f"\n{'  ' * depth}- "
+    if "description" in schema:
+        return str(schema["description"])
+    if "enum" in schema:
+        return _options(schema["enum"])
+    if "anyOf" in schema:
+        return "one of these" + "".join(line + worded(each, depth + 1) for each in schema["anyOf"])
+    if schema["type"] == "object":
+        return "an object with" + "".join(
+            f"{line}{json.dumps(name)}: {worded(part, depth + 1)}" for name, part in schema["properties"].items()
+        )
+    if schema["type"] == "integer":
+        return f"a whole number from {schema['minimum']} to {schema['maximum']}"
+    if schema["type"] == "boolean":
+        return "true or false"
+    return "a text" + (f" of at most {schema['maxLength']} characters" if "maxLength" in schema else "")
+
+
+def _options(values: Sequence[Any]) -> str:
+    if len(values) > 3 and all(type(each) is int for each in values):
+        step = values[1] - values[0]
+        if list(values) == list(range(values[0], values[-1] + 1, step)):
+            return f"a whole number from {values[0]} to {values[-1]}" + (f" in steps of {step}" if step > 1 else "")
+    said = [json.dumps(each, ensure_ascii=False) for each in values]
+    return said[0] if len(said) == 1 else f"one of {', '.join(said)}"

@@ -1,0 +1,385 @@
+"""Batches: questions that wait together are handed in together, for less money, and answered within a day.
+
+The keys of the requests are on disk before a batch is handed in, and the provider's id for it after. So a run that ends at any moment is
+gone on with, and nothing is handed in twice: a batch of which no id came back is looked for in the provider's own list.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from secrets import token_hex
+from time import time
+from typing import Any, TypeVar
+
+import msgspec
+
+from agon import AgonError
+from agon.models.base import Answer, CallFailed, Halted, Model, Request, key_of
+from agon.models.errors import one_line
+from agon.models.remote import Remote, Results
+
+T = TypeVar("T")
+FILE = "batches.jsonl"
+MOST_REQUESTS, MOST_BYTES = 10_000, 64_000_000
+"""Of one batch: a fifth of what providers take, and bytes of its conversations."""
+MOST_RESULTS = 1_000_000_000
+"""Bytes of the results of one batch that are read."""
+ANY = 1_000_000
+"""Requests that may wait at once."""
+DAY, LONG = 86_400.0, 600.0
+"""Seconds in which providers answer a batch or give it up; for handing one in."""
+QUIET = 0.3
+"""Seconds without a new question after which the questions that wait are handed in."""
+APPEARS = 60.0
+"""Seconds after which a batch that was handed in is surely in the provider's list."""
+NOT_TAKEN = {"no connection", "key", "settings"}
+"""Kinds of failure, beside statuses of 400 to 499, after which no batch has been made."""
+UNSAID = "no result"
+"""Kind of failure of requests of which the provider tells nothing, not even that they failed."""
+
+
+class Batch(msgspec.Struct, omit_defaults=True):
+    """A line of the journal: a batch that will be handed in, or what is known of it since."""
+
+    batch: str
+    """Our name for it."""
+    identity: str = ""
+    """The model that it asks."""
+    keys: list[str] = []
+    """Of its requests; of exchanges, when they are recorded."""
+    time: float = 0.0
+    """When it was handed in, in seconds since 1970."""
+    id: str = ""
+    """The provider's name for it."""
+    lost: set[str] = set()
+    """Keys of requests that it has not answered, and never will."""
+
+
+class Journal:
+    """The batches of one recording, on disk beside it as long as they hold answers that are not recorded."""
+
+    def __init__(self, folder: Path, recorded: Callable[[str], bool]) -> None:
+        self.path, self.recorded = folder / FILE, recorded
+        self.batches: dict[str, Batch] = {}
+        """Our name -> all that is known of a batch."""
+        if self.path.exists():
+            for raw in self.path.read_bytes().splitlines(keepends=True):
+                if raw.endswith(b"\n"):  # else torn by a crash, before what it tells has begun
+                    self._hold(self._read(raw))
+
+    def _read(self, raw: bytes) -> Batch:
+        try:
+            return msgspec.json.decode(raw, type=Batch)
+        except msgspec.DecodeError as error:
+            raise AgonError(
+                f"{self.path} is damaged ({error}): restore it, or the batches in it are paid again"
+            ) from None
+
+    def _hold(self, line: Batch) -> None:
+        known = self.batches.setdefault(line.batch, line)
+        known.id, known.lost = line.id or known.id, known.lost | line.lost
+
+    def add(self, line: Batch) -> None:
+        """Returns when the line is on disk. Raises AgonError."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                end = self.path.read_bytes().rfind(b"\n") + 1  # before what a crash has torn
+                os.ftruncate(file, end)
+                os.pwrite(file, msgspec.json.encode(line) + b"\n", end)
+                os.fsync(file)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise AgonError(f"{self.path} cannot be written: {error.strerror}") from None
+        self._hold(line)
+
+    def open(self, identity: str) -> dict[str, Batch]:
+        """Key -> the batch that has its answer, or will have, for every request to a model that is not recorded."""
+        return {
+            key: batch
+            for batch in self.batches.values()
+            if batch.identity == identity
+            for key in batch.keys
+            if key not in batch.lost and not self.recorded(key)
+        }
+
+    @property
+    def waiting(self) -> int:
+        """How many requests batches have the answers of, or will have, to whatever model."""
+        return sum(len(self.open(identity)) for identity in {each.identity for each in self.batches.values()})
+
+    def require_none_waiting(self) -> None:
+        """Before all is asked without batches. Raises AgonError where batches would be paid for nothing."""
+        if self.waiting:
+            raise AgonError(
+                f"{self.waiting:,} requests are in batches: say batch=true to collect them, or delete {self.path} to give them up"
+            )
+
+    def close(self) -> None:
+        """Takes the file away where everything in it is recorded."""
+        if self.path.exists() and not self.waiting:
+            self.path.unlink()
+
+
+class Came(msgspec.Struct):
+    """What came of one request."""
+
+    what: bytes | CallFailed
+    """The body of the response to it, or why there is none."""
+    batch: Batch
+    twice: bool = False
+    """Whether there was another response to it, which may be charged too."""
+
+
+@dataclass(kw_only=True)
+class Batched(Model):
+    """A model that is asked in batches. To agents and ledger it is a model like others, which takes any number of calls at once."""
+
+    of: Remote
+    """How it is reached, at its full price."""
+    journal: Journal
+    say: Callable[[str], object] = lambda line: None
+    """Is told in a line what becomes of a batch."""
+    concurrency: int = ANY
+    timeout: float = DAY
+    quiet: float = QUIET
+    appears: float = APPEARS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._identity = self.of.identity
+        self._desk = replace(self.of, most_bytes=MOST_RESULTS, timeout=max(self.of.timeout, LONG), concurrency=4)
+        self._new: dict[str, Request] = {}
+        """What is not handed in yet."""
+        self._waiting: dict[str, asyncio.Future[Came]] = {}
+        """Who waits for which answer."""
+        self._open = self.journal.open(self._identity)
+        """Which batch is to answer what."""
+        self._came: dict[str, Came] = {}
+        """What nobody has asked for yet since this run began."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def identity(self) -> str:
+        """As without batches: so recordings are the same."""
+        return self._identity
+
+    async def answer(self, request: Request) -> Answer:
+        """One answer, which may take a day. Raises CallFailed; Halted where a batch cannot be looked at now."""
+        if request.options:
+            raise CallFailed("settings", "probabilities are not asked for in batches: leave batch=true out", "stop")
+        key = key_of(self._identity, request)
+        came = self._came.pop(key, None) or await self._coming(key, request)
+        what = came.what
+        if isinstance(what, CallFailed):
+            raise CallFailed(what.kind, str(what), what.then, what.after)
+        try:
+            answer = self.of.read_whole(what, request)
+        except CallFailed:
+            self._lose(came.batch, [key])
+            raise
+        return replace(answer, seconds=max(0.0, time() - came.batch.time), unreported=answer.unreported or came.twice)
+
+    async def _coming(self, key: str, request: Request) -> Came:
+        waiting = self._waiting[key] = asyncio.get_running_loop().create_future()
+        if batch := self._open.get(key):
+            self._start(batch.batch, lambda: self._follow(batch))
+        else:
+            self._new[key] = request
+            self._start("", self._gather)
+        try:
+            return await waiting
+        finally:
+            self._new.pop(key, None)
+            self._waiting.pop(key, None)
+
+    def _start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Begins some work, unless it is under way."""
+        if name not in self._tasks or self._tasks[name].done():
+            self._tasks[name] = asyncio.create_task(self._heeded(work))
+
+    async def _heeded(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Does some work. Whatever goes wrong in it that nobody foresaw ends the run: nobody waits for ever."""
+        try:
+            await work()
+        except Exception as error:
+            why = one_line(f"batches cannot be gone on with: {type(error).__name__}: {error}")
+            for waiting in self._waiting.values():
+                if not waiting.done():
+                    waiting.set_exception(CallFailed(type(error).__name__, why, "stop"))
+
+    async def _gather(self) -> None:
+        """Hands in what waits, whenever no more comes for a while."""
+        while self._new:
+            before = 0
+            while before != len(self._new):
+                before = len(self._new)
+                await asyncio.sleep(self.quiet)
+            size, taken = 0, dict[str, Request]()
+            for key, request in self._new.items():
+                size += sum(len(message.text.encode()) for message in request.messages)
+                if taken and (size > MOST_BYTES or len(taken) == MOST_REQUESTS):
+                    break
+                taken[key] = request
+            for key in taken:
+                del self._new[key]
+            if taken:
+                await self._hand_in(taken)
+
+    async def _hand_in(self, requests: Mapping[str, Request]) -> None:
+        batch = Batch(f"agon-{token_hex(8)}", self._identity, list(requests), time())
+        try:
+            self.journal.add(batch)
+            self._open |= dict.fromkeys(batch.keys, batch)
+            self._known(batch, await self._desk.within(self._desk.submit(batch.batch, requests)), "is handed in")
+        except CallFailed as failed:
+            if failed.kind in NOT_TAKEN or (failed.kind.startswith("4") and failed.kind != "408"):
+                self._lose(batch, batch.keys)
+                self._fail(batch, failed)
+                return
+        except AgonError as error:  # the journal cannot be written
+            self._fail(batch, error)
+            return
+        self._start(batch.batch, lambda: self._follow(batch))
+
+    def _known(self, batch: Batch, given: str, what: str) -> None:
+        self.journal.add(Batch(batch.batch, id=given))
+        self.say(f"{self.model}: batch {given} of {len(batch.keys):,} requests {what}")
+
+    async def _follow(self, batch: Batch) -> None:
+        """Waits for a batch's end, and gives out what came."""
+        try:
+            if not batch.id and not await self._found(batch):
+                return
+            while (results := await self._patiently(batch, lambda: self._desk.results(batch.id))) is None:
+                await asyncio.sleep(self.of.poll)
+            self._give_out(batch, results)
+        except (AgonError, CallFailed, Halted) as error:
+            self._fail(batch, error)
+
+    async def _found(self, batch: Batch) -> bool:
+        """Whether a batch of which no id came back was made all the same.
+
+        Its time in the journal is that before it was handed in, which may take long: so it is given time from now on to appear.
+        """
+
+        async def look() -> str | None:
+            others = {each.id for each in self.journal.batches.values()}
+            return await self._desk.submitted(batch.batch, {*batch.keys}, batch.time, others)
+
+        start = time()
+        while True:
+            began = time()
+            given = await self._patiently(batch, look)
+            if given is not None:
+                self._known(batch, given, "was handed in before")
+                return True
+            if began > start + self.appears:
+                self._lose(batch, batch.keys)
+                self._fail(batch, CallFailed("not taken", "the batch did not reach the provider"))
+                return False
+            await asyncio.sleep(min(self.of.poll, self.appears))
+
+    async def _patiently(self, batch: Batch, look: Callable[[], Awaitable[T]]) -> T:
+        """What the provider tells, though it may fail now and then. Raises CallFailed where it always will; Halted."""
+        failures = 0
+        while True:
+            try:
+                return await self._desk.within(look())
+            except CallFailed as failed:
+                if failed.kind == "404":
+                    why = "the provider does not know it: it is too old, or was handed in with another key"
+                    raise self._kept(batch, failed.kind, why) from None
+                failures += failed.kind != "under way"
+                if failed.then != "retry":
+                    raise
+                if failures == self.tries:
+                    raise Halted(f"batch {batch.id or batch.batch} cannot be looked at: {failed}") from None
+                await asyncio.sleep(failed.after or self.of.poll)
+
+    def _kept(self, batch: Batch, kind: str, why: str) -> CallFailed:
+        """Ends the run because of a batch that was paid: it stays in the journal, so it is not handed in again."""
+        anew = f"Without its lines in {self.journal.path.name} they are asked, and paid, anew"
+        return CallFailed(kind, f"batch {batch.id} of {len(batch.keys):,} requests: {why}. {anew}", "stop")
+
+    def _give_out(self, batch: Batch, results: Results) -> None:
+        """Raises CallFailed where nothing can be read of a batch that must have been answered."""
+        found, twice = dict[str, bytes | CallFailed](), set[str]()
+        for key, what in results.answers:
+            held = found.get(key)
+            if isinstance(held, bytes) and isinstance(what, bytes):
+                twice.add(key)
+            if not isinstance(held, bytes) or (isinstance(what, bytes) and not self.of.readable(held)):
+                found[key] = what
+        told = [found.get(key, results.rest) for key in batch.keys]
+        if not any(isinstance(what, bytes) and self.of.readable(what) for what in told):
+            unsaid = sum(key not in found and results.rest.kind == UNSAID for key in batch.keys)
+            if unsaid or any(isinstance(what, bytes) for what in told):
+                raise self._kept(batch, UNSAID, "it is over, but no answer in its results can be read")
+        wanted = [key for key in batch.keys if self._open.get(key) is batch]
+        failed = [key for key in wanted if not isinstance(found.get(key), bytes)]
+        self._lose(batch, failed)
+        self.say(
+            f"{self.model}: batch {batch.id} is over: {len(wanted) - len(failed):,} answers, {len(failed):,} failures"
+        )
+        for key in wanted:
+            came, waiting = Came(found.get(key, results.rest), batch, key in twice), self._waiting.get(key)
+            if waiting is None:
+                self._came[key] = came
+            elif not waiting.done():
+                waiting.set_result(came)
+
+    def _lose(self, batch: Batch, keys: Sequence[str]) -> None:
+        """Has on disk that a batch does not answer some requests: they may be handed in again."""
+        if keys:
+            self.journal.add(Batch(batch.batch, lost={*keys}))
+        for key in keys:
+            self._open.pop(key, None)
+
+    def _fail(self, batch: Batch, error: Exception) -> None:
+        """Ends the waiting for a batch."""
+        for key in batch.keys:
+            waiting = self._waiting.get(key)
+            if waiting is None or waiting.done():
+                continue
+            if isinstance(error, CallFailed):
+                waiting.set_result(Came(error, batch))
+            else:
+                waiting.set_exception(error)
+
+    def let_go(self) -> None:
+        """Ends waiting: what is handed in is fetched when the same command is given again."""
+        for task in self._tasks.values():
+            task.cancel()
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(
+                    Halted("the run was stopped; the batches go on, and the same command fetches them")
+                )
+
+    async def close(self) -> None:
+        """Ends connections."""
+        self.let_go()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self._desk.close()
+
+
+def batched(models: Mapping[str, Model], journal: Journal, say: Callable[[str], object]) -> dict[str, Model]:
+    """The models; those that have a batch interface are asked through it. Raises AgonError where none has one."""
+    if not any(isinstance(model, Remote) and model.batch for model in models.values()):
+        raise AgonError(
+            f"batch=true: no batch interface is known of {', '.join(models)} (`batch` in conf/model): leave it out"
+        )
+    return {name: _batched(model, journal, say) for name, model in models.items()}
+
+
+def _batched(model: Model, journal: Journal, say: Callable[[str], object]) -> Model:
+    if not isinstance(model, Remote) or not model.batch:
+        return model
+    price = {name: each and each * model.batch for name, each in model.price.items()}
+    names = "model", "parameters", "context", "thinks", "tries", "pause", "batch", "priced"
+    return Batched(of=model, journal=journal, say=say, price=price, **{name: getattr(model, name) for name in names})

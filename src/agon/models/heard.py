@@ -1,0 +1,75 @@
+"""What agents make of answers while they are recorded: how many can be read, and when there are too few."""
+
+from dataclasses import dataclass, field
+from math import sqrt
+
+from agon import visible
+from agon.models.base import Halted
+
+LEAST = 30
+"""Answers before it is said that too few can be read."""
+SURE = 2.33
+"""Standard deviations: how clearly the share must lie below the one that is wanted (99 % sure)."""
+SHOWN = 80
+"""Letters of an answer that are shown."""
+
+
+class RunOver(Halted):
+    """No match of a run can go on."""
+
+
+class Unreadable(RunOver):
+    """Too few answers can be read."""
+
+
+@dataclass
+class Heard:
+    """Answers so far, those read from the recording included."""
+
+    wanted: float | None = None
+    """The share of answers that must be readable; None: any."""
+    answers: int = 0
+    unreadable: int = 0
+    questions: int = 0
+    """Asked now, further attempts not counted."""
+    example: str = ""
+    """The last answer that could not be read."""
+    reached: dict[str, int] = field(default_factory=dict)
+    """Match -> the round that it has come to, by answers that came now."""
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of all matches."""
+        return sum(self.reached.values())
+
+    @property
+    def share(self) -> str:
+        """The readable share in words; empty before the first answer."""
+        return f"{1 - self.unreadable / self.answers:.0%} readable" if self.answers else ""
+
+    def add(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+        """One more answer; `fault`: why it could not be read, if so."""
+        self.answers += 1
+        if fault:
+            self.unreadable += 1
+            self.example = (
+                f'"{" ".join(text.split())}"' if len(text) <= SHOWN else f'"{" ".join(text[:SHOWN].split())}..."'
+            )
+        if new:
+            self.questions += sample.endswith(".0")
+            match = sample.partition("/")[0]
+            self.reached[match] = max(round_, self.reached.get(match, 0))
+
+    @property
+    def too_few(self) -> Unreadable | None:
+        """Why to stop: the readable share is clearly below the wanted one (Wilson's interval)."""
+        if self.wanted is None or self.answers < LEAST:
+            return None
+        n, share = self.answers, 1 - self.unreadable / self.answers
+        middle, half = share + SURE**2 / (2 * n), SURE * sqrt(share * (1 - share) / n + SURE**2 / (4 * n * n))
+        if (middle + half) / (1 + SURE**2 / n) >= self.wanted:
+            return None
+        return Unreadable(
+            f"{self.unreadable:,} of {n:,} answers could not be read (readable={self.wanted:g}), the last: "
+            f"{visible(self.example)}; agents with `reads: constrained` can answer nothing else than an action"
+        )

@@ -1,0 +1,78 @@
+"""OpenAI's newer protocol, in which answers are lists of items; its newest models are meant to be asked through it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agon import AgonError
+from agon.models.base import Answer, Message, clean
+from agon.models.openai import OpenAI
+from agon.models.remote import charged, count, opaque, part, renamed, text_of, unreadable
+
+
+@dataclass(kw_only=True)
+class Responses(OpenAI):
+    """A model behind /responses. Nothing is stored at the provider: every request has the whole conversation.
+
+    Where an `effort` is named the model's reasoning comes with its answer, enciphered, and goes back with it.
+    """
+
+    max_tokens_name: str = "max_output_tokens"
+
+    path = "/responses"
+    known = frozenset({"temperature", "top_p", "max_tokens", "effort"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.logprobs is not None:
+            raise AgonError(
+                f"model {self.model}: logprobs are told at /chat/completions: _target_: agon.models.openai.OpenAI"
+            )
+
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """The request as it is sent, but for `extra`."""
+        names = {"temperature": "temperature", "top_p": "top_p", "max_tokens": self.max_tokens_name}
+        body = {"model": self.model, "input": [item for each in messages for item in _items(each)], "store": False}
+        if effort := self.parameters.get("effort"):
+            body |= {"reasoning": {"effort": effort}, "include": ["reasoning.encrypted_content"]}
+        return body | renamed(self.parameters, names)
+
+    def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the schema."""
+        return body | {"text": {"format": {"type": "json_schema", "name": "answer", "strict": True, "schema": schema}}}
+
+    def read(self, content: Any) -> Answer:
+        """The answer in a response's JSON. Raises KeyError and the like when there is none."""
+        if content.get("error") or content.get("status") not in ("completed", "incomplete"):
+            raise ValueError
+        items, usage = content["output"], part(content, "usage")
+        said = [each for item in items if item["type"] == "message" for each in item["content"]]
+        refusal = "".join(each["refusal"] for each in said if each["type"] == "refusal")
+        text = "".join(each["text"] for each in said if each["type"] == "output_text")
+        thoughts = [each["text"] for item in items if item["type"] == "reasoning" for each in item.get("summary") or []]
+        tokens_in, tokens_out = count(usage, "input_tokens"), count(usage, "output_tokens")
+        details = part(usage, "input_tokens_details")
+        sent, cached, written = (
+            tokens_in or 0,
+            count(details, "cached_tokens") or 0,
+            count(details, "cache_write_tokens"),
+        )
+        unclear = None in (tokens_in, tokens_out) or cached > sent or unreadable(details, "cached_tokens")
+        return Answer(
+            text=clean(refusal or text),
+            thinking=clean("\n\n".join(thoughts)),
+            tokens_in=sent,
+            tokens_cached=min(cached, sent),
+            tokens_written=min(written or 0, max(0, sent - cached)),
+            tokens_out=tokens_out or 0,
+            id=str(content.get("id") or ""),
+            stop="refusal" if refusal else str(part(content, "incomplete_details").get("reason") or content["status"]),
+            unreported=unclear or (written is None and self.writing_costs_more),
+            usd=charged(usage),
+            opaque=opaque([item for item in items if item["type"] == "reasoning" and item.get("encrypted_content")]),
+        )
+
+
+def _items(message: Message) -> list[dict[str, Any]]:
+    """A message as items, after the reasoning that came with it."""
+    return [*message.opaque, {"role": message.role, "content": text_of(message)}]

@@ -1,0 +1,210 @@
+"""When nothing can be written: nobody waits for long, nothing that was accepted is lost, and the match goes on when it can."""
+
+import asyncio
+import os
+import re
+import sqlite3
+from contextlib import closing, contextmanager
+from random import Random
+from time import monotonic
+
+import driving
+import pytest
+import yaml
+from driving import Page, Server, agree, serving, shown
+from tornado.httpclient import HTTPClientError
+from tornado.websocket import WebSocketClosedError
+
+from agon.plan import PERSON
+from agon_hall import tables
+from agon_hall.tables import Refused
+
+ROUNDS = 60
+KILLS = int(os.environ.get("AGON_KILLS", "2"))
+
+
+@contextmanager
+def locked(place):
+    """Another program writes."""
+    with closing(sqlite3.connect(place.folder / "tables.sqlite", isolation_level=None)) as other:
+        other.execute("begin immediate")
+        yield
+        other.execute("rollback")
+
+
+@contextmanager
+def full(place):
+    """There is no more room. A page of the file that has been given back would be room."""
+    db = place.store._db
+    (most,) = db.execute("pragma max_page_count").fetchone()
+    (pages,) = db.execute("pragma page_count").fetchone()
+    db.execute(f"pragma max_page_count={pages}")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        db.execute(
+            "create table more as with recursive n(i) as (select 1 union select i + 1 from n limit 9999) select * from n"
+        )
+    yield
+    db.execute(f"pragma max_page_count={most}")
+
+
+def kept(place):
+    with closing(sqlite3.connect(place.folder / "tables.sqlite")) as db:
+        return db.execute(
+            "select seat, number, action from answers where place = ? order by 1, 2", (place.id,)
+        ).fetchall()
+
+
+@pytest.mark.parametrize("closed", [locked, full])
+def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, short, monkeypatch, closed):
+    long = "x" * 20_000  # no page of the file has so much room left
+
+    async def run():
+        async with serving(tmp_path) as (place, path, server, port):
+            place.sit(0, "Ada")
+            page = await Page.opens(port, path)
+            await page.tells("document_ready")
+            assert await agree(server, page)
+            spelled = type(place.questions[0].view.legal).spelled
+            monkeypatch.setattr(type(place.questions[0].view.legal), "spelled", lambda *given: spelled(*given) + long)
+            with closed(place):
+                before = monotonic()
+                await page.presses("cooperation")
+                with pytest.raises(Refused, match="could not be kept"):
+                    place.answer(1, 0, ["defection"])
+                for do in (lambda: place.leave(1), place.give_up):
+                    if closed is locked:
+                        with pytest.raises(Refused, match="could not be kept"):
+                            do()
+                assert monotonic() - before < 3  # of another program's lock, a tenth of a second each
+                assert await agree(server, page)
+                texts = str(shown(page.document))
+                assert "Not sent." in texts and "could not be kept" in texts and "sqlite" not in texts
+                assert kept(place) == [] and place.given == {} and place.status == "playing"
+                assert (await Page.opens(port, path)).document is not None
+            await page.presses("cooperation")
+            place.answer(1, 0, ["defection"])
+            async with asyncio.timeout(5):
+                while place.steps == 0:
+                    await asyncio.sleep(0.02)
+            assert kept(place) == [(0, 0, '"cooperation"'), (1, 0, '"defection"')]
+
+    asyncio.run(run())
+
+
+def test_a_match_waits_while_nothing_can_be_written_and_goes_on_by_itself(tmp_path, short, monkeypatch):
+    monkeypatch.setattr(tables, "AGAIN", 0.05)
+
+    async def run():
+        async with driving.hall(tmp_path) as hall:
+            place = hall.open("pd", [PERSON, "uniform"], seconds=5)
+            place.row = place.row._replace(seconds=0.2)
+            with locked(place):
+                pass
+            place.sit(0, "Ada")
+            await asyncio.sleep(0.05)
+            with locked(place):
+                async with asyncio.timeout(5):
+                    while not place.waits:
+                        await asyncio.sleep(0.02)
+                await asyncio.sleep(0.3)
+                with pytest.raises(Refused):  # it was too late, though nothing has been written
+                    place.answer(0, 0, ["cooperation"])
+                assert place.status == "playing"
+            async with asyncio.timeout(10):
+                await place.done()
+            assert (place.status, place.waits) == ("over", False)
+            assert [(seat, number) for seat, number, _ in kept(place)] == [
+                (at, number) for at in (0, 1) for number in range(3)
+            ]
+            assert all(action is None for seat, _, action in kept(place) if seat == 0)
+
+    asyncio.run(run())
+
+
+def test_a_transcript_that_cannot_be_written_is_written_when_it_can(tmp_path, short, monkeypatch):
+    monkeypatch.setattr(tables, "AGAIN", 0.05)
+
+    async def run():
+        async with driving.hall(tmp_path) as hall:
+            (tmp_path / "played").write_text("in the way")
+            place = hall.open("pd", ["uniform", "uniform"])
+            async with asyncio.timeout(5):
+                while not place.waits:
+                    await asyncio.sleep(0.02)
+            (tmp_path / "played").unlink()
+            async with asyncio.timeout(5):
+                await place.done()
+            assert place.status == "over" and place.path.is_file()
+
+    asyncio.run(run())
+
+
+def test_a_file_that_somebody_else_holds_alone_stops_no_page(tmp_path, short):
+    async def run():
+        async with serving(tmp_path) as (place, path, _, port):
+            page = await Page.opens(port, path)
+            await page.tells("document_ready")
+            with locked(place):
+                before = monotonic()
+                await page.asks("PULL-DOC-REQ", {})
+                await asyncio.gather(*(Page.opens(port, path) for _ in range(3)))
+                assert monotonic() - before < 4
+
+    asyncio.run(run())
+
+
+def test_what_was_acknowledged_is_there_after_every_kill_and_nothing_is_there_twice(tmp_path):
+    """AGON_KILLS says how often the server is killed while people answer."""
+    project = driving.folder_of(tmp_path)
+    settings = yaml.safe_load((project / "conf/game/pd.yaml").read_text()) | {"rounds": ROUNDS}
+    for each in (project / "conf/game").iterdir():  # with one game it starts sooner
+        each.unlink()
+    (project / "conf/game/long.yaml").write_text(yaml.safe_dump(settings))
+    server, dice, pressed, told = Server(project, tmp_path / "hall"), Random(1), {}, {}
+
+    async def plays(row, seat):
+        """A person who answers as fast as it can, and remembers what the page has said is sent."""
+        page = await Page.opens(server.port, server.link("seat", row, seat).removeprefix(server.url))
+        await page.tells("document_ready")
+        given = last = None
+        sits = False
+        while not page.reading.done():
+            text = page.text()
+            turn = re.search(r"Your turn, round (\d+)", text)
+            if given is not None and ("✓ Sent" in text or turn is None or int(turn[1]) > given[2] + 1):
+                told[given], given = pressed[given][-1], None
+            if given is None and turn is not None and last != (here := (row.id, seat, int(turn[1]) - 1)):
+                given = last = here
+                pressed.setdefault(given, []).append(dice.choice(["cooperation", "defection"]))
+                await page.presses(pressed[given][-1])
+            elif "Before you play" in text and not sits:
+                sits = True
+                await page.enters("A name for you at this table", "Ada")
+                await page.presses("I agree, and sit down")
+            await asyncio.sleep(0.005)
+
+    async def killed(rows):
+        playing = [asyncio.create_task(plays(row, seat)) for row in rows for seat in (0, 1)]
+        wanted = len(told) + dice.randint(4, 30)
+        async with asyncio.timeout(60):
+            while len(told) < wanted:
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(dice.uniform(0, 0.1))
+        server.kill()
+        done = await asyncio.gather(*playing, return_exceptions=True)
+        gone = OSError, TimeoutError, WebSocketClosedError, HTTPClientError
+        assert not [each for each in done if each is not None and not isinstance(each, gone)], done
+
+    rows = []
+    try:
+        for _ in range(KILLS):
+            while sum(len(server.answers(row)) < ROUNDS for row in rows) < 3:
+                rows.append(server.opened("long", [PERSON] * 2))
+            asyncio.run(killed([row for row in rows if len(server.answers(row)) < ROUNDS]))
+            there = {(row.id, seat, number): action for row in rows for seat, number, action in server.answers(row)}
+            assert {each: there.get(each) for each in told} == told
+            assert all(action in pressed.get(each, ()) for each, action in there.items())
+            server.start()
+    finally:
+        server.stop()
+    print(f"{KILLS} kills, {len(told)} answers that pages had said were sent, none lost, none twice")
