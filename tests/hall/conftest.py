@@ -5,6 +5,7 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import driving
+import panel as pn
 import pytest
 
 from agon_hall import tables
@@ -15,6 +16,13 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--no-first-run"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def no_page_of_another_test():
+    """Panel remembers the page that it made last in a process."""
+    yield
+    pn.state.curdoc = None
 
 
 @pytest.fixture(scope="session")
