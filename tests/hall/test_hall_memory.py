@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import logging
 import re
 
 import driving
@@ -59,6 +60,8 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path, mo
                 server.stop()
             return opened, left
 
+    # captured lines would hold what they tell of
+    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     known_pages()  # conf/ is read once, before anybody comes
     gc.collect()
     gc.disable()
