@@ -79,6 +79,7 @@ class LLM:
         self.noted: dict[str, Any] = {}
         """What was done to the conversation before the present question, for `detail`."""
         self._shortening = asyncio.Lock()
+        self._told_of: tuple[Any, Any] = None, None
         self.told = 0
         """Events of the view's past that the conversation has."""
         self.turns = 0
@@ -114,8 +115,9 @@ class LLM:
     async def draft(self, view: Observation, number: int = 0, dice: Dice | None = None) -> Draft:
         """What it would answer, without taking it; drafts of different `number` are different samples."""
         texts = self._texts(view)
-        async with self._shortening:  # several drafts may be asked for at once
-            await self._shorten(view, texts)
+        if self.keeps.rounds:
+            async with self._shortening:  # several drafts may be asked for at once
+                await self._shorten(view, texts, self.keeps.rounds)
         helps = aids_told(view, self.aids)
         news = f"\n\n# To help you\n{helps}" if helps and helps != self.helped else ""
         how = self.reads.told(texts.reads, view.legal)
@@ -143,11 +145,10 @@ class LLM:
             return ()
         return [place for place in (*(each.place for each in self.begun), len(messages) - 1) if place > 1]
 
-    async def _shorten(self, view: Observation, texts: Prompts) -> None:
-        """Lets rounds leave that are not to stay, summed up if that is wanted."""
-        rounds = self.keeps.rounds
-        old = [each.round for each in self.begun if rounds and each.round <= view.round - rounds]
-        if not (rounds and old) or (texts.keeps and view.round - old[0] < 2 * rounds):
+    async def _shorten(self, view: Observation, texts: Prompts, rounds: int) -> None:
+        """Lets all but the last `rounds` leave, summed up if that is wanted."""
+        old = [each.round for each in self.begun if each.round <= view.round - rounds]
+        if not old or (texts.keeps and view.round - old[0] < 2 * rounds):
             return
         stays = next((each.place for each in self.begun if each.round > view.round - rounds), len(self.messages))
         said, self.noted = self.messages[0].text, {"left_out": stays - 1}
@@ -165,22 +166,20 @@ class LLM:
         self.begun = moved(self.begun, stays)
 
     def _texts(self, view: Observation) -> Prompts:
-        return self.texts(view.rules, self.style, self.folder, reads=self.reads, keeps=self.keeps)
+        if self._told_of[0] is not view.rules:  # of one match they are the same
+            texts = self.texts(view.rules, self.style, self.folder, reads=self.reads, keeps=self.keeps)
+            self._told_of = view.rules, texts
+        return self._told_of[1]
 
     def take(self, draft: Draft, view: Observation, dice: Dice) -> Reply:
         """Makes a draft the decision: its conversation is what the next one goes on from."""
         self.turns, self.noted = self.turns + 1, {}
         if view.phase not in self._texts(view).asides:
             place = max(1, len(self.messages)) - draft.cut + 1
-            kept = (
-                self.begun
-                if view.round in [each.round for each in self.begun]
-                else (
-                    *self.begun,
-                    Begun(view.round, max(1, len(self.messages))),
-                )
-            )
-            self.begun = moved(kept, draft.cut) or (Begun(view.round, 1),)
+            if all(each.round != view.round for each in reversed(self.begun)):
+                self.begun = (*self.begun, Begun(view.round, max(1, len(self.messages))))
+            if draft.cut > 1:
+                self.begun = moved(self.begun, draft.cut) or (Begun(view.round, 1),)
             self.messages, self.told, self.helped = draft.messages, len(view.past), aids_told(view, self.aids)
             if not self.keeps.unreadable and len(self.messages) > place + 2:
                 last = self.messages[-1] if draft.reply.action is not None else Message("assistant", NO_ANSWER, "", "")
