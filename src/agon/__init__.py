@@ -1,13 +1,57 @@
 """Games that need social and strategic reasoning: engines, agents, records and metrics."""
 
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The project's root folder, whatever the working folder is."""
+_CODE = Path(__file__).resolve().parent
+
+
+def _upwards(part: str) -> Path | None:
+    """The nearest folder, from the working folder upwards, that holds a file `part`."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / part).is_file()), None)
+
+
+def _require_own_source() -> None:
+    """Where the checkout that one stands in has a src/agon, this is to be it: another one would play other rules.
+
+    A command starts again with that source. Raises ImportError for all else, which cannot start again by itself.
+    """
+    checkout = _upwards("src/agon/__init__.py")
+    if checkout is None or (checkout / "src/agon").resolve() == _CODE:
+        return
+    first, before = str(checkout / "src"), os.environ.get("PYTHONPATH", "")
+    command = (
+        sys.argv[0] == "-m" or Path(sys.argv[0]).name == "agon"
+    )  # "-m" is there while `python -m agon` looks it up
+    if command and before.partition(os.pathsep)[0] != first:
+        path = os.pathsep.join(filter(None, [first, before]))
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | {"PYTHONPATH": path})
+    raise ImportError(
+        f"the agon of {_CODE.parent} would run in {checkout}, which has its own: set PYTHONPATH={first} before you start"
+    )
+
+
+_require_own_source()
+
+SHIPPED = _CODE / "shipped" if (_CODE / "shipped").is_dir() else _CODE.parents[1]
+"""Where the conf, data and notebooks that come with agon lie: its checkout, or a folder in the installed package."""
+
+_PROJECT = _upwards("conf/config.yaml")
+
+ROOT = _PROJECT or (Path.cwd() if SHIPPED.parent == _CODE else SHIPPED)
+"""The project: the nearest folder, from the working folder upwards, that has a conf/config.yaml.
+
+Outside of all, agon's checkout; where agon has none, because it was installed as a package, the working folder.
+"""
+
+if _PROJECT not in (None, SHIPPED):  # a study's own modules, such as its metrics.py
+    sys.path.insert(0, str(ROOT))
 
 T = TypeVar("T")
 
@@ -173,5 +217,22 @@ def kind_of(made: Any) -> str:
 
 
 def in_project(path: str | Path) -> Path:
-    """A path as a setting gives it: from the project's root, or from the home folder where it begins with ~/."""
+    """Where an output goes: a path as a setting gives it, from the project's folder, or from the home folder where it begins with ~/."""
     return ROOT / Path(path).expanduser()
+
+
+def input_places(path: str | Path) -> list[Path]:
+    """Where an input may lie: in the project, then among what comes with agon."""
+    own = in_project(path)
+    return [own, *([SHIPPED / own.relative_to(ROOT)] if own.is_relative_to(ROOT) and ROOT != SHIPPED else [])]
+
+
+def input_path(path: str | Path) -> Path:
+    """The file or folder of an input: the project's, else agon's own; where neither is there, the project's would be it."""
+    return next((each for each in input_places(path) if each.exists()), in_project(path))
+
+
+def input_files(folder: str | Path, pattern: str) -> list[Path]:
+    """The input files in a folder, in the order of their names: the project's, and agon's own of other names."""
+    known = {path.name: path for place in reversed(input_places(folder)) for path in place.glob(pattern)}
+    return [known[name] for name in sorted(known)]

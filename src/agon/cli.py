@@ -22,9 +22,8 @@ import click
 import msgspec
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from agon import ROOT, AgonError, fault_of, shown, visible
+from agon import ROOT, SHIPPED, AgonError, fault_of, input_path, input_places, shown, visible
 
-CONF = ROOT / "conf"
 SETTINGS = "[setting=value ...]"
 STOPPED = "stopped; the same command goes on where it was"
 Composed = tuple[Callable[[], int | None], Mapping[str, Any]]
@@ -66,6 +65,35 @@ class Verb(click.Command):
 class Configured(Verb):
     """A verb whose settings are those of conf/config.yaml."""
 
+    def __init__(self, run: Callable[..., int | None]) -> None:
+        super().__init__(run)
+        told = "Print the folders and files that the settings come from, and do nothing."
+        many = "Not here: a loop in the shell plays several settings, or `dvc exp run --queue -S`."
+        self.params += [
+            click.Option(["-i", "--info"], is_flag=True, help=told),
+            click.Option(["-m", "--multirun"], is_flag=True, help=many),
+        ]
+
+    def _called(self, words: Sequence[str], cfg: str | None, info: bool = False, multirun: bool = False) -> int:
+        if multirun:
+            loop = f"for n in 2 4; do agon {self.name} experiment.repetitions=$n out=smoke/$n.parquet; done"
+            queue = "dvc exp run --queue -S conf/experiment/NAME.yaml:repetitions=2,4"
+            raise click.UsageError(f"one command has one setting of everything; for several: {loop}; or {queue}")
+        if info:
+            click.echo("\n".join(self._origin(words)))
+            return 0
+        return super()._called(words, cfg)
+
+    def _origin(self, words: Sequence[str]) -> Iterator[str]:
+        from agon.conf import CONF, config, names
+
+        yield f"project: {ROOT}"
+        yield f"agon's own: {SHIPPED}"
+        yield from (f"settings: {path}" for path in input_places(CONF / "config.yaml") if path.is_file())
+        for group, name in (config()[1] | _given(words)).items():
+            if name in names(group):
+                yield f"{group}={name}: {input_path(CONF / group / f'{name}.yaml')}"
+
     def _composed(self, words: Sequence[str]) -> Composed:
         from agon.conf import configuration
 
@@ -73,12 +101,13 @@ class Configured(Verb):
         return partial(self.run, settings), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
-        settings = _loaded("config")
-        chosen = dict(pair for each in settings.pop("defaults") if isinstance(each, dict) for pair in each.items())
+        from agon.conf import config, names
+
+        settings, chosen = config()
         for group, name in (chosen | _given(words)).items():
-            if group in chosen and name in _names(group):
-                yield from (f"{group}={each}" for each in _names(group))
-                settings[group] = _loaded(f"{group}/{name}")
+            if group in chosen and name in names(group):
+                yield from (f"{group}={each}" for each in names(group))
+                settings[group] = _loaded(group, name)
         yield from _keys(settings)
 
 
@@ -98,8 +127,10 @@ class OfNotebook(Verb):
         return partial(self.run, name, settings, force="force=true" in words), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
-        named = [word for word in words if word in _names("notebook")]
-        return _keys(_loaded(f"notebook/{named[0]}")) if named else iter(_names("notebook"))
+        from agon.conf import names
+
+        named = [word for word in words if word in names("notebook")]
+        return _keys(_loaded("notebook", named[0])) if named else iter(names("notebook"))
 
 
 class Plain(Verb):
@@ -156,15 +187,11 @@ def _given(words: Sequence[str]) -> dict[str, str]:
     return {name: value for name, given, value in (word.partition("=") for word in words) if given and name != "debug"}
 
 
-def _names(group: str) -> list[str]:
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
-
-
-def _loaded(name: str) -> dict[str, Any]:
+def _loaded(group: str, name: str) -> dict[str, Any]:
     """A file of conf/ as it is."""
-    from agon.conf import document
+    from agon.conf import CONF, document
 
-    return document(CONF / f"{name}.yaml")
+    return document(input_path(CONF / group / f"{name}.yaml"))
 
 
 def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
@@ -179,11 +206,10 @@ def _families() -> Iterator[str]:
     """The modules of verbs of families of games: those in agon, and those outside src."""
     for path in sorted(Path(__file__).parent.glob("games/*/commands.py")):
         yield f"agon.games.{path.parent.name}.commands"
-    if _loaded("config").get("families"):
-        from agon.conf import find_families
+    from agon.conf import find_families
 
-        with suppress(AgonError):  # said when a game is asked for; help and completion still come
-            yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
+    with suppress(AgonError):  # said when a game is asked for; help and completion still come
+        yield from (f"{folder.name}.commands" for folder in find_families() if (folder / "commands.py").is_file())
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
 
-from agon import ROOT, AgonError, in_project, shown, visible
+from agon import ROOT, SHIPPED, AgonError, in_project, input_path, shown, visible
 from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
@@ -206,7 +206,7 @@ def ingest(settings: Settings) -> int:
     from agon.turns import write
 
     out = _out(settings, settings["source"])
-    found = ingested(settings["source"], in_project(settings["path"]), games())
+    found = ingested(settings["source"], input_path(settings["path"]), games())
     for bad in found.bad:
         click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:
@@ -223,6 +223,8 @@ def verify() -> None:
     """
     from agon.inputs import verify as verified
 
+    if not (ROOT / "data.dvc").is_file():
+        raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
     verified(ROOT)
 
 
@@ -305,6 +307,27 @@ def export(
         click.echo(", ".join(shown(path) for path in made))
 
 
+def new(
+    *what: str,
+    path: Annotated[str, "the folder in which it is made"] = "studies",
+    model: Annotated[str, "who is asked at first: a file in conf/model; standin needs no model at all"] = "smollm2",
+) -> None:
+    """Makes a study: a folder of one's own.
+
+    agon new study NAME makes studies/NAME, with conf, a metric, a notebook and stages of its own, which run at once.
+    """
+    from agon.study import make_study
+
+    if len(what) != 2 or what[0] != "study":
+        raise click.UsageError("say: agon new study NAME")
+    folder, here = make_study(what[1], model, path), Path.cwd()
+    inside = {part for part in (".git", ".dvc") for each in (folder, *folder.parents) if (each / part).exists()}
+    first = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(inside)]
+    place = folder.relative_to(here) if folder.is_relative_to(here) else folder
+    lines = [f"cd {shlex.quote(str(place))}", *first, f"agon record   # asks {model}", "dvc repro     # makes the page"]
+    click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
+
+
 def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, the models that they ask, and what these have answered already."""
     from agon.models.recording import Recording
@@ -323,7 +346,7 @@ def _lock(name: str) -> Path:
 
 def _outside_data(out: str) -> Path:
     path = in_project(out)
-    if path.resolve().is_relative_to(ROOT / "data"):
+    if any(path.resolve().is_relative_to(project / "data") for project in (ROOT, SHIPPED)):
         raise AgonError(f"out={out} lies in data/, which holds inputs only: name another place")
     return path
 
@@ -362,8 +385,9 @@ def _same() -> str:
 
 def _code(matches: Sequence[Match], recording: Path | None) -> str:
     """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
-    sources = {path for part in ("games", "agents", "models") for path in (ROOT / "src/agon" / part).rglob("*.py")}
-    sources |= {ROOT / "src/agon" / name for name in ("conf.py", "loop.py", "plan.py", "play.py", "turns.py")}
+    code = Path(__file__).parent
+    sources = {path for part in ("games", "agents", "models") for path in (code / part).rglob("*.py")}
+    sources |= {code / name for name in ("conf.py", "loop.py", "plan.py", "play.py", "turns.py")}
     made = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
     made |= {type(match.game) for match in matches}
     sources |= {Path(file) for each in made if (file := inspect.getsourcefile(each))}
@@ -464,4 +488,4 @@ def _show(bar: Any, ledger: Ledger, matches: str) -> None:
     bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)
 
 
-VERBS = [plan, record, play, ingest, serve, collect, notebook, export, verify, make_settings]
+VERBS = [new, plan, record, play, ingest, serve, collect, notebook, export, verify, make_settings]

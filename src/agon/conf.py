@@ -21,7 +21,7 @@ import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from agon import PACKAGES, ROOT, AgonError, fault_of, located, shown, text_of
+from agon import PACKAGES, ROOT, AgonError, fault_of, input_files, input_path, input_places, located, shown, text_of
 from agon.games import Game
 from agon.games.settings import variants
 
@@ -85,9 +85,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
 
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
     """conf/config.yaml with `overrides` (Hydra's syntax). Raises AgonError in one line for what is not there."""
-    own = document(conf / "config.yaml")
-    chosen = {group: name for each in own.pop("defaults", ()) if isinstance(each, dict) for group, name in each.items()}
-    changes, groups = [], {folder.name for folder in conf.iterdir() if folder.is_dir()}
+    own, chosen = config(conf)
+    changes, groups = [], {folder.name for place in input_places(conf) for folder in place.glob("*/")}
     for override in overrides:
         group, given, name = override.partition("=")
         if group.lstrip("+") in OF_READER:
@@ -112,6 +111,20 @@ def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str,
     except msgspec.ValidationError as error:
         raise AgonError(f"the settings do not fit: {fault_of(error, Settings)}") from None
     return settings
+
+
+def config(conf: Path = CONF) -> tuple[dict[str, Any], dict[str, str]]:
+    """conf/config.yaml, of agon and what the project's says otherwise: its settings, and the file that is taken of each group.
+
+    Raises AgonError.
+    """
+    parts = [document(path) for path in reversed(input_places(conf / "config.yaml")) if path.is_file()]
+    chosen: dict[str, str] = {}
+    for part in parts or [document(conf / "config.yaml")]:
+        for each in part.pop("defaults", None) or ():
+            chosen |= each if isinstance(each, dict) else {}
+    merged: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(*parts))  # type: ignore[assignment]
+    return merged, chosen
 
 
 def _change(settings: Any, overrides: Sequence[str]) -> None:
@@ -237,7 +250,7 @@ def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
     find_families(conf)
     if name not in names(group, conf):
         raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered(name, names(group, conf))}")
-    path = conf / group / f"{name}.yaml"
+    path = input_path(conf / group / f"{name}.yaml")
     own = document(path)
     defaults = own.pop("defaults", [])
     if not isinstance(defaults, list) or not all(isinstance(each, str) for each in defaults):
@@ -321,12 +334,12 @@ def find_families(conf: Path = CONF) -> list[Path]:
 
     What files may name as `_target_` may then lie in them, and in its `packages`. Raises AgonError.
     """
-    config = document(conf / "config.yaml") if (conf / "config.yaml").is_file() else {}
+    settings = config(conf)[0] if input_path(conf / "config.yaml").is_file() else {}
     for setting in OF_READER:
-        given = config.get(setting) or []
+        given = settings.get(setting) or []
         if not isinstance(given, list) or not all(isinstance(each, str) and each.strip() for each in given):
             raise AgonError(f"{setting} in conf/config.yaml is {given!r}; it must be a list of names")
-    folders = [ROOT / Path(each).expanduser() for each in config.get("families") or ()]
+    folders = [input_path(each) for each in settings.get("families") or ()]
     for folder in folders:
         if not (folder / "game.py").is_file():
             raise AgonError(f"families in conf/config.yaml: {shown(folder)} has no game.py")
@@ -340,7 +353,7 @@ def find_families(conf: Path = CONF) -> list[Path]:
     names = [folder.name for folder in folders]
     if twice := {name for name in names if names.count(name) > 1}:
         raise AgonError(f"families in conf/config.yaml: two folders are called {twice.pop()}: rename one")
-    PACKAGES.update(names, config.get("packages") or ())
+    PACKAGES.update(names, settings.get("packages") or ())
     return folders
 
 
@@ -376,8 +389,10 @@ def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
 
 
 def names(group: str, conf: Path = CONF) -> list[str]:
-    """The names of the files in a folder of conf/."""
-    return sorted(path.stem for path in (conf / group).glob("*.yaml") if path.is_file() and path.stem.isprintable())
+    """The names of the files in a folder of conf/, of the project's and of agon's own."""
+    return sorted(
+        path.stem for path in input_files(conf / group, "*.yaml") if path.is_file() and path.stem.isprintable()
+    )
 
 
 def offered(name: str, names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, input_files, input_path
 from agon.conf import settings_of
 
 
@@ -26,8 +26,8 @@ def parameters(name: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
 
     Raises AgonError for an unknown notebook or parameter.
     """
-    source = ROOT / "notebooks" / f"{name}.ipynb"
-    known = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    source = input_path(f"notebooks/{name}.ipynb")
+    known = sorted(path.stem for path in input_files("notebooks", "*.ipynb"))
     if name not in known:
         raise AgonError(f"there is no notebook {name!r}: there are {', '.join(known)}")
     try:
@@ -47,7 +47,7 @@ def run(name: str, parameters: Mapping[str, Any]) -> Path:
     Writes reports/`name`.ipynb and .html, byte for byte the same for the same inputs; returns the former.
     Raises AgonError when a cell fails (the failed copy is kept beside).
     """
-    source = ROOT / "notebooks" / f"{name}.ipynb"
+    source = input_path(f"notebooks/{name}.ipynb")
     target = ROOT / "reports" / f"{name}.ipynb"
     target.parent.mkdir(exist_ok=True)
     failed = target.with_suffix(".failed.ipynb")

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of, kind_of, located, shown
+from agon import AgonError, fault_of, input_path, kind_of, located, shown
 from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
@@ -281,7 +281,7 @@ def _policies(conf: Path) -> dict[str, Any]:
 
 def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
     """The games that a file of conf/game builds upon, without those that have settings."""
-    for each in document(conf / "game" / f"{name.partition('/')[0]}.yaml").get("defaults", []):
+    for each in document(input_path(conf / "game" / f"{name.partition('/')[0]}.yaml")).get("defaults", []):
         parent = str(each).partition("@")[0]
         if parent in names("game", conf) and "settings" not in file_of("game", parent, conf):
             yield load("game", parent, conf)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import AgonError
+from agon import AgonError, input_files
 from agon.conf import CONF, expand_settings, load
 from agon.games import Game, IllegalAction, Observation
 from agon.loop import started
@@ -91,7 +91,7 @@ def _seen(replay: Replay) -> str:
 
 def _games(name: str, variant: str) -> list[Game[Any]]:
     made = []
-    for path in sorted((CONF / "game").glob("*.yaml")):
+    for path in input_files(CONF / "game", "*.yaml"):
         own = OWN_NAME.search(path.read_text(encoding="utf-8"))
         if own and own[1] != name:  # to compose all files takes a second
             continue

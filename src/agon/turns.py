@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError, in_project
+from agon import AgonError, input_path
 from agon import shown as shown
 
 TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
@@ -195,7 +195,7 @@ def _sweep(folder: Path) -> None:
 
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table."""
-    path = in_project(path)
+    path = input_path(path)
     if unknown := [name for name in columns or () if name not in COLUMNS]:
         raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
     try:

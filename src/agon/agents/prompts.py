@@ -12,7 +12,7 @@ import jinja2
 from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
 
-from agon import AgonError, in_project, shown
+from agon import AgonError, input_path, shown
 from agon.agents.sandbox import Sandbox
 from agon.games import Observation
 from agon.games.base import families
@@ -210,7 +210,7 @@ def _points(view: Observation, actions: Sequence[str]) -> float:
 
 
 def _folder(folder: str) -> Path:
-    path = in_project(folder)
+    path = input_path(folder)
     if not path.is_dir():
         raise AgonError(f"there is no folder {folder} with prompts")
     return path

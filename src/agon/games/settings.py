@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import click
 import msgspec
 
-from agon import ROOT, AgonError, fault_of, keep_file, located, shown, text_of
+from agon import AgonError, fault_of, in_project, input_files, keep_file, located, shown, text_of
 from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
@@ -67,7 +67,7 @@ def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
-    paths = sorted((ROOT / folder).glob("*.json"))
+    paths = input_files(folder, "*.json")
     if not paths:
         raise AgonError(
             f"there are no settings in {folder}: `dvc pull data.dvc` fetches them, or drop a .json file there"
@@ -128,7 +128,7 @@ def make_settings(
     if unknown := sorted(set(asked) - set(found)):
         raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
     for game in asked:
-        settings, said, place = found[game], "", ROOT / folder / game
+        settings, said, place = found[game], "", in_project(folder) / game
         if hasattr(makers[game], "chosen"):
             settings, said = makers[game].chosen(settings, topics, keep, matches)
         for number, setting in enumerate(settings, 1):

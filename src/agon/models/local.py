@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from agon import AgonError, in_project
+from agon import AgonError, input_path
 from agon.models.base import CallFailed, identity_of
 from agon.models.errors import one_line
 from agon.models.openai import OpenAI
@@ -117,7 +117,7 @@ class Local(OpenAI):
     def _checked(self) -> Path:
         """The file of the weights, which are those that conf means. Raises CallFailed."""
         missing = [] if find_spec("xllamacpp") else ["xllamacpp"]
-        path = in_project(self.weights)
+        path = input_path(self.weights)
         if self.package is not None:
             try:
                 path = Path(str(distribution(self.package).locate_file(self.weights)))

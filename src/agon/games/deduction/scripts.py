@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import ROOT, AgonError
+from agon import AgonError, input_path
 from agon.games import Dice, Observation
 from agon.games.deduction.game import NOBODY, UNSURE
 
@@ -56,7 +56,7 @@ class Lexicon(NamedTuple):
 def lexicon(path: str) -> Lexicon:
     """The topics of a file. Raises AgonError."""
     try:
-        topics = msgspec.json.decode((ROOT / path).read_bytes(), type=list[Topic])
+        topics = msgspec.json.decode(input_path(path).read_bytes(), type=list[Topic])
     except FileNotFoundError:
         raise AgonError(f"{path} is not there: `dvc pull data.dvc` fetches it") from None
     except msgspec.DecodeError as error:

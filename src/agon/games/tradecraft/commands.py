@@ -12,7 +12,7 @@ import click
 import msgspec
 from msgspec import Meta
 
-from agon import AgonError, fault_of, in_project, keep_file, shown, text_of
+from agon import AgonError, fault_of, in_project, input_path, keep_file, shown, text_of
 from agon.games.settings import Force
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def certify_problems(*files: str) -> None:
     from agon.games.tradecraft.problems import certified, problem
 
     for file in files:
-        _keep(in_project(file), certified(problem(in_project(file))), force=True)
+        _keep(in_project(file), certified(problem(input_path(file))), force=True)
 
 
 def invent_ruleset(
@@ -123,7 +123,7 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS, force: Force = False) 
     from agon.games.tradecraft.rulesets.facts import taken_over
 
     for name in facts:
-        text = text_of(path := in_project(name), most=10_000_000).encode()
+        text = text_of(path := input_path(name), most=10_000_000).encode()
         with _refusals(f"{shown(path)}: "):
             file = taken_over(text)
             _write(folder, file.ruleset, file, force)
@@ -194,7 +194,7 @@ def _refusals(place: str = "") -> Iterator[None]:
 
 def _path(name: str) -> Path:
     """A file by its path, or by the ruleset's name."""
-    return in_project(name if name.endswith(".json") else f"{RULESETS}/{name}.json")
+    return input_path(name if name.endswith(".json") else f"{RULESETS}/{name}.json")
 
 
 def _read(path: Path) -> RulesetFile:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon import ROOT, AgonError, fault_of
+from agon import AgonError, fault_of, input_files, input_path
 from agon.games.tradecraft import Recipe, Ruleset
 
 FOLDER = "data/rulesets"
@@ -50,9 +50,9 @@ class RulesetFile(msgspec.Struct, forbid_unknown_fields=True):
 @functools.cache
 def ruleset(name: str, folder: str = FOLDER) -> Ruleset:
     """The ruleset of a file. Raises AgonError in one line for one that is not there, or does not fit."""
-    path = ROOT / folder / f"{name}.json"
+    path = input_path(f"{folder}/{name}.json")
     if not path.is_file():
-        known = sorted(each.stem for each in path.parent.glob("*.json"))
+        known = sorted(each.stem for each in input_files(folder, "*.json"))
         raise AgonError(
             f"there is no ruleset {name} in {folder}: there are {', '.join(known) or 'none (`dvc pull data.dvc` fetches them)'}"
         )

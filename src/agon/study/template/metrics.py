@@ -1,0 +1,19 @@
+"""Metrics of this study: pure functions from tables to tables. They never see a game, an agent or a file."""
+
+import pandas as pd
+
+from agon.turns import decoded, replaced
+
+
+def forgiveness(turns: pd.DataFrame) -> pd.DataFrame:
+    """How often seat 0 was kind in the round after the other was not: a row per match, with agent, opponent, value and n (rounds).
+
+    Rounds without an action of its own do not count, and a match without such a round has no row.
+    """
+    kind = decoded(turns.action).astype("str").eq("cooperation").where(turns.action.notna() & ~replaced(turns))
+    seats = turns.assign(kind=kind).pivot(index=["match", "round"], columns="seat", values="kind")
+    before = seats.groupby("match", observed=True)[1].shift()
+    answers = seats[before.eq(False) & seats[0].notna()][0].astype(float)
+    found = answers.groupby("match", observed=True).agg(value="mean", n="size").reset_index()
+    who = turns.drop_duplicates(["match", "seat"]).pivot(index="match", columns="seat", values="agent")
+    return found.assign(agent=found.match.map(who[0]), opponent=found.match.map(who[1]))

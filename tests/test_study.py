@@ -1,0 +1,251 @@
+"""The folder one stands in is the project, and a study is one: its own files first, then agon's; with Git and DVC as they are."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agon import ROOT, SHIPPED
+from agon.study import TEMPLATE
+
+BIN = Path(sys.executable).parent
+
+
+def run(*command, where, code=0, **environment):
+    """What a command says, by its name in this environment, in a folder."""
+    words = [sys.executable, "-m", "agon", *command[1:]] if command[0] == "agon" else command
+    env = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"} | environment
+    done = subprocess.run(words, cwd=where, env=env, capture_output=True, text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def python(code, where):
+    return run(sys.executable, "-c", code, where=where)
+
+
+def put(folder, name, /, **settings):
+    """A file of settings; the folder above it is made."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(settings))
+    return folder
+
+
+# --- which folder is the project
+
+
+def test_the_nearest_folder_with_a_configuration_is_the_project(tmp_path):
+    put(tmp_path / "study", "conf/config.yaml")
+    (tmp_path / "study/deep/down").mkdir(parents=True)
+    ask = "import agon; print(agon.ROOT, agon.SHIPPED)"
+    assert python(ask, tmp_path / "study/deep/down").split() == [str(tmp_path / "study"), str(SHIPPED)]
+    assert python(ask, tmp_path).split() == [str(SHIPPED)] * 2, "outside of all, it is agon's checkout"
+
+
+def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
+    put(tmp_path, "conf/config.yaml", defaults=[{"experiment": "own"}], budget={"usd": 3})
+    put(tmp_path, "conf/game/pd.yaml", rounds=3, variant="brief", **_without("conf/game/pd.yaml", "rounds", "variant"))
+    put(tmp_path, "conf/agent/mine.yaml", _target_="scripts.sulk", _partial_=True)
+    put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[_meeting("mine", "grim")])
+    (tmp_path / "scripts.py").write_text("def sulk(view, dice):\n    return view.legal.options[1]\n")
+    assert "scripts.sulk' is not in" in run("agon", "plan", where=tmp_path, code=1)
+    put(tmp_path, "conf/config.yaml", defaults=[{"experiment": "own"}], budget={"usd": 3}, packages=["scripts"])
+    settings = yaml.safe_load(run("agon", "plan", "--cfg", "job", where=tmp_path))
+    assert settings["budget"] == {"usd": 3, "tokens": None, "calls": None}
+    assert "3 matches" in run("agon", "play", where=tmp_path)
+    ask = "from agon.turns import read; turns = read('transcripts/own.parquet'); print(set(turns.variant), turns['round'].max())"
+    assert python(ask, tmp_path) == "{'brief'} 3\n"
+    assert not (SHIPPED / "transcripts/own.parquet").exists()
+
+
+def _without(name, *keys):
+    return {key: value for key, value in yaml.safe_load((ROOT / name).read_text()).items() if key not in keys}
+
+
+def _meeting(*agents):
+    return {"games": ["pd"], "agents": list(agents)}
+
+
+def test_settings_problems_and_rulesets_of_both_are_found(tmp_path):
+    if not (SHIPPED / "data/settings").is_dir():
+        pytest.skip("no data/: `dvc pull data.dvc` fetches it")
+    put(tmp_path, "conf/config.yaml")
+    of = {
+        name: sorted((SHIPPED / f"data/{name}").glob("*.json"))[0]
+        for name in ("settings/magic/public_goods", "rulesets")
+    }
+    for name, file in of.items():
+        (tmp_path / "data" / name).mkdir(parents=True)
+        shutil.copy(file, tmp_path / "data" / name / "mine.json")
+    ask = """
+from agon.conf import expand_settings
+from agon.games.tradecraft.rulesets import ruleset
+print(len(expand_settings(["public_goods"])), len(ruleset("mine").items) > 0, len(ruleset("minecraft").items) > 0)
+"""
+    shipped = len(list((SHIPPED / "data/settings/magic/public_goods").glob("*.json")))
+    assert python(ask, tmp_path) == f"{shipped + 1} True True\n"
+
+
+def test_where_settings_come_from_is_said(tmp_path):
+    put(tmp_path, "conf/config.yaml")
+    put(tmp_path, "conf/experiment/own.yaml", name="own")
+    said = run("agon", "plan", "experiment=own", "--info", where=tmp_path)
+    assert f"project: {tmp_path}\n" in said and f"experiment=own: {tmp_path / 'conf/experiment/own.yaml'}\n" in said
+    assert f"executor=local: {SHIPPED / 'conf/executor/local.yaml'}\n" in said
+
+
+def test_several_settings_at_once_are_refused_with_what_to_type():
+    said = run("agon", "play", "-m", "experiment.repetitions=1,2", where=ROOT, code=2)
+    assert "for n in 2 4; do agon play" in said and "dvc exp run --queue -S" in said
+
+
+# --- a second checkout under one environment
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A checkout of another agon, which says that it is."""
+    (tmp_path / "src/agon").mkdir(parents=True)
+    (tmp_path / "src/agon/__init__.py").write_text("")
+    (tmp_path / "src/agon/__main__.py").write_text(
+        "import sys\n\ndef run():\n    print('the clone:', *sys.argv[1:])\nrun()\n"
+    )
+    put(tmp_path, "conf/config.yaml")
+    put(tmp_path, "studies/one/conf/config.yaml")
+    return tmp_path
+
+
+@pytest.mark.parametrize("where", [".", "conf", "studies/one"])
+def test_a_command_runs_the_source_of_the_checkout_one_stands_in(clone, where):
+    assert run("agon", "plan", "a b=1", where=clone / where) == "the clone: plan a b=1\n"
+
+
+def test_a_kernel_in_another_checkout_refuses_and_says_what_to_do(clone):
+    said = run(sys.executable, "-c", "import agon", where=clone, code=1).splitlines()[-1]
+    assert said.startswith("ImportError: the agon of") and f"PYTHONPATH={clone / 'src'}" in said
+
+
+# --- studies
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    """A repository of its own, with a study of the stand-in that was recorded, played and committed."""
+    folder = tmp_path_factory.mktemp("repository")
+    for words in (
+        "git init -q",
+        "git config user.name Somebody",
+        "git config user.email somebody@example.org",
+        "dvc init -q",
+    ):
+        run(*words.split(), where=folder)
+    said = run("agon", "new", "study", "kind", "model=standin", where=folder)
+    assert "cd studies/kind" in said and "dvc init" not in said
+    study = folder / "studies/kind"
+    assert "now: python -m agon play" in run("agon", "record", where=study)
+    run("dvc", "repro", "-q", where=study)
+    run("git", "add", "-A", where=folder)
+    run("git", "commit", "-qm", "A study", where=folder)
+    return folder
+
+
+@pytest.fixture
+def study(repository):
+    yield repository / "studies/kind"
+    run("git", "checkout", "-q", ".", where=repository)
+
+
+def test_a_study_runs_at_once_and_leaves_everything_clean(study, repository):
+    assert "cooperates" in (study / "reports/kind.html").read_text()
+    assert set(json.loads((study / "results/kind.json").read_text())) >= {"difference", "low", "high"}
+    assert run("git", "status", "--porcelain", where=repository) == ""
+    assert run("dvc", "status", "-q", where=repository) == "", (
+        "the stages of the study are up to date, seen from above too"
+    )
+    tracked = run("git", "ls-files", where=repository).split()
+    assert "studies/kind/data/recordings/kind/exchanges.jsonl" in tracked and "studies/kind/dvc.lock" in tracked
+    assert all(name.startswith(("studies/kind/", ".dvc")) for name in tracked)
+
+
+def test_every_experiment_of_dvc_plays_its_own_settings(study, repository):
+    changed = "conf/experiment/kind.yaml:repetitions={}"
+    run("dvc", "exp", "run", "-q", "-n", "here", "-S", changed.format(1), "play", where=study)
+    run("git", "checkout", "-q", ".", where=repository)
+    run("dvc", "exp", "run", "-q", "-n", "apart", "--temp", "-S", changed.format(2), "play", where=study)
+    shown = json.loads(run("dvc", "exp", "show", "--json", where=study))
+    found = {each["revs"][0]["name"]: each["revs"][0]["data"] for each in shown[1]["experiments"]}
+    names = {name: data["params"]["studies/kind/conf/experiment/kind.yaml"]["data"] for name, data in found.items()}
+    assert {name: data["repetitions"] for name, data in names.items()} == {"here": 1, "apart": 2}
+    assert "kind.json" in run("dvc", "metrics", "show", where=study)
+    assert "repetitions" in run("dvc", "params", "diff", "here", where=study)
+
+
+def test_one_file_of_its_own_is_taken_in_the_study_alone(study, repository):
+    put(study, "conf/agent/tit_for_tat.yaml", _target_="agon.games.matrix.scripts.grim", _partial_=True)
+    ask = "from agon.conf import load; print(load('agent', 'tit_for_tat').func.__name__)"
+    assert python(ask, study) == "grim\n" and python(ask, repository) == "tit_for_tat\n"
+    (study / "conf/agent/tit_for_tat.yaml").unlink()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["new"], "say: agon new study NAME"),
+        (["new", "game", "chess"], "say: agon new study NAME"),
+        (["new", "study", "2x"], "is no name of a study"),
+        (["new", "study", "a/b"], "is no name of a study"),
+        (["new", "study", "scripted"], "agon has a experiment scripted"),
+        (["new", "study", "kind"], "studies/kind is there"),
+        (["new", "study", "x", "model=gpt"], "there is no model 'gpt'"),
+    ],
+)
+def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, repository):
+    done = subprocess.run([sys.executable, "-m", "agon", *words], cwd=repository, capture_output=True, text=True)
+    assert done.returncode in (1, 2) and why in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", ["src", "src/agon/games", "data", ".dvc", "tests", "conf/game"])
+def test_a_study_keeps_out_of_what_a_project_runs_and_makes(path):
+    assert "a study cannot be in" in run("agon", "new", "study", "x", f"path={path}", where=ROOT, code=1)
+    assert not (ROOT / path / "x").exists()
+
+
+def test_the_template_is_as_notebooks_and_stages_are_to_be():
+    assert (TEMPLATE / "dvc.yaml.txt").is_file() and not list(TEMPLATE.rglob("dvc.yaml")), "DVC would take it for ours"
+    cells = json.loads((TEMPLATE / "notebooks/STUDY.ipynb").read_text())["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in code)
+    assert "".join(cells[0]["source"]).splitlines()[0].endswith("?")
+    for path in filter(Path.is_file, TEMPLATE.rglob("*")):
+        assert not re.search(r"\b(studies/(?!STUDY))", path.read_text()), "names come from the placeholder"
+
+
+# --- as an installed package
+
+
+def test_an_installed_package_plays_elsewhere(tmp_path):
+    pytest.importorskip("hatchling", reason="hatchling builds agon; `make` installs it")
+    code = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
+    run(sys.executable, "-c", code, str(tmp_path), where=ROOT)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        wheel.extractall(tmp_path / "site")
+    ask = "import agon; print(agon.__file__, agon.ROOT)"
+    (tmp_path / "elsewhere").mkdir()
+    place = {"where": tmp_path / "elsewhere", "PYTHONPATH": str(tmp_path / "site")}
+    assert run(sys.executable, "-c", ask, **place).split() == [
+        str(tmp_path / "site/agon/__init__.py"),
+        str(tmp_path / "elsewhere"),
+    ]
+    few = ["experiment.name=few", "experiment.tournaments=[{games: [pd, public_goods/01], agents: [anything]}]"]
+    assert "matches" in run("agon", "play", *few, "experiment.repetitions=1", **place)
+    assert (tmp_path / "elsewhere/transcripts/few.parquet").is_file()
+    said = run("agon", "new", "study", "own", "model=standin", **place)
+    assert "git init" in said and (tmp_path / "elsewhere/studies/own/metrics.py").is_file()
