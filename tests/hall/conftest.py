@@ -20,7 +20,8 @@ FLAGS = [
 
 @pytest.fixture(autouse=True)
 def no_page_of_another_test():
-    """Panel remembers the page that it made last in a process."""
+    """Panel remembers the page that it made last in a process; some are made outside of this folder."""
+    pn.state.curdoc = None
     yield
     pn.state.curdoc = None
 
