@@ -74,6 +74,16 @@ def _meeting(*agents):
     return {"games": ["pd"], "agents": list(agents)}
 
 
+def test_a_game_of_its_own_lies_in_the_study(tmp_path):
+    shutil.copytree(ROOT / "tests/games/stranger/auction", tmp_path / "games/auction")
+    put(tmp_path, "conf/config.yaml", families=["games/auction"])
+    put(tmp_path, "conf/game/auction.yaml", _target_="auction.game.Auction", name="auction", variant="default")
+    put(tmp_path, "conf/agent/shade.yaml", _target_="auction.scripts.shade", _partial_=True)
+    meeting = {"games": ["auction"], "agents": ["shade", "anything"]}
+    put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[meeting])
+    assert "4 matches" in run("agon", "play", "experiment=own", where=tmp_path)
+
+
 def test_settings_problems_and_rulesets_of_both_are_found(tmp_path):
     if not (SHIPPED / "data/settings").is_dir():
         pytest.skip("no data/: `dvc pull data.dvc` fetches it")
@@ -136,63 +146,45 @@ def test_a_kernel_in_another_checkout_refuses_and_says_what_to_do(clone):
 # --- studies
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory):
-    """A repository of its own, with a study of the stand-in that was recorded, played and committed."""
-    folder = tmp_path_factory.mktemp("repository")
+@pytest.mark.slow
+def test_a_study_runs_at_once_in_a_repository_that_stays_clean(tmp_path):
     for words in (
         "git init -q",
         "git config user.name Somebody",
         "git config user.email somebody@example.org",
         "dvc init -q",
     ):
-        run(*words.split(), where=folder)
-    said = run("agon", "new", "study", "kind", "model=standin", where=folder)
+        run(*words.split(), where=tmp_path)
+    said = run("agon", "new", "study", "kind", "model=standin", where=tmp_path)
     assert "cd studies/kind" in said and "dvc init" not in said
-    study = folder / "studies/kind"
+    study = tmp_path / "studies/kind"
     assert "now: python -m agon play" in run("agon", "record", where=study)
     run("dvc", "repro", "-q", where=study)
-    run("git", "add", "-A", where=folder)
-    run("git", "commit", "-qm", "A study", where=folder)
-    return folder
-
-
-@pytest.fixture
-def study(repository):
-    yield repository / "studies/kind"
-    run("git", "checkout", "-q", ".", where=repository)
-
-
-def test_a_study_runs_at_once_and_leaves_everything_clean(study, repository):
     assert "cooperates" in (study / "reports/kind.html").read_text()
-    assert set(json.loads((study / "results/kind.json").read_text())) >= {"difference", "low", "high"}
-    assert run("git", "status", "--porcelain", where=repository) == ""
-    assert run("dvc", "status", "-q", where=repository) == "", (
-        "the stages of the study are up to date, seen from above too"
-    )
-    tracked = run("git", "ls-files", where=repository).split()
+    run("git", "add", "-A", where=tmp_path)
+    run("git", "commit", "-qm", "A study", where=tmp_path)
+    assert run("dvc", "status", "-q", where=tmp_path) == "", "its stages are up to date, seen from above too"
+    tracked = run("git", "ls-files", where=tmp_path).split()
     assert "studies/kind/data/recordings/kind/exchanges.jsonl" in tracked and "studies/kind/dvc.lock" in tracked
     assert all(name.startswith(("studies/kind/", ".dvc")) for name in tracked)
 
-
-def test_every_experiment_of_dvc_plays_its_own_settings(study, repository):
     changed = "conf/experiment/kind.yaml:repetitions={}"
-    run("dvc", "exp", "run", "-q", "-n", "here", "-S", changed.format(1), "play", where=study)
-    run("git", "checkout", "-q", ".", where=repository)
     run("dvc", "exp", "run", "-q", "-n", "apart", "--temp", "-S", changed.format(2), "play", where=study)
+    assert run("git", "status", "--porcelain", where=tmp_path) == "", "neither the page nor an experiment left a trace"
+    run("dvc", "exp", "run", "-q", "-n", "here", "-S", changed.format(1), "play", where=study)
     shown = json.loads(run("dvc", "exp", "show", "--json", where=study))
     found = {each["revs"][0]["name"]: each["revs"][0]["data"] for each in shown[1]["experiments"]}
-    names = {name: data["params"]["studies/kind/conf/experiment/kind.yaml"]["data"] for name, data in found.items()}
-    assert {name: data["repetitions"] for name, data in names.items()} == {"here": 1, "apart": 2}
-    assert "kind.json" in run("dvc", "metrics", "show", where=study)
-    assert "repetitions" in run("dvc", "params", "diff", "here", where=study)
+    asked = {name: each["params"]["studies/kind/conf/experiment/kind.yaml"]["data"] for name, each in found.items()}
+    assert {name: each["repetitions"] for name, each in asked.items()} == {"here": 1, "apart": 2}
+    ask = "from agon.turns import read; print(read('transcripts/kind.parquet').match.nunique())"
+    assert python(ask, study) == "4\n", "two conditions, two opponents, one repetition"
 
 
-def test_one_file_of_its_own_is_taken_in_the_study_alone(study, repository):
-    put(study, "conf/agent/tit_for_tat.yaml", _target_="agon.games.matrix.scripts.grim", _partial_=True)
+def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
+    put(tmp_path, "conf/config.yaml")
+    put(tmp_path, "conf/agent/tit_for_tat.yaml", _target_="agon.games.matrix.scripts.grim", _partial_=True)
     ask = "from agon.conf import load; print(load('agent', 'tit_for_tat').func.__name__)"
-    assert python(ask, study) == "grim\n" and python(ask, repository) == "tit_for_tat\n"
-    (study / "conf/agent/tit_for_tat.yaml").unlink()
+    assert python(ask, tmp_path) == "grim\n" and python(ask, tmp_path.parent) == "tit_for_tat\n"
 
 
 @pytest.mark.parametrize(
@@ -202,13 +194,14 @@ def test_one_file_of_its_own_is_taken_in_the_study_alone(study, repository):
         (["new", "game", "chess"], "say: agon new study NAME"),
         (["new", "study", "2x"], "is no name of a study"),
         (["new", "study", "a/b"], "is no name of a study"),
-        (["new", "study", "scripted"], "agon has a experiment scripted"),
+        (["new", "study", "scripted"], "agon's own conf/experiment has scripted"),
         (["new", "study", "kind"], "studies/kind is there"),
         (["new", "study", "x", "model=gpt"], "there is no model 'gpt'"),
     ],
 )
-def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, repository):
-    done = subprocess.run([sys.executable, "-m", "agon", *words], cwd=repository, capture_output=True, text=True)
+def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, tmp_path):
+    (tmp_path / "studies/kind").mkdir(parents=True)
+    done = subprocess.run([sys.executable, "-m", "agon", *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode in (1, 2) and why in done.stderr and len(done.stderr.splitlines()) == 1
 
 

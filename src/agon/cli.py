@@ -286,8 +286,8 @@ def agon() -> None:
     """Games that need social and strategic reasoning, played by language models, scripts and people.
 
     Settings are those of conf/config.yaml, experiments are files in conf/experiment, and paths begin in the project's
-    folder. debug=true shows tracebacks. The shell completes verbs and settings after
-    eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
+    folder: the nearest one, from here upwards, with a conf/config.yaml. debug=true shows tracebacks. The shell completes
+    verbs and settings after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
     """
 
 

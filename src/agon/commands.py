@@ -150,7 +150,7 @@ def record(settings: Settings) -> int:
             f"stopped; {len(halted):,} of the matches begun are not at their end: {visible(reason)}; the same command goes on where it was"
         )
         return 3
-    click.echo(f"now: python -m agon play {_same()}")
+    click.echo(f"now: python -m agon play {_same()}".rstrip())
     return 0
 
 

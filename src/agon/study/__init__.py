@@ -23,7 +23,7 @@ def make_study(name: str, model: str, path: str) -> Path:
         )
     for group in ("experiment", "notebook"):
         if (SHIPPED / "conf" / group / f"{name}.yaml").is_file():
-            raise AgonError(f"agon has a {group} {name} of its own: take another name")
+            raise AgonError(f"agon's own conf/{group} has {name}: take another name")
     if model not in names("model"):
         raise AgonError(f"there is no model {model!r} in conf/model: {offered(model, names('model'))}")
     here = ROOT if Path.cwd().is_relative_to(ROOT) else Path.cwd()
