@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources bench soak fuzz lock pocket prices licences clean
+.PHONY: repro line-compose line-tradecraft line-others test checks sources reference bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -22,7 +22,9 @@ repro: .venv/.ok
 
 # DVC runs stage after stage, on one core. From nothing, these two lines of stages, which share nothing, run beside each other;
 # what is in neither, or did not come to its end there, is for the `dvc repro` that follows.
-line-tradecraft line-others:
+line-compose:
+	-@dvc repro --quiet --single-item compose
+line-tradecraft line-others: line-compose
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' '*tradecraft*'
 line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted '*@magic*' play_notebook
@@ -42,6 +44,9 @@ checks: .venv/.ok
 
 sources:
 	pytest --nbval-lax -n 2 --dist loadscope notebooks
+
+reference: .venv/.ok   # pages of all docstrings: reference/index.html
+	pdoc --docformat markdown --no-show-source -o reference agon agon_hall agon_papers
 
 bench: .venv/.ok
 	pytest benchmarks -o python_files='bench_*.py' -n 0 --benchmark-only
@@ -84,4 +89,4 @@ licences: .venv/.pocket
 	$(BUILD) python .ci/licences.py
 
 clean:
-	rm -rf .venv .agon smoke transcripts results reports
+	rm -rf .venv .agon smoke transcripts results reports reference

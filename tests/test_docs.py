@@ -99,7 +99,8 @@ def test_every_program_in_a_block_is_there(path):
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for line in (line for block in blocks(path, "sh") for line in block.splitlines()):
         program, *rest = shlex.split(line, comments=True)
-        assert shutil.which(program) or shutil.which(program, path=BIN), f"{program} is not installed"
+        known = program == "cd" or shutil.which(program) or shutil.which(program, path=BIN)
+        assert known, f"{program} is not installed"
         assert program != "make" or set(rest) <= targets, line
 
 

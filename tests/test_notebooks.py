@@ -48,7 +48,7 @@ class TestEveryNotebook:
     def test_is_run_by_a_stage(self, path):
         stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"].values()
         run = {
-            each["do"]["cmd"].replace("${key}", key)
+            each["do"]["cmd"].replace("${key}", key).replace("${item}", key)
             for each in stages
             for key in each.get("foreach", ())
             if "do" in each

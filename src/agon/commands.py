@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import os
 import shlex
@@ -206,7 +207,8 @@ def ingest(settings: Settings) -> int:
     from agon.turns import write
 
     out = _out(settings, settings["source"])
-    found = ingested(settings["source"], input_path(settings["path"]), games())
+    held = games(settings["recorded"].get(settings["source"], []))
+    found = ingested(settings["source"], input_path(settings["path"]), held)
     for bad in found.bad:
         click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:
@@ -214,6 +216,36 @@ def ingest(settings: Settings) -> int:
     write(found.turns, out)
     click.echo(f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files")
     return 3 if found.bad else 0
+
+
+def compose() -> None:
+    """Writes what each experiment is composed of.
+
+    transcripts/composed/NAME.json has all settings that experiment NAME uses, and for a source of recorded games the games
+    that it may hold. `dvc repro` begins with it: stages depend on these files, so what nothing uses runs nothing else again.
+    """
+    from agon.conf import configuration, expand_settings, names, settings_of
+    from agon.plan import composed
+
+    folder, sources = ROOT / "transcripts/composed", configuration()["recorded"]
+    found: dict[str, Any] = {
+        source: {"game": {name: settings_of("game", name) for name in expand_settings(held)}}
+        for source, held in sources.items()
+    }
+    for name in names("experiment"):
+        if name in sources:
+            raise AgonError(f"conf/experiment/{name}.yaml is called like a source of recorded games: rename it")
+        try:
+            found[name] = composed(settings_of("experiment", name))
+        except AgonError as fault:  # its own stage, if it has one, says the same and fails; others go on
+            click.echo(visible(f"conf/experiment/{name}.yaml: {fault}"), err=True)
+            found[name] = {"fault": str(fault)}
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.json"):
+        old.unlink()
+    for name, settings in found.items():
+        (folder / f"{name}.json").write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    click.echo(f"{shown(folder)}: {len(found)} files")
 
 
 def verify() -> None:
@@ -488,4 +520,4 @@ def _show(bar: Any, ledger: Ledger, matches: str) -> None:
     bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)
 
 
-VERBS = [new, plan, record, play, ingest, serve, collect, notebook, export, verify, make_settings]
+VERBS = [new, plan, record, play, ingest, serve, collect, notebook, export, compose, verify, make_settings]

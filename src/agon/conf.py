@@ -76,6 +76,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     executor: Executor
     source: str
     path: str
+    recorded: dict[str, list[str]]
     out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
     serve: Serve
     families: list[str]

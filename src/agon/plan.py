@@ -365,14 +365,37 @@ def raised(error: BaseException, game: object) -> str:
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:
     """The models that an experiment asks, by name, with its sampling parameters. Raises AgonError."""
     asked = _experiment(experiment)
-    named = [name for each in asked.meetings for name in each.models]
-    for each in asked.tournaments:
-        named += [name.partition("@")[2] for name in each.agents]
-    for challenge in asked.challenges:
-        named += [name.partition("@")[2] for name in (*challenge.challengers, *challenge.defenders)]
-    for pairing in asked.pairings:
-        named += [name.partition("@")[2] for seat in pairing.seats for name in seat]
-    return _models(named, asked.sampling, conf)
+    return _models(_named(asked)[1], asked.sampling, conf)
+
+
+def composed(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Any]:
+    """All settings that an experiment uses: its own, and by name those of its games, agents, models and sampling.
+
+    Nothing else in conf/ or data/ decides what is played. Raises AgonError for what is not there.
+    """
+    asked = _experiment(experiment)
+    agents, models = _named(asked)
+    used = {
+        "game": expand_settings([name for each in asked.meetings for name in each.games], conf),
+        "agent": agents,
+        "model": models,
+        "sampling": [asked.sampling or ""],
+    }
+    parts = {
+        group: {name: settings_of(group, name, conf) for name in sorted(set(names) - {""})}
+        for group, names in used.items()
+    }
+    return {"experiment": experiment, **parts}
+
+
+def _named(asked: Experiment) -> tuple[list[str], list[str]]:
+    """The agents and the models that an experiment names, as often as it does."""
+    entrants = [name for each in asked.tournaments for name in each.agents]
+    entrants += [name for each in asked.challenges for name in (*each.challengers, *each.defenders)]
+    entrants += [name for each in asked.pairings for seat in each.seats for name in seat]
+    models = [name for each in asked.meetings for name in each.models]
+    split = [name.partition("@") for name in entrants]
+    return [agent for agent, _, _ in split], models + [model for _, _, model in split if model]
 
 
 def _models(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str, Model]:

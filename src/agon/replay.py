@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from agon import AgonError, input_files
-from agon.conf import CONF, expand_settings, load
+from agon.conf import CONF, distinct, expand_settings, load
 from agon.games import Game, IllegalAction, Observation
 from agon.loop import started
 
@@ -82,6 +82,17 @@ def replayed(turns: pd.DataFrame) -> Replay:
     raise error or AgonError(
         f"no game of conf/game is called {first.game} {first.variant}: match {first.match} cannot be replayed"
     )
+
+
+def games_of(*tables: pd.DataFrame) -> list[Game[Any]]:
+    """The games of conf/game that are called as those that were played in tables of turns.
+
+    Raises AgonError when different ones that have payoff tables are called the same.
+    """
+    played = {pair for turns in tables for pair in turns[["game", "variant"]].drop_duplicates().itertuples(index=False)}
+    found = [game for name, variant in sorted(played) for game in _games(name, variant)]
+    distinct([game for game in found if game.normal_form is not None])
+    return found
 
 
 def _seen(replay: Replay) -> str:

@@ -1,0 +1,150 @@
+"""What runs again when a file is added or changed: DVC says it, of this project's stages, whose commands only pretend here."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from project import Project
+
+from agon import ROOT
+
+NEEDED = pytest.mark.skipif(not (ROOT / "data/recordings").is_dir(), reason="no inputs: make repro")
+PRETEND = """
+import sys
+from pathlib import Path
+for path in map(Path, sys.argv[1:]):
+    file = path if path.suffix else path / "made.txt"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("made")
+"""
+GAME = """
+_target_: agon.games.matrix.MatrixGame
+name: chicken
+variant: default
+rules: 1
+options: [swerve, straight]
+payoff: [[[0, 0], [-1, 1]], [[1, -1], [-10, -10]]]
+rounds: 16
+"""
+EXPERIMENT = "{name: mine, repetitions: 1, tournaments: [{games: [mine], agents: [mine]}]}"
+
+CHANGES = {
+    "conf/agent/always_third.yaml": "threshold: 0",
+    "conf/model/standin.yaml": "tokens: 1",
+    "conf/sampling/smollm2.yaml": "effort: low",
+    "data/rulesets/alchemy.json": " ",
+}
+USERS = {
+    *("play@scripted", "own@scripted", "pocket"),  # the agent's: what plays, and what reads it
+    *("replay@standin_demo", "beside@counterfactual_live"),  # the model's
+    *("replay@pocket_magic", "replay@pocket_tradecraft"),  # the sampling's
+    *("play@tradecraft_scripted", "own@tradecraft_viewer"),  # the ruleset's
+}
+
+
+class Pipeline(Project):
+    """A project with data and all stages; every stage but the first writes the same into its outputs, whatever it reads."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        shutil.copytree(ROOT / "data", folder / "data")
+        for name in (".dvcignore", ".dvc/config"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+        (folder / "pretend.py").write_text(PRETEND)
+        stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+        for stage in stages.values():
+            made = stage.get("do", stage)
+            outs = [*made["outs"], *(name for metric in made.get("metrics", ()) for name in metric)]
+            pretended = made["cmd"] != "python -m agon compose"
+            made["cmd"] = f"{sys.executable} " + (f"pretend.py {' '.join(outs)}" if pretended else "-m agon compose")
+        (folder / "dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))
+        self.dvc("config", "core.no_scm", "true")
+
+    def dvc(self, *words):
+        """What DVC prints."""
+        command = [sys.executable, "-m", "dvc", *words]
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("AGON")}
+        run = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=environment | {"PYTHONPATH": str(self.folder / "src")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout
+
+    def changed(self):
+        """The stages that are not up to date."""
+        return set(json.loads(self.dvc("status", "--json")))
+
+    def repro(self, *words):
+        """The stages that run."""
+        return re.findall(r"^Running stage '(.+)':$", self.dvc("repro", *words), re.MULTILINE)
+
+    def write(self, files):
+        """Writes files, by their names."""
+        for name, text in files.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text)
+
+
+@NEEDED
+def test_what_no_experiment_names_runs_one_stage_and_what_is_used_runs_what_uses_it(tmp_path):
+    pipeline = Pipeline(tmp_path)
+    assert "report" in pipeline.repro() and not pipeline.changed()
+    own = {path.name: path.read_text() for path in (tmp_path / "transcripts/composed").iterdir()}
+    pipeline.write(
+        {
+            "conf/agent/mine.yaml": (tmp_path / "conf/agent/tft.yaml").read_text(),
+            "conf/agent/broken.yaml": "[",
+            "conf/experiment/mine.yaml": EXPERIMENT,
+            "conf/experiment/broken.yaml": "{name: broken}",
+            "conf/game/mine.yaml": GAME,
+            "conf/model/mine.yaml": (tmp_path / "conf/model/local.yaml").read_text(),
+            "conf/sampling/mine.yaml": "{temperature: 0.5}",
+            "data/problems/mine/01.json": (tmp_path / "data/problems/minecraft/01.json").read_text(),
+            "data/rulesets/mine.json": (tmp_path / "data/rulesets/alchemy.json").read_text(),
+            "data/settings/mine/01.json": "{}",
+        }
+    )
+    assert pipeline.changed() == {"compose"}
+    assert pipeline.repro() == ["compose"]
+    composed = {path.name: path.read_text() for path in (tmp_path / "transcripts/composed").iterdir()}
+    assert own.items() < composed.items() and set(composed) - set(own) == {"mine.json", "broken.json"}
+
+    for name, text in CHANGES.items():
+        pipeline.write({name: (tmp_path / name).read_text() + text + "\n"})
+    pipeline.repro("compose")
+    assert pipeline.changed() == USERS
+
+
+def test_an_experiment_that_cannot_be_composed_is_named_and_stops_no_other(tmp_path):
+    project = Project(tmp_path)
+    for path in (tmp_path / "conf/experiment").iterdir():
+        if path.stem not in ("scripted", "standin_demo"):
+            path.unlink()
+    project.experiment("lost", 1, games=["nowhere"])
+    run = project.run("compose")
+    assert run.returncode == 0 and run.stderr.startswith("conf/experiment/lost.yaml: there is no game 'nowhere'")
+    folder = tmp_path / "transcripts/composed"
+    files = {path.stem: json.loads(path.read_text()) for path in folder.iterdir()}
+    assert set(files) == {"scripted", "standin_demo", "lost", "counterfactual", "tradecraft"}
+    assert files["lost"].keys() == {"fault"} and files["scripted"]["game"]["pd"]["options"]
+    assert files["counterfactual"]["game"] == files["scripted"]["game"] and set(files["standin_demo"]["model"]) == {
+        "standin"
+    }
+
+
+def test_an_experiment_is_not_called_like_recorded_games(tmp_path):
+    project = Project(tmp_path)
+    project.experiment("counterfactual", 1)
+    run = project.run("compose")
+    assert run.returncode == 1 and run.stderr.startswith("agon: conf/experiment/counterfactual.yaml is called like")

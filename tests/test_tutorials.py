@@ -1,0 +1,100 @@
+"""The tutorials, done as they are written: their files are made, their commands run, and what they promise is there."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from project import Project
+
+from agon import ROOT
+
+TUTORIALS = ROOT / "docs/tutorials"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"# ([\w/.]+\.(?:py|yaml))\n")
+
+
+class Reader:
+    """Who goes through a tutorial, in a copy of the project with small records."""
+
+    def __init__(self, folder):
+        self.folder = Project(folder).folder
+        (folder / "transcripts").mkdir()
+        shutil.copy(ROOT / "tests/smoke/counterfactual_turns.parquet", folder / "transcripts/counterfactual.parquet")
+        tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        self.environment = os.environ | {"PATH": tools, "PYTHONPATH": str(folder / "src")}
+
+    def run(self, commands):
+        for line in commands.splitlines():
+            if line.startswith("cd "):
+                self.folder /= line.removeprefix("cd ")
+                continue
+            run = subprocess.run(line, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+            assert run.returncode == 0, f"{line}: {run.stderr}"
+
+    def write(self, text):
+        place = self.folder / NAMED.match(text)[1]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+
+    def add(self, cells):
+        """Puts cells in the place of all behind the cell of parameters."""
+        [path] = (self.folder / "notebooks").glob("*.ipynb")
+        notebook = nbformat.read(path, as_version=4)
+        [at] = [place for place, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", [])]
+        notebook.cells[at + 1 :] = [nbformat.v4.new_code_cell(cell) for cell in cells]
+        nbformat.write(notebook, path)
+
+    def follow(self, tutorial):
+        """Does all that it says; gives what it promises, the texts of its last kind of block."""
+        cells, promised = [], ""
+        for language, text in BLOCK.findall((TUTORIALS / f"{tutorial}.md").read_text()):
+            if language == "sh":
+                if cells:
+                    self.add(cells)
+                    cells = []
+                self.run(text)
+            elif language == "text":
+                promised = text
+            elif NAMED.match(text):
+                self.write(text)
+            elif text.startswith("# a cell\n"):
+                cells.append(text.removeprefix("# a cell\n"))
+        return promised.split("\n")[:-1]
+
+
+@pytest.fixture
+def reader(tmp_path):
+    return Reader(tmp_path)
+
+
+def outside(folder):
+    """All files of a project but those of its studies and what commands leave behind."""
+    left = ("studies", ".agon", "__pycache__")
+    return {
+        path.relative_to(folder): path.stat().st_mtime_ns
+        for path in folder.rglob("*")
+        if path.is_file() and not set(left) & set(path.parts)
+    }
+
+
+def test_a_game_of_mine(reader, tmp_path):
+    before = outside(tmp_path)
+    [sentence] = reader.follow("a-game-of-mine")
+    assert sentence in (reader.folder / "reports/hawks.html").read_text()
+    assert (reader.folder / "results/figures/hawks_fights.png").stat().st_size > 10_000
+    assert outside(tmp_path) == before
+
+
+def test_your_model_beside_the_papers(reader, tmp_path):
+    before = outside(tmp_path)
+    for file in reader.follow("your-model-beside-the-papers"):
+        assert (reader.folder / "runs/mine/results" / file).stat().st_size > 100
+    assert "my-stand-in" in (reader.folder / "conf/model/mine.yaml").read_text()
+    page = (reader.folder / "runs/mine/reports/counterfactual_play.html").read_text()
+    assert re.search(r"mine.*cooperate \(recorded models", page)
+    assert outside(tmp_path) == before
