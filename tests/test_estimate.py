@@ -1,21 +1,33 @@
-"""What plan says beforehand is a range in which what is really asked lies; never a point."""
+"""What plan says beforehand: what is expected, beside a range in which what is really asked lies; and only what is not recorded yet."""
 
 import asyncio
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
+from harness import GAMES, experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agon.estimate import Habits, estimates
+from agon import AgonError
+from agon.agents import seat_dice
+from agon.agents.llm import LLM
+from agon.conf import configuration
+from agon.estimate import CALL, LETTERS, TOKEN, Counted, Habits, estimates
 from agon.games.matrix.scripts import tit_for_tat
+from agon.models import Request, extend
+from agon.models.base import require_distinct
 from agon.models.ledger import Ledger
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
-from agon.plan import plan
+from agon.plan import models_of, plan
 from agon.record import record
+
+EXPECTED = {"zs": 15, "zs_sc3": 15, "cot": 250}
+"""Tokens of an answer, as the agents' files say."""
+ROUNDS = GAMES["pd"].rounds
 
 
 def standin(words=11, name="own", **more):
@@ -26,16 +38,41 @@ def standin(words=11, name="own", **more):
     )
 
 
+def as_long_as(tokens, game):
+    """A stand-in whose answers in a game are of that length, with the shortest label at the least."""
+    view = GAMES[game].observe(GAMES[game].start(seat_dice(0, -1)), 0)
+    shortest = min(map(len, view.legal.options))
+
+    def letters(model):
+        text = asyncio.run(model.answer(Request(extend((), "user", "move"), "s", view=view))).text
+        return len(text) - len(view.legal.options[0]) + shortest
+
+    return next(model for words in range(400) if letters(model := standin(words)) > LETTERS[1] * tokens)
+
+
 def pairing(*seats, game="pd", repetitions=2):
     one = {"games": [game], "seats": [[seat] for seat in seats], "models": ["standin"]}
     return plan({"name": "test", "repetitions": repetitions, "pairings": [one]})
 
 
-def paid(folder, matches, model):
+def of_rounds(matches, rounds):
+    """The same matches with another number of rounds."""
+    return [replace(match, game=replace(match.game, rounds=rounds)) for match in matches]
+
+
+def overflowing(matches, overflow):
+    """The same matches, in which the first seat's agent does this where its conversation does not fit."""
+    seat = replace(matches[0].seats[0], player=partial(LLM, overflow=overflow))
+    return [replace(match, seats=(seat, *match.seats[1:])) for match in matches]
+
+
+def paid(folder, matches, model, budget=None, at_once=None):
+    """What is spent in recording these matches."""
+
     async def run():
         recording = Recording(folder)
-        ledger = Ledger({"standin": model}, Writer(recording, folder / "lock"), Budget())
-        await record(matches, ledger)
+        ledger = Ledger({"standin": model}, Writer(recording, folder / "lock"), budget or Budget())
+        await record(matches, ledger, at_once)
         ledger.writer.close()
         return ledger.budget.spent
 
@@ -45,6 +82,11 @@ def paid(folder, matches, model):
 def estimate(matches, model, folder=None, recording=None):
     (found,) = estimates(matches, {"standin": model}, recording, None if folder is None else Habits(folder))
     return found
+
+
+def expected(matches, model, recording=None):
+    """The middle of what it is asked."""
+    return Counted(*(part.middle for part in estimate(matches, model, recording=recording).load))
 
 
 def holds(found, spent):
@@ -59,10 +101,99 @@ def holds(found, spent):
     return [low <= actual <= high for (low, _, high), actual in pairs] == [True] * 4
 
 
+# --- what is expected: as many calls as are made, about as many tokens
+
+
+@pytest.mark.parametrize("other", ["tft", None], ids=["script", "itself"])
+@pytest.mark.parametrize("agent", EXPECTED)
+@pytest.mark.parametrize("game", ["pd", "rps_joint"])
+def test_calls_are_those_that_are_made_and_tokens_nearly(tmp_path, agent, game, other):
+    matches = pairing(agent, other or agent, game=game)
+    model = as_long_as(EXPECTED[agent], game)
+    found, spent = expected(matches, model), paid(tmp_path, matches, model)
+    assert found.calls == spent.calls
+    assert found.tokens_in == pytest.approx(spent.tokens_in, rel=0.05)
+    assert found.tokens_out == pytest.approx(spent.tokens_out, rel=0.05)
+
+
+@pytest.mark.parametrize("agent", ["zs_constrained", "cot_constrained", "zs_weighed"])
+@pytest.mark.parametrize("game", ["pd", "rps_joint"])
+def test_answers_that_are_enforced_or_weighed_are_counted_as_they_are_asked_for(tmp_path, agent, game):
+    matches, model = pairing(agent, "tft", game=game), standin(words=200)
+    found, spent = expected(matches, model), paid(tmp_path, matches, model)
+    assert found.calls == spent.calls == len(matches) * GAMES[game].rounds
+    assert found.tokens_in == pytest.approx(spent.tokens_in, rel=0.05)
+
+
+def test_weighing_costs_what_its_labels_have_of_tokens_and_no_answer():
+    weighed, free = (expected(pairing(agent, "tft"), standin()) for agent in ("zs_weighed", "zs"))
+    labels = sum(len(f"[move] {label}") for label in GAMES["pd"].options) / LETTERS[1]
+    assert weighed.calls == free.calls
+    assert weighed.tokens_out == weighed.calls * labels and free.tokens_out == free.calls * EXPECTED["zs"]
+
+
+def test_a_weighed_answer_is_no_longer_than_its_labels_whatever_max_tokens_allows():
+    short, long = (
+        estimate(pairing("zs_weighed", "tft"), standin(parameters={"max_tokens": most})).load for most in (50, 5000)
+    )
+    assert short == long and long.calls.high == long.calls.low
+
+
+def test_samples_of_a_vote_are_all_counted():
+    one, three = (expected(pairing(agent, "tft"), standin()).calls for agent in ("zs", "zs_sc3"))
+    assert three == 3 * one == 3 * 2 * ROUNDS
+
+
+def test_scripts_are_for_nothing():
+    scripts = plan({"name": "test", "repetitions": 1, "pairings": [{"games": ["pd"], "seats": [["tft"], ["srep"]]}]})
+    assert estimates(scripts, {}) == []
+    assert estimate(pairing("zs", "tft") + scripts, standin()).matches == 2
+
+
+def test_each_model_has_an_estimate_of_its_own():
+    asked = experiment(agents=["zs", "tft"], models=["standin", "gpt_4o"], repetitions=1)
+    found = {each.model: each for each in estimates(plan(asked), models_of(asked))}
+    assert found["standin"].load.calls.middle == found["gpt_4o"].load.calls.middle == (2 + 1 + 1) * ROUNDS
+    assert found["standin"].matches == found["gpt_4o"].matches == 3
+    assert found["standin"].usd.middle == 0 and found["gpt_4o"].usd.middle > 0
+
+
+def test_two_files_of_one_model_are_refused_since_their_matches_would_be_the_same():
+    with pytest.raises(AgonError, match=r"^models standin and slow cannot be told apart"):
+        require_distinct({"standin": standin(), "slow": standin(delay=1.0)})
+
+
+def test_no_answer_is_longer_than_it_may_be():
+    matches = pairing("cot", "tft", repetitions=1)
+    free, short = (expected(matches, standin(parameters={"max_tokens": most})) for most in (None, 50))
+    assert (free.tokens_out, short.tokens_out) == (ROUNDS * 250, ROUNDS * 50) and short.tokens_in < free.tokens_in
+
+
+def test_a_history_is_sent_again_in_every_round():
+    short, long = (expected(of_rounds(pairing("zs", "tft"), rounds), standin()).tokens_in for rounds in (8, 16))
+    assert 2.3 < long / short < 4
+
+
+def test_a_whole_paper_is_counted_match_by_match():
+    models = ["gpt_4o", "mistral_large"]
+    settings = ["experiment=counterfactual_live", f"experiment.models=[{','.join(models)}]", "experiment.repetitions=1"]
+    asked = configuration(settings)["experiment"]
+    matches = plan(asked)
+    found = estimates(matches, models_of(asked))
+    one_shot = (3 * 3 * 2 + 3 * 4) * 4
+    voted = {k: (3 * 3 * (k + 1) + 3 * 4 * k) * 4 * 2 for k in (3, 5)}
+    calls = 16 * (one_shot + voted[3]) + 24 * (one_shot + voted[5])
+    assert {each.load.calls.middle for each in found} == {calls}
+    assert len(found) == len(models) and sum(each.matches for each in found) == len(matches)
+
+
+# --- the range
+
+
 @given(
     st.floats(0, 1),
     st.integers(0, 60),
-    st.sampled_from(["zs", "cot", "zs_sc3", "zs_constrained", "beliefs_matrix"]),
+    st.sampled_from(["zs", "cot", "zs_sc3", "zs_constrained", "zs_weighed", "beliefs_matrix"]),
     st.sampled_from(["tft", None]),
 )
 @settings(max_examples=12, deadline=None)
@@ -92,6 +223,20 @@ def test_recordings_of_the_same_agent_and_game_narrow_it_and_it_still_holds(
     assert holds(found, paid(folder / "theirs", matches[recorded:], model))
 
 
+@given(st.floats(0, 0.6), st.integers(0, 200), st.sampled_from(["stop", "cut"]), st.integers(700, 4000), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_the_range_holds_where_conversations_do_not_fit_into_the_context(
+    tmp_path_factory, malformed, words, overflow, context, known
+):
+    folder = tmp_path_factory.mktemp("e")
+    matches = overflowing(pairing("zs", "tft", repetitions=4), overflow)
+    model = standin(words, malformed=malformed, context=context, parameters={"max_tokens": 250})
+    if known:
+        paid(folder / "mine", matches[:2], model)
+    found = estimate(matches[2:], model, folder if known else None)
+    assert holds(found, paid(folder / "theirs", matches[2:], model)), found
+
+
 def test_it_says_by_what_it_was_calibrated(tmp_path):
     matches, model = pairing("zs", "zs", repetitions=4), standin()
     paid(tmp_path / "mine", matches[:2], model)
@@ -107,11 +252,14 @@ def test_one_script_tells_nothing_of_another(tmp_path):
     assert estimate(matches, standin(name="another"), tmp_path).basis.startswith("bounds")
 
 
-def test_what_is_recorded_in_part_is_left_out(tmp_path):
-    matches, model = pairing("zs", "tft", repetitions=2), standin()
-    paid(tmp_path / "mine", matches[:1], model)
-    left = estimate(matches, model, recording=Recording(tmp_path / "mine"))
-    assert (left.matches, left.load.calls.low, left.load.calls.middle) == (1, 16, 16)
+def test_recordings_with_another_limit_of_answers_are_the_same_models(tmp_path):
+    own = pairing("zs", "tft")
+    seat, other = own[0].seats
+    theirs = [replace(each, id=f"0{each.id}", seats=(replace(seat, model="longer"), other)) for each in own]
+    paid(tmp_path / "mine", own, standin())
+    models = {"standin": standin(), "longer": standin(parameters={"max_tokens": 800})}
+    found = {each.model: each.basis for each in estimates(own + theirs, models, None, Habits(tmp_path))}
+    assert set(found.values()) == {"2 recorded seats of zs in pd"}
 
 
 def test_without_max_tokens_there_is_no_bound():
@@ -122,14 +270,87 @@ def test_without_max_tokens_there_is_no_bound():
 
 def test_no_more_is_sent_than_fits():
     short, long = (estimate(pairing("cot", "tft"), standin(context=each)).load.tokens_in.high for each in (3000, None))
-    assert short <= 2 * 16 * 5 * 3000 < long
+    assert short <= 2 * ROUNDS * 5 * 3000 < long
+
+
+# --- what is left
+
+
+def test_what_is_recorded_is_left_out(tmp_path):
+    matches, model = pairing("zs", "zs", repetitions=3) + pairing("cot", "tft"), standin()
+    whole = expected(matches, model).calls
+    made = paid(tmp_path, matches, model, Budget(calls=90), at_once=1).calls
+    left = estimate(matches, model, recording=Recording(tmp_path))
+    assert made == 90 and left.load.calls.middle == pytest.approx(whole - 90) and left.matches < len(matches)
+    paid(tmp_path, matches, model)
+    done = estimate(matches, model, recording=Recording(tmp_path))
+    assert {each for part in (*done.load, done.usd, done.seconds) for each in part} == {0.0} and done.matches == 0
+
+
+def test_what_is_recorded_in_part_is_left_out(tmp_path):
+    matches, model = pairing("zs", "tft", repetitions=2), standin()
+    paid(tmp_path / "mine", matches[:1], model)
+    left = estimate(matches, model, recording=Recording(tmp_path / "mine"))
+    assert (left.matches, left.load.calls.low, left.load.calls.middle) == (1, ROUNDS, ROUNDS)
+
+
+def test_of_a_match_that_stopped_as_its_context_was_full_nothing_is_left(tmp_path):
+    matches, model = pairing("zs", "tft", repetitions=1), standin(words=200, context=2000)
+    assert 0 < paid(tmp_path, matches, model).calls < ROUNDS
+    assert expected(matches, model, Recording(tmp_path)).calls == 0
+
+
+def test_a_match_that_took_more_calls_than_expected_is_not_less_than_nothing(tmp_path):
+    matches, model = pairing("zs", "tft"), standin(malformed=0.6)
+    assert paid(tmp_path, matches[:1], model).calls > ROUNDS
+    assert expected(matches, model, Recording(tmp_path)).calls == ROUNDS
+
+
+def test_what_was_recorded_and_leads_nowhere_is_not_left_out(tmp_path):
+    """An answer that has been altered since: the match goes another way, and asks for what nobody has recorded."""
+    matches, model = pairing("zs", "tft"), standin()
+    paid(tmp_path, matches[:1], model)
+    file = Recording(tmp_path).path
+    first, second = "[move] cooperation", "[move] defection"
+    file.write_text(file.read_text().replace(f'{first}","tokens_in"', f'{second}","tokens_in"'))
+    assert expected(matches[:1], model, Recording(tmp_path)).calls == ROUNDS - 1
+
+
+def test_what_other_matches_recorded_does_not_count(tmp_path):
+    model = standin()
+    paid(tmp_path, pairing("zs", "grim"), model)
+    own = pairing("zs", "tft")
+    assert estimate(own, model, recording=Recording(tmp_path)) == estimate(own, model)
+
+
+# --- money and time
+
+
+def test_a_price_is_per_million_tokens():
+    found = estimate(pairing("zs", "tft"), standin())
+    sent, received = found.load.tokens_in.middle, found.load.tokens_out.middle
+    assert found.usd.middle == pytest.approx((2 * sent + 8 * received) / 1e6)
+
+
+@pytest.mark.parametrize("price", [{}, {"input": 1.0}, {"input": None, "output": None}])
+def test_an_unknown_price_is_unknown(price):
+    assert estimate(pairing("zs", "tft"), standin(price=price)).usd is None
 
 
 def test_a_match_takes_as_long_as_its_questions_one_after_another():
     one = estimate(pairing("zs", "zs", repetitions=1), standin(concurrency=50)).seconds
-    assert one.low >= 16 * 0.2 and one.middle >= 16 * 0.7
+    assert one.low >= ROUNDS * CALL[0] and one.middle >= ROUNDS * CALL[1]
     many = estimate(pairing("zs", "zs", repetitions=100), standin(concurrency=4)).seconds
-    assert many.middle == pytest.approx(100 * 32 / 4 * (0.7 + 0.02 * 15))
+    assert many.middle == pytest.approx(100 * 2 * ROUNDS / 4 * (CALL[1] + TOKEN[1] * EXPECTED["zs"]))
+
+
+def test_time_is_that_of_the_tightest_limit():
+    matches = pairing("zs", "tft", repetitions=10)
+    calls = expected(matches, standin()).calls
+    assert estimate(matches, standin(requests_per_minute=10)).seconds.middle == pytest.approx(calls / 10 * 60)
+    rated = estimate(matches, standin(tokens_per_minute=1000))
+    tokens = rated.load.tokens_in.middle + rated.load.tokens_out.middle
+    assert rated.seconds.middle == pytest.approx(tokens / 1000 * 60)
 
 
 def test_recorded_calls_tell_how_long_calls_take(tmp_path):
@@ -141,9 +362,4 @@ def test_recorded_calls_tell_how_long_calls_take(tmp_path):
     matches = pairing("zs", "tft", repetitions=2)
     paid(tmp_path / "mine", matches[:1], model)
     found = estimate(matches, model, tmp_path, Recording(tmp_path / "mine")).seconds
-    assert found.middle == pytest.approx(16 * 0.02) and 0.05 < found.low < found.middle < found.high < 2
-
-
-@pytest.mark.parametrize("price", [{}, {"input": 1.0}])
-def test_an_unknown_price_is_unknown(price):
-    assert estimate(pairing("zs", "tft"), standin(price=price)).usd is None
+    assert found.middle == pytest.approx(ROUNDS * 0.02) and 0.05 < found.low < found.middle < found.high < 2

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Sequence
 
 if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is read
     sys.exit(
@@ -9,6 +10,11 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
             *sys.version_info[:2]
         )
     )
+
+
+def stopped(words: Sequence[str]) -> str:
+    """What is said of a command that was interrupted."""
+    return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
 
 
 def run() -> int:
@@ -27,7 +33,7 @@ def run() -> int:
 
         code = main()
     except KeyboardInterrupt:
-        sys.stderr.write("agon: stopped; the same command goes on where it was\n")
+        sys.stderr.write(f"agon: {stopped(sys.argv[1:])}\n")
         code = 130
     return 143 if ended and code == 130 else code
 

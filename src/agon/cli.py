@@ -23,9 +23,9 @@ import msgspec
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from agon import ROOT, SHIPPED, AgonError, fault_of, input_path, input_places, shown, visible
+from agon.__main__ import stopped
 
 SETTINGS = "[setting=value ...]"
-STOPPED = "stopped; the same command goes on where it was"
 Composed = tuple[Callable[[], int | None], Mapping[str, Any]]
 """A call that is ready to be made, and its settings."""
 
@@ -270,7 +270,7 @@ class Verbs(click.Group):
         try:
             code: int = super().invoke(ctx)
         except KeyboardInterrupt:
-            return _failed(STOPPED, 130)
+            return _failed(stopped([ctx.invoked_subcommand or ""]), 130)
         except (SystemExit, GeneratorExit) as error:  # a reader's own code may raise anything
             raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
         return code
@@ -329,7 +329,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _failed(error.format_message(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        return _failed(STOPPED, 130)
+        return _failed(stopped(words), 130)
     except Exception as error:
         if "debug=true" in words:
             raise

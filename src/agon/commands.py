@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from agon.estimate import Estimate
     from agon.models import Model
     from agon.models.ledger import Ledger
-    from agon.models.limits import Budget
+    from agon.models.limits import Budget, Spent
     from agon.models.recording import Recording
     from agon.plan import Match
-    from agon.record import Bill
 
 T = TypeVar("T")
 
@@ -51,16 +50,18 @@ def plan(settings: Settings) -> None:
     variants = Counter((match.game.name, match.game.variant) for match in matches)
     for game, count in Counter(match.game.name for match in matches).items():
         own = [variant for name, variant in variants if name == game]
-        click.echo(f"{game:14} {count:10,} matches: {', '.join(own) if len(own) <= 8 else f'{len(own)} settings'}")
+        click.echo(
+            f"{game:14} {count:10,} {_plural(count, 'match')}: {', '.join(own) if len(own) <= 8 else f'{len(own)} settings'}"
+        )
     moves = [(match.game.fixed_rounds or 0) * match.game.seats for match in matches]
     decisions = f"{sum(moves):,} decisions, " if all(moves) else ""
     agents = {seat.agent for match in matches for seat in match.seats}
-    click.echo(f"{len(matches):,} matches, {decisions}{len(agents)} agents")
+    click.echo(f"{_many(len(matches), 'match')}, {decisions}{_many(len(agents), 'agent')}")
     if not models:
         click.echo("all scripts: no calls, no cost")
         return
     if len(recording):
-        click.echo(f"recorded already: {len(recording):,} exchanges in {shown(recording.path)}; what is left:")
+        click.echo(f"recorded already: {_many(len(recording), 'exchange')} in {shown(recording.path)}; what is left:")
     if settings["batch"]:
         models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
     rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
@@ -119,15 +120,19 @@ def record(settings: Settings) -> int:
         if settings["batch"]:
             models = batched(models, journal, click.echo)
         rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
-        with _bar(round(sum(each.load.calls[1] for each in rows)), "question") as bar:
+        expected = round(sum(each.load.calls[1] for each in rows))
+        with _bar(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
             ledger = Ledger(models, writer, budget, readable=settings["readable"])
-            ended, matches_at_once = Counter[str](), settings["concurrency"]
+            ended, matches_at_once, failing = Counter[str](), settings["concurrency"], _Failing(budget.spent)
 
             def count(match: Match) -> None:
                 ended["matches"] += 1
 
             def told() -> None:
-                _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
+                if bar.disable:
+                    failing.tell()
+                else:
+                    _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
 
             if dask:
                 from agon.bridges import dask as scale
@@ -138,10 +143,16 @@ def record(settings: Settings) -> int:
             halted = asyncio.run(_watched(asked, told))
             told()
     finally:
-        writer.close()
+        writer.close(forgets=True)
         journal.close()
-        click.echo(f"{shown(recording.path)}: {len(recording):,} exchanges; {_bill(budget)}")
-    click.echo(f"expected before: {_range(rows)}; answers: {ledger.answers.share or 'none'}")
+        if budget.spent.calls:
+            click.echo(_recorded(recording, budget))
+    if not budget.spent.calls:
+        click.echo(_recorded(recording, budget))
+    limits = ", ".join(f"budget.{name}={most:g}" for name, most in budget.most.items() if most is not None)
+    click.echo(f"expected before: {_range(rows)}{limits and f', if {limits} allowed it'}")
+    last = f", the last: {visible(ledger.answers.last)}" if ledger.answers.last else ""
+    click.echo(f"answers: {ledger.answers.share or 'none'}{last}")
     if unread := next((each for each in halted if isinstance(each, Unreadable)), None):
         click.echo(f"stopped: {unread}")
         return 3
@@ -163,10 +174,10 @@ def play(settings: Settings) -> None:
     """
     from filelock import FileLock
 
+    from agon.estimate import Habits, estimates
     from agon.misfit import misfit
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
-    from agon.record import bills
     from agon.turns import write
 
     name, matches, models, recording = _experiment(settings)
@@ -186,7 +197,8 @@ def play(settings: Settings) -> None:
                     at_once = settings["concurrency"] or 8
                     turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update)
             except Unrecorded as error:
-                price, why = _price(bills(matches, models, recording)), misfit(matches, models, recording)
+                why = misfit(matches, models, recording)
+                price = _range(estimates(matches, models, recording, Habits(ROOT / "data/recordings")))
                 raise AgonError(
                     f"{error}: {why and f'{why}; '}`dvc pull data.dvc` fetches what was recorded; "
                     f"python -m agon record {_same()} would record what is missing, for {price}"
@@ -194,7 +206,7 @@ def play(settings: Settings) -> None:
         write(turns, out)
         for old in set(journal.parent.glob("*/")) - {journal}:
             shutil.rmtree(old, ignore_errors=True)
-    click.echo(f"{shown(out)}: {len(matches):,} matches, {len(turns):,} turns")
+    click.echo(f"{shown(out)}: {_many(len(matches), 'match')}, {_many(len(turns), 'turn')}")
 
 
 def ingest(settings: Settings) -> int:
@@ -214,7 +226,9 @@ def ingest(settings: Settings) -> int:
     if not found.matches:
         raise AgonError(f"no match in {visible(settings['path'])} could be read: {len(found.bad)} bad files")
     write(found.turns, out)
-    click.echo(f"{shown(out)}: {found.matches:,} matches, {len(found.turns):,} turns; {len(found.bad):,} bad files")
+    click.echo(
+        f"{shown(out)}: {_many(found.matches, 'match')}, {_many(len(found.turns), 'turn')}; {_many(len(found.bad), 'bad file')}"
+    )
     return 3 if found.bad else 0
 
 
@@ -288,7 +302,9 @@ def collect(settings: Settings) -> None:
     turns = ordered([read(path) for path in played], [path.stem for path in played])
     write(turns, out)
     people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
-    click.echo(f"{shown(out)}: {len(played):,} matches, {people:,} seats of people, {len(turns):,} turns")
+    click.echo(
+        f"{shown(out)}: {_many(len(played), 'match')}, {_many(people, 'seat')} of people, {_many(len(turns), 'turn')}"
+    )
 
 
 def notebook(name: str, parameters: Mapping[str, Any], force: bool = False) -> None:
@@ -331,7 +347,7 @@ def export(
     if format == "jsonl":
         own = {f"{match}.jsonl" for match in turns.match.unique()}
         _own_folder(out or usual, "", lambda each: each.name in own, force)
-        click.echo(f"{shown(target)}: {jsonl(turns, target):,} matches")
+        click.echo(f"{shown(target)}: {_many(jsonl(turns, target), 'match')}")
     else:
         if target.is_dir() or (target.exists() and out and not force):
             raise AgonError(f"out={out or usual} is there: {OTHER}")
@@ -430,14 +446,6 @@ def _code(matches: Sequence[Match], recording: Path | None) -> str:
     return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
 
 
-def _price(rows: Sequence[Bill]) -> str:
-    unknown = [bill.model for bill in rows if bill.usd is None]
-    known = sum(bill.usd or 0.0 for bill in rows)
-    return f"about {sum(bill.asked.calls for bill in rows):,.0f} calls, {known:,.2f} USD" + (
-        f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else ""
-    )
-
-
 def _range(rows: Sequence[Estimate]) -> str:
     """About how many calls and US dollars, from a low to a high; models of unknown price are named."""
     unknown = [each.model for each in rows if each.usd is None]
@@ -446,10 +454,19 @@ def _range(rows: Sequence[Estimate]) -> str:
         for parts in ([each.load.calls for each in rows], [each.usd or (0.0, 0.0, 0.0) for each in rows])
     )
     return (
-        f"about {calls:,.0f} calls, {usd:,.2f} USD"
+        f"about {_many(round(calls), 'call')}, {usd:,.2f} USD"
         + (f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else "")
         + f" ({low:,.0f} to {_number(high)} calls, {least:,.2f} to {_number(most, ',.2f')} USD)"
     )
+
+
+def _plural(count: float, noun: str) -> str:
+    return noun if count == 1 else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+
+
+def _many(count: int, noun: str) -> str:
+    """So many of what a noun names."""
+    return f"{count:,} {_plural(count, noun)}"
 
 
 def _number(value: float, form: str = ",.0f") -> str:
@@ -466,7 +483,8 @@ def _clock(seconds: float) -> str:
     return f"{seconds / 86_400:,.0f} days"
 
 
-def _bill(budget: Budget) -> str:
+def _recorded(recording: Recording, budget: Budget) -> str:
+    """What is in the recording now, and what this command has spent."""
     spent, unknown = budget.spent, budget.unreported
     cached = (
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
@@ -479,7 +497,8 @@ def _bill(budget: Budget) -> str:
         f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
     )
     return (
-        f"{spent.calls:,} calls, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
+        f"{shown(recording.path)}: {_many(len(recording), 'exchange')}; "
+        f"{_many(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
         f"{spent.usd:,.4f} USD{told}{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
     )
 
@@ -508,10 +527,22 @@ async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
         watching.cancel()
 
 
+class _Failing:
+    """Where no bar is shown: says that calls fail, the first time and whenever twice as many have."""
+
+    def __init__(self, spent: Spent) -> None:
+        self.spent, self.next = spent, 1
+
+    def tell(self) -> None:
+        """Says so where it is time."""
+        if (failed := self.spent.errors.total()) >= self.next:
+            self.next = 2 * failed
+            said = f"{_many(failed, 'call')} failed so far, the last: {self.spent.last}"
+            click.echo(visible(f"note: {said}; failed calls are tried again"), err=True)
+
+
 def _show(bar: Any, ledger: Ledger, matches: str) -> None:
     """Questions asked now, of those that were expected; what came of them, what it cost, and errors by kind."""
-    if bar.disable:
-        return
     spent, heard = ledger.budget.spent, ledger.answers
     errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
     parts = [matches, f"{heard.rounds:,} rounds", f"{spent.calls:,} calls", heard.share, f"{spent.usd:.2f} USD"]

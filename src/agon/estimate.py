@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from agon import AgonError
+from agon.agents.keeping import Full
 from agon.conf import CONF, names, settings_of
 from agon.games.schemas import written
 from agon.models import Answer, Halted, Model, Request
@@ -108,7 +109,8 @@ class Counted(NamedTuple):
     calls: float = 0.0
     tokens_in: float = 0.0
     tokens_out: float = 0.0
-    seconds: float = 0.0
+    most: float = 0.0
+    """Tokens that the answers may have."""
 
     def plus(self, other: "Counted") -> "Counted":
         """Both together."""
@@ -130,31 +132,47 @@ def _seat(question: str) -> int:
 class _Supposed:
     """In the place of a model: answers as it may be expected to, and writes down what it was asked.
 
-    With `wrong` no answer can be read, and it ends the match after the first step.
+    With `wrong` no answer can be read, and it ends the match after the first step. `room` is the model's.
     """
 
     instant = True
 
-    def __init__(self, model: Model, recording: Recording | None = None, wrong: bool = False) -> None:
-        self.identity, self.recording, self.wrong = model.identity, recording, wrong
+    def __init__(
+        self, model: Model, recording: Recording | None = None, wrong: bool = False, room: int | None = None
+    ) -> None:
+        self.identity, self.recording, self.wrong, self.room = model.identity, recording, wrong, room
         self.most, self.thinks = model.parameters.get("max_tokens") or math.inf, model.thinks
         self.asked: list[tuple[str, Counted]] = []
         """Question of every call, and what it takes."""
         self.steps = self.before = 0
         """Steps of the match in which it was asked."""
+        self.full = False
+        """Whether the match ended because a conversation did not fit into the model's room."""
 
     async def answer(self, request: Request) -> Answer:
         if self.recording and (found := self.recording.get(key_of(self.identity, request))) is not None:
             return found
-        letters, legal = sum(len(each.text) for each in request.messages), request.view.legal
-        tokens = min(request.expected + self.thinks, self.most)
-        self.asked.append((_question(request.sample), Counted(1, letters / LETTERS[1], tokens)))
+        sent = sum(len(each.text) for each in request.messages) / LETTERS[1]
+        tokens, most = self._length(request)
+        self.asked.append((_question(request.sample), Counted(1, sent, tokens, most)))
+        text = "" if self.wrong or request.options else self._said(request, min(tokens, request.expected))
         weights = (0.0,) * len(request.options)
-        if self.wrong:
-            return Answer("", weights=weights)
+        return Answer(text, tokens_in=round(sent), tokens_out=round(tokens), weights=weights)
+
+    def _length(self, request: Request) -> tuple[float, float]:
+        """Tokens of an answer, and of the longest. What is weighed says nothing: a letter is one token, of words each is asked for."""
+        if not request.options:
+            return min(request.expected + self.thinks, self.most), self.most
+        letters = sum(map(len, request.options))
+        if letters == len(request.options):
+            return 1, 1
+        return letters / LETTERS[1], letters / LETTERS[2] + len(request.options)
+
+    def _said(self, request: Request, tokens: float) -> str:
+        legal = request.view.legal
         action = legal.example(Random(request.sample))
         move = f"[move] {legal.spelled(action)}" if request.schema is None else written(legal.as_value(action))
-        return Answer(move.rjust(int(min(tokens, request.expected) * LETTERS[1])), weights=weights)
+        return move.rjust(int(tokens * LETTERS[1]))
 
     def moved(self) -> None:
         """A step of the match is over."""
@@ -175,17 +193,27 @@ class _Supposed:
 
 
 def _played(
-    match: Match, models: Mapping[str, Model], recording: Recording | None = None, wrong: bool = False
+    match: Match,
+    models: Mapping[str, Model],
+    recording: Recording | None = None,
+    wrong: bool = False,
+    roomy: bool = False,
 ) -> list[_Supposed]:
-    """The models of a match, in the order of its seats, after it was played with them."""
-    found = {seat.model: _Supposed(models[seat.model], recording, wrong) for seat in match.seats if seat.model}
+    """The models of a match, in the order of its seats, after it was played with them; `roomy`: whatever fits into them."""
+    rooms = {seat.model: None if roomy else models[seat.model].room for seat in match.seats if seat.model}
+    found = {each: _Supposed(models[each], recording, wrong, room) for each, room in rooms.items()}
 
     def moved(*_: object) -> None:
         for each in found.values():
             each.moved()
 
-    with suppress(StopIteration, Halted):
+    try:
         play_async(match, found, instant=True, moved=moved).send(None)
+    except Full:
+        for each in found.values():
+            each.full = True
+    except (StopIteration, Halted):
+        pass
     return [*found.values()]
 
 
@@ -199,21 +227,27 @@ def _attempts(match: Match, models: Mapping[str, Model]) -> dict[int, float]:
     return found
 
 
-def _possible(calls: Sequence[Counted], model: Model, attempts: float) -> Load:
-    """The range of what calls may take, one after another in one conversation."""
-    most, context = model.parameters.get("max_tokens") or math.inf, model.context or math.inf
-    ins, outs, said = Spread(), Spread(), 0.0
-    for number, each in enumerate(calls):
-        shortest = max(min(calls[0].tokens_in, each.tokens_in), each.tokens_in - said)
+def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model, attempts: float) -> Load:
+    """The range of what calls may take, one after another in one conversation.
+
+    `further`: the calls where they all fit. Where they may not, at least as many are made as fit with the longest answers.
+    """
+    context = model.context or math.inf
+    ins, outs, said, longest, sure = Spread(), Spread(), 0.0, 0.0, len(calls)
+    for number, each in enumerate(further):
+        widest = each.tokens_in * LETTERS[1] / LETTERS[2]
+        fits = widest + (number and number * (each.most + CORRECTION)) <= context
+        sure = sure if fits else min(sure, max(number, 1))
         grown = [number * attempts + tried for tried in range(round(attempts))]
-        longest = [
-            min(each.tokens_in * LETTERS[1] / LETTERS[2] + (before and before * (most + CORRECTION)), context)
-            for before in grown
-        ]
-        ins = ins.plus(Spread(shortest * LETTERS[1] / LETTERS[0], each.tokens_in, sum(longest)))
-        outs = outs.plus(Spread(min(SHORTEST, each.tokens_out), each.tokens_out, attempts * most))
+        longest += sum(min(widest + (before and before * (each.most + CORRECTION)), context) for before in grown)
+    for number, each in enumerate(calls):
+        shortest = max(min(calls[0].tokens_in, each.tokens_in), each.tokens_in - said) if number < sure else 0.0
+        least = min(SHORTEST, each.tokens_out) if number < sure else 0.0
+        ins = ins.plus(Spread(shortest * LETTERS[1] / LETTERS[0], each.tokens_in))
+        outs = outs.plus(Spread(least, each.tokens_out))
         said += each.tokens_out
-    return Load(Spread(len(calls), len(calls), len(calls) * attempts), ins, outs)
+    most = attempts * sum(each.most for each in further)
+    return Load(Spread(sure, len(calls), len(further) * attempts), ins._replace(high=longest), outs._replace(high=most))
 
 
 @dataclass
@@ -284,14 +318,14 @@ class Habits:
         for match, models in known:
             for number, seat in enumerate(match.seats):
                 asked = models.get(seat.model or "")
-                if seat.agent != agent or asked is None or (asked.identity == model.identity) is not same:
+                if seat.agent != agent or asked is None or (_apart(asked) == _apart(model)) is not same:
                     continue
                 if isinstance(asked, StandIn) and not same:
                     continue
                 actual: Questions = defaultdict(Counted)
                 for line in self.lines[match.id]:
                     if _seat(line.sample) == number and identity_of(line.model, line.parameters) == asked.identity:
-                        own = Counted(1, line.tokens_in, line.tokens_out, line.seconds)
+                        own = Counted(1, line.tokens_in, line.tokens_out)
                         actual[_question(line.sample)] = actual[_question(line.sample)].plus(own)
                 if match.id not in self._expected:
                     self._expected[match.id] = _played(match, models)
@@ -304,17 +338,33 @@ class Habits:
                     yield (sums[0][0] / sums[1][0], sums[0][1] / sums[1][1], sums[0][2] / (sums[1][2] or 1))
 
     def seconds(self, model: Model) -> Spread | None:
-        """Seconds of a call to a model, by recorded ones."""
-        means = []
+        """Seconds of a call to a model, by recorded ones; where there are none, by those with another max_tokens."""
+        means: dict[bool, list[float]] = {True: [], False: []}
         for lines in self.lines.values():
-            own = [
-                each.seconds
-                for each in lines
-                if each.seconds and identity_of(each.model, each.parameters) == model.identity
-            ]
-            if own:
-                means.append(fmean(own))
-        return _range(means, True) if means else None
+            for exactly, known in means.items():
+                own = [each.seconds for each in lines if each.seconds and _same(each, model, exactly)]
+                if own:
+                    known.append(fmean(own))
+        found = means[True] or means[False]
+        return _range(found, True) if found else None
+
+
+def _apart(model: Model) -> str:
+    """What tells a model apart, whatever the longest answer that is allowed."""
+    return _unbounded(model.identity)
+
+
+@cache
+def _unbounded(identity: str) -> str:
+    known = msgspec.json.decode(identity)
+    return identity_of(
+        known["model"], {name: value for name, value in known["parameters"].items() if name != "max_tokens"}
+    )
+
+
+def _same(line: _Line, model: Model, exactly: bool) -> bool:
+    identity = identity_of(line.model, line.parameters)
+    return identity == model.identity if exactly else _unbounded(identity) == _apart(model)
 
 
 def _total(parts: Iterable[Counted]) -> Counted:
@@ -347,6 +397,7 @@ def estimates(
     begun = dict.fromkeys(models, 0)
     bases: dict[str, set[str]] = {name: set() for name in models}
     played: dict[Any, list[_Supposed]] = {}
+    roomy: dict[Any, dict[str, _Supposed]] = {}
     attempts: dict[Any, dict[int, float]] = {}
     loads: dict[Any, tuple[Load, str]] = {}
     for match in matches:
@@ -354,7 +405,9 @@ def estimates(
         if not names:
             continue
         recorded = recording if recording is not None and recording.calls_of[match.id] else None
-        limits = tuple((models[name].parameters.get("max_tokens"), models[name].thinks) for name in names)
+        limits = tuple(
+            (models[name].parameters.get("max_tokens"), models[name].thinks, models[name].context) for name in names
+        )
         seats = tuple((seat.agent, seat.model and names.index(seat.model)) for seat in match.seats)
         alike = match.id if recorded else (match.game, seats, limits)
         if alike not in played:
@@ -375,7 +428,10 @@ def estimates(
                         group = match.game, seats
                         if group not in attempts:
                             attempts[group] = _attempts(match, models)
-                        loads[place] = _possible(calls, models[name], attempts[group].get(seat, 1.0)), ""
+                        if expected.full and alike not in roomy:
+                            roomy[alike] = dict(zip(names, _played(match, models, recorded, roomy=True), strict=True))
+                        further = roomy[alike][name].of_seat(seat) if expected.full else calls
+                        loads[place] = _possible(calls, further, models[name], attempts[group].get(seat, 1.0)), ""
                 load, basis = loads[place]
                 bases[name] |= {basis} if load.calls.middle else set()
                 own = own.plus(load)

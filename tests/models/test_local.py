@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -16,6 +17,7 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 import psutil
 import pytest
@@ -26,6 +28,7 @@ from agon.conf import load
 from agon.models import Answer, CallFailed, Request, extend
 from agon.models.local import Local
 from agon.models.recording import Recording
+from agon.turns import read
 
 HERE = Path(__file__).parent
 ASKED = Request(extend(extend((), "system", "The rules."), "user", "Your move?"), "match/0/0")
@@ -317,6 +320,26 @@ def test_the_real_model_records_matches_though_its_server_is_killed_in_the_middl
         again = made.run(verb, "experiment=tiny")
         assert again.returncode == 0, again.stderr
     assert "8 exchanges; 0 calls" in again.stdout
+
+
+@real
+@pytest.mark.slow
+def test_after_installation_it_plays_with_all_networks_cut_off(tmp_path):
+    made = Project(tmp_path / "project")
+    made.conf("game", "short", defaults=["pd", "_self_"], variant="short", rounds=1)
+    made.conf("experiment", "cut", name="cut", repetitions=1, pairings=[
+        {"games": ["short"], "seats": [[agent], ["tft"]], "models": ["smollm2_brief"]}
+        for agent in ("zs_once", "zs_constrained", "zs_weighed")
+    ])  # fmt: skip
+    cut = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    if not which("unshare") or subprocess.run([*cut, "true"], capture_output=True).returncode:
+        pytest.skip("this system lets nobody have a network of its own (unshare --user --net)")
+    for verb in ("record", "play"):
+        run = subprocess.run([*cut, sys.executable, "-m", "agon", verb, "experiment=cut"],
+                             cwd=made.folder, env=made.environment, capture_output=True, text=True)  # fmt: skip
+        assert run.returncode == 0, run.stderr
+    turns = read(made.folder / "transcripts/cut.parquet")
+    assert turns.model.notna().sum() == 3 and turns[~turns.agent.isin(["zs_once", "tft"])].valid.all()
 
 
 @real

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
+from agon.estimate import estimates
 from agon.models import Answer, CallFailed, Model, Request, extend
 from agon.models.ledger import Ledger, Live, Replayed, Unrecorded
 from agon.models.limits import Budget
-from agon.models.recording import FILE, Recording, Writer
+from agon.models.recording import FILE, Exchange, Failure, Recording, Writer
 from agon.plan import models_of, plan
-from agon.record import bills
 
 ANYTHING = st.text(st.characters(exclude_categories=()))
 """Text of any characters, half surrogate pairs too."""
@@ -367,6 +367,23 @@ def test_failed_tries_are_lines_of_their_own(tmp_path):
     assert [line["kind"] for line in lines(tmp_path) if "failed" in line] == ["500"] * 4
 
 
+@pytest.mark.parametrize("answered", [0, 1])
+def test_calls_that_failed_are_forgotten_on_demand_where_none_was_answered(tmp_path, answered):
+    recorded(tmp_path, SAMPLES[:1])
+    before = (tmp_path / FILE).read_bytes()
+
+    async def run():
+        writer = Writer(Recording(tmp_path), tmp_path / "lock")
+        await writer.add(Failure("wanted", "500", "no"))
+        for key in range(answered):
+            await writer.add(Exchange(f"key{key}", "m", {}, "asked", "match/0/0.0.0"))
+        writer.close(forgets=True)
+
+    asyncio.run(run())
+    assert ((tmp_path / FILE).read_bytes() == before) is not bool(answered)
+    assert Recording(tmp_path).failures == answered
+
+
 def test_a_recording_without_exchanges_is_empty_and_no_different_from_none(tmp_path):
     (tmp_path / FILE).write_bytes(b"")
     settings = experiment(agents=["zs", "tft"], models=["standin"])
@@ -374,7 +391,7 @@ def test_a_recording_without_exchanges_is_empty_and_no_different_from_none(tmp_p
     for folder in (tmp_path / "none", tmp_path):
         empty = Recording(folder)
         assert len(empty) == 0 and empty.get("x") is None
-        assert bills(matches, models, empty) == bills(matches, models)
+        assert estimates(matches, models, empty) == estimates(matches, models)
 
 
 def test_exchanges_are_counted_to_their_matches(tmp_path):

@@ -84,6 +84,11 @@ class Anthropic(Remote):
     path = "/v1/messages"
     known = frozenset({"temperature", "top_p", "max_tokens", "thinking", "effort", "stop"})
 
+    @property
+    def rewritten(self) -> bool:
+        """Whether the SDK's client sends something else: for Bedrock the model is in the address."""
+        return self.bedrock
+
     def connected(self, key: str) -> Any:
         """The SDK's client, which tries once and keeps up to `concurrency` connections."""
         # here: the SDK takes a second to import, and a plan needs none of it

@@ -32,8 +32,10 @@ class Heard:
     unreadable: int = 0
     questions: int = 0
     """Asked now, further attempts not counted."""
+    last: str = ""
+    """The last answer in words, cut short."""
     example: str = ""
-    """The last answer that could not be read."""
+    """The last that could not be read."""
     reached: dict[str, int] = field(default_factory=dict)
     """Match -> the round that it has come to, by answers that came now."""
 
@@ -50,11 +52,11 @@ class Heard:
     def add(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
         """One more answer; `fault`: why it could not be read, if so."""
         self.answers += 1
+        told = f'"{" ".join(text[:SHOWN].split())}{"..." * (len(text) > SHOWN)}"'
+        self.last = told if text else self.last
         if fault:
             self.unreadable += 1
-            self.example = (
-                f'"{" ".join(text.split())}"' if len(text) <= SHOWN else f'"{" ".join(text[:SHOWN].split())}..."'
-            )
+            self.example = told
         if new:
             self.questions += sample.endswith(".0")
             match = sample.partition("/")[0]

@@ -183,11 +183,15 @@ class Ledger:
 
     async def failed(self, name: str, line: Failure, after: float | None) -> None:
         """Returns when the failure is on disk."""
-        self.budget.spent.errors[line.kind] += 1
-        self.budget.spent.last = line.text
+        spent = self.budget.spent
+        if made := line.kind not in NO_CALL:
+            spent.errors[line.kind] += 1
+            spent.last = line.text
+        else:
+            spent.calls -= 1
         free = line.kind in FREE or (line.kind.isdecimal() and line.kind not in TIMED_OUT)
         self._leave(name, line.failed, 0, CallFailed(line.kind, line.text, after=after), free)
-        if line.kind not in NO_CALL:
+        if made:
             await self.writer.add(line)
 
     def abandon(self, name: str, key: str) -> None:
@@ -229,8 +233,8 @@ def _longest(model: Model) -> int:
 def _check(name: str, model: Model, budget: Budget) -> None:
     if budget.limited and not model.parameters.get("max_tokens"):
         raise AgonError(
-            f"model {name}: without max_tokens a call's cost has no bound; set it in the model's parameters or the "
-            "experiment's `sampling`, or set no budget"
+            f"model {name}: without max_tokens a call's cost has no bound: write parameters: {{max_tokens: N}} into "
+            f"conf/model/{name}.yaml, or max_tokens: N into the file of conf/sampling that the experiment names, or use budget.calls"
         )
     if budget.most["usd"] is not None and model.cost(1, 0, 1) is None:
         raise AgonError(

@@ -187,7 +187,8 @@ class Writer:
         recording.read_on()  # another process may have recorded between reading and locking
         try:
             self._file = _opened(recording.path)
-            os.ftruncate(self._file, recording._whole)
+            self._before, self._answered = recording._whole, False
+            os.ftruncate(self._file, self._before)
         except OSError as error:
             raise AgonError(f"{recording.path} cannot be written: {error.strerror}") from None
         os.lseek(self._file, 0, os.SEEK_END)
@@ -203,6 +204,7 @@ class Writer:
         data = b"".join(_encode(each) + b"\n" for each in (*lines, line))
         known.update([each.id for each in new])
         self.recording.failures += isinstance(line, Failure)
+        self._answered = self._answered or isinstance(line, Exchange)
         written: Future[None] = get_running_loop().create_future()
         self._waiting.append((data, written))
         if self._task is None or self._task.done():
@@ -250,15 +252,18 @@ class Writer:
             os.lseek(self._file, start, os.SEEK_SET)
             raise
 
-    def close(self) -> None:
+    def close(self, forgets: bool = False) -> None:
         """Writes what is still waiting, after an error or a Ctrl-C, and lets another process record. Raises AgonError.
 
-        A recording without a line is not left behind: it would be one more file of data/, and pinned there.
+        A recording without a line is not left behind: it would be one more file of data/, and pinned there. With `forgets`
+        calls that failed are forgotten where none was answered: the file is as it was.
         """
         self._thread.shutdown()
         left, self._waiting = self._waiting, []
         try:
             self._write(left)
+            if forgets and not self._answered:
+                os.ftruncate(self._file, self._before)
         except OSError as error:
             raise AgonError(f"{self.recording.path} cannot be written: {error.strerror}") from None
         finally:

@@ -11,6 +11,8 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import msgspec
+
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Model, Request, clean
 from agon.models.errors import READ, SHORTEST, failure, one_line, words
@@ -82,6 +84,11 @@ class Remote(Model):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | dict.fromkeys(("_client", "_loop"))  # connections stay in their process
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether the SDK's client sends something else than the body that it is given."""
+        return False
 
     @abstractmethod
     def connected(self, key: str) -> Any:
@@ -161,8 +168,12 @@ class Remote(Model):
 
     async def post(self, path: str, body: dict[str, Any]) -> bytes:
         """A response's body. Raises what the SDK raises."""
-        response = await (await self._connect()).post(path, cast_to=self._whole, body=body)
-        return bytes(response.content)
+        client = await self._connect()
+        if self.rewritten:
+            return bytes((await client.post(path, cast_to=self._whole, body=body)).content)
+        if self.base_url and path.startswith("/"):  # over bytes for a whole address an SDK takes a sixth less of its time
+            path = self.base_url.rstrip("/") + path
+        return bytes((await client.post(path, cast_to=self._whole, content=msgspec.json.encode(body))).content)
 
     def content(self, data: bytes) -> Any:
         """The JSON in a response's body, whatever kind of content the server calls it. Raises CallFailed."""

@@ -19,6 +19,7 @@ from agon import ROOT, AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
+from agon.estimate import estimates
 from agon.figures.viewer import thoughts
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS, call_in
@@ -30,7 +31,7 @@ from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.plan import Match, Seat
 from agon.play import play, table
-from agon.record import bills, record
+from agon.record import record
 
 GOLDEN = ROOT / "tests/golden/prompts"
 SMALL = Ruleset(
@@ -641,10 +642,11 @@ def run_standin(model):
 
 def test_the_bill_counts_the_steps_that_roles_are_expected_to_take():
     steps = settings_of("agent", "tradecraft_unprimed")["expected"]
-    (bill,) = bills([match(turns=5, targets=FAR)], {"standin_tradecraft": load("model", "standin_tradecraft")})
+    (found,) = estimates([match(turns=5, targets=FAR)], {"standin_tradecraft": load("model", "standin_tradecraft")})
+    calls = found.load.calls.middle
     own = 5 * (steps["proposer"] + steps["decision_maker"] + 2 * steps["planner"])
-    assert own + 5 * 2 <= bill.asked.calls <= own + 5 * 2 * STEPS["crafter"]
-    assert bill.asked.tokens_out == 150 * bill.asked.calls and bill.usd == 0
+    assert own + 5 * 2 <= calls <= own + 5 * 2 * STEPS["crafter"]
+    assert found.load.tokens_out.middle == 150 * calls and found.usd.middle == 0
 
 
 @pytest.mark.parametrize("style", ["zs", "cot", "spp"])
