@@ -17,12 +17,14 @@ from models.batch_server import OUTCOMES
 from models.fault_server import FaultServer, conversation
 
 from agon import AgonError, commands
+from agon.models import CallFailed
 from agon.models.anthropic import Anthropic
 from agon.models.batch import FILE, Batch, Journal, batched
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
 from agon.models.recording import Recording, Writer
+from agon.models.remote import Remote
 from agon.models.responses import Responses
 from agon.plan import plan
 from agon.play import play
@@ -138,6 +140,22 @@ def test_probabilities_are_not_asked_for_in_batches(tmp_path):
     found = matches(1, ("zs_weighed", "tft"))
     with pytest.raises(AgonError, match="leave batch=true out"):
         ran(lambda server: Run(tmp_path, found, model(OpenAI, server.url, logprobs="llama.cpp")))
+
+
+class Unbatched(OpenAI):
+    """A protocol of a reader's own, with a price for batches and none of their verbs."""
+
+    submit, submitted, results = Remote.submit, Remote.submitted, Remote.results
+
+
+def test_a_protocol_without_batches_says_so_whatever_is_asked_of_them(tmp_path):
+    asked = model(Unbatched, "http://localhost:1")
+    says = "model m: its protocol has no batches here: leave batch=true out"
+    with pytest.raises(AgonError, match=f"^model standin: {says}$"):
+        Run(tmp_path, matches(1), asked)
+    for look in (asked.submitted("agon-1", ["key"], 0.0, []), asked.results("id")):
+        with pytest.raises(CallFailed, match=f"^{says}$"):
+            asyncio.run(look)
 
 
 def test_models_without_a_batch_interface_are_refused_by_name():

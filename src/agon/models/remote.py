@@ -108,18 +108,23 @@ class Remote(Model):
 
     async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
         """Hands in a batch of requests, by their keys, under a name of ours; the provider's id for it. Raises CallFailed."""
-        raise CallFailed("settings", f"model {self.model}: its protocol has no batches here", "stop")
+        raise self._no_batches()
 
     async def submitted(self, name: str, keys: Collection[str], since: float, known: Collection[str]) -> str | None:
         """The provider's id of the batch that was handed in under `name` after `since` (a time); None where it has none.
 
-        `known`: ids of other batches.
+        `known`: ids of other batches. Raises CallFailed.
         """
-        raise NotImplementedError
+        raise self._no_batches()
 
     async def results(self, batch: str) -> "Results | None":
         """What came of a batch, by its provider's id; None while it is not over. Raises CallFailed."""
-        raise NotImplementedError
+        raise self._no_batches()
+
+    def _no_batches(self) -> CallFailed:
+        return CallFailed(
+            "settings", f"model {self.model}: its protocol has no batches here: leave batch=true out", "stop"
+        )
 
     @abstractmethod
     def read(self, content: Any) -> Answer:
