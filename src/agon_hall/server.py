@@ -52,6 +52,8 @@ UNUSED = 15_000
 """Milliseconds after which a page that no browser shows is taken away."""
 LINES, KINDS = 20, 1000
 """Lines of one kind in the log in a minute, and kinds that are told apart."""
+LONG = 4000
+"""Letters of one entry in the log: of a longer one its beginning and its end, where the error is."""
 TITLES = {
     "/": "Tables - agon",
     "/host": "Your table - agon",
@@ -141,11 +143,17 @@ def _argument(name: str) -> str:
 
 
 class _Plain(logging.Formatter):
-    """Nothing of what follows a question mark, where keys are, nor of what was sent and cannot be read, nor what moves a terminal."""
+    """Nothing of what follows a question mark, where keys are, nor of what was sent and cannot be read, nor what moves a terminal.
+
+    And no more than LONG letters of anything: Bokeh writes a message that it refuses whole.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         said = re.sub(r"\?\S*", "?...", super().format(record))
-        return visible(re.sub(r"(Invalid unicode in ).*", r"\1what was sent", said, flags=re.DOTALL))
+        said = re.sub(r"(Invalid unicode in ).*", r"\1what was sent", said, flags=re.DOTALL)
+        if len(said) > LONG:
+            said = f"{said[: LONG // 2]} [... {len(said) - LONG:,} letters ...] {said[-LONG // 2 :]}"
+        return visible(said)
 
 
 class _Quiet(logging.Filter):
