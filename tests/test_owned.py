@@ -45,6 +45,9 @@ TAKEN = [
         "play experiment=tiny out=transcripts/other.parquet",
         "transcripts/other.parquet holds turns of other, not of tiny",
     ),
+    (f"{PLAY} experiment.name=counterfactual", "counterfactual is the name of what `agon ingest` makes"),
+    (f"{PLAY} experiment.name=people force=true", "people is the name of what `agon collect` makes"),
+    ("record experiment=tiny experiment.name=tradecraft", "tradecraft is the name of what `agon ingest` makes"),
     ("play experiment=tiny out=data/x.parquet", "lies in data/"),
     ("play experiment=tiny out=notes.parquet", "is no turns table"),
     ("play experiment=tiny out=folder.parquet", "is no turns table"),
@@ -69,6 +72,12 @@ def test_what_another_made_stays(project, command, said):
     folder = project.folder
     (folder / "results/notebooks/magic_own").mkdir(parents=True, exist_ok=True)
     (folder / "folder.parquet").mkdir(exist_ok=True)
+    for name in ("counterfactual", "people"):  # as they would be there: the experiment is what it is called
+        turns = read(folder / "transcripts/tiny.parquet")
+        write(
+            turns.assign(experiment=turns.experiment.cat.rename_categories([name])),
+            folder / f"transcripts/{name}.parquet",
+        )
     for name in ("made/prisoner3/01.json", "rules/mine.json", "notes.parquet"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("my own")

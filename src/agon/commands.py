@@ -291,14 +291,14 @@ def collect(settings: Settings) -> None:
 
     The finished matches of serve are written to transcripts/people.parquet, or to out=FILE.
     """
-    from agon.plan import PERSON
+    from agon.plan import PEOPLE, PERSON
     from agon.play import ordered
     from agon.turns import read, write
 
     played = sorted((in_project(settings["serve"]["folder"]) / "played").glob("*.parquet"))
     if not played:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
-    out = _out(settings, "people")
+    out = _out(settings, PEOPLE)
     turns = ordered([read(path) for path in played], [path.stem for path in played])
     write(turns, out)
     people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
@@ -378,12 +378,16 @@ def new(
 
 def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, the models that they ask, and what these have answered already."""
+    from agon.ingest import SOURCES
     from agon.models.recording import Recording
-    from agon.plan import models_of, plan
+    from agon.plan import PEOPLE, models_of, plan
 
     experiment = settings["experiment"]
     matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
-    return experiment["name"], matches, models, Recording(ROOT / "data/recordings" / experiment["name"])
+    name = experiment["name"]
+    if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
+        raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
+    return name, matches, models, Recording(ROOT / "data/recordings" / name)
 
 
 def _lock(name: str) -> Path:

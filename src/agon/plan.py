@@ -34,6 +34,8 @@ TRIED = 100
 LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
 SHARED = tuple(f"{shown(Path(__file__).with_name(name))}:" for name in ("plan.py", "loop.py", "play.py"))
 """Code that runs in every match."""
+PEOPLE = "people"
+"""What matches with people at their tables are called, as experiments are."""
 PERSON = "human"
 """In the place of an agent's name: a person, who sits at no table of an experiment."""
 

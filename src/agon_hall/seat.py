@@ -104,6 +104,8 @@ class SeatPage:
         table = self.table
         if table.status in DONE:
             return f"<p><strong>{DONE[table.status]}</strong></p>"
+        if view is None and table.status == "over":
+            return "<p><strong>The match is over.</strong> It cannot be shown just now.</p>"
         if view is None:
             missing = set(table.people) - set(table.store.people(table.id))
             here = "" if self.seat in missing else f" Waiting for {_listed(table, sorted(missing))} to sit down."

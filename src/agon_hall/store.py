@@ -204,13 +204,18 @@ class Store:
         self._write(("insert or replace into answers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows))
 
     def answer(self, table: str, seat: int, number: int) -> Kept | None:
-        """The accepted answer to a seat's question; None when there is none."""
+        """The accepted answer to a seat's question; None when there is none. Raises AgonError for a damaged one."""
         which = "from answers where place = ? and seat = ? and number = ?"
         found = self._read(f"select {', '.join(Kept._fields)} {which}", table, seat, number)
         if not found:
             return None
         kept = Kept(*found[0])
-        return kept if kept.action is None else kept._replace(action=json.loads(kept.action))
+        try:
+            return kept if kept.action is None else kept._replace(action=json.loads(kept.action))
+        except (ValueError, TypeError, RecursionError):
+            raise AgonError(
+                f"{shown(self._path)} is damaged: answer {number} of seat {seat} at table {table} cannot be read"
+            ) from None
 
     def consent(self, version: str) -> str:
         """The text of that version."""

@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from agon import AgonError
+from agon import AgonError, shown
 from agon.agents import Place, Reply
 from agon.games import Dice, Observation
 from agon.games.pages import known_aids, page_of
@@ -26,15 +26,13 @@ from agon.models import Answering, Halted, Model
 from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
-from agon.plan import PERSON, Match, Seat, Seating, seating
+from agon.plan import PEOPLE, PERSON, Match, Seat, Seating, seating
 from agon.play import play_async, table
 from agon.turns import write
-from agon_hall.store import Blocked, Kept, Store, TableRow
+from agon_hall.store import Kept, Store, TableRow
 
 log = logging.getLogger("agon_hall")
 
-EXPERIMENT = "people"
-"""The experiment of all matches at tables."""
 NAME = 40
 """Letters that a chosen name may have."""
 AGAIN = 1.0
@@ -76,7 +74,7 @@ class Table:
         self.consent = consent()
         players = [functools.partial(_SeatPlayer, table=self, own=seat) for seat in seated.seats]
         seats = tuple(Seat(own.agent, player, own.model) for own, player in zip(seated.seats, players, strict=True))
-        self.match = Match(EXPERIMENT, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
+        self.match = Match(PEOPLE, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
         self.state: Any = None
         """Of the game; None before the match begins."""
         self.start: Any = None
@@ -142,10 +140,12 @@ class Table:
             self.watching.discard(ended.set)
 
     def go_on(self) -> None:
-        """Plays on, from the first move or from where the store ends, when everybody is there."""
+        """Plays on, from the first move or from where the store ends, when everybody is there. Raises Refused."""
         if self.status == "waiting" and set(self.store.people(self.id)) == set(self.people):
             self._stands("playing")
         if self.status == "stopped":
+            if self._running is not None:
+                raise Refused("What is under way still comes to its end. Please try again in a moment.")
             self._stands("playing")
         if self.status == "playing" or (self.status == "over" and self.state is None):  # the latter to be looked at
             if self._running is not None:
@@ -170,35 +170,39 @@ class Table:
         self.changed()
 
     async def _run(self) -> None:
-        writer = None
         self.totals, self.steps, self.state = (0.0,) * self.game.seats, 0, None
         try:
-            answering: dict[str, Answering] = {}
-            if self.models:
-                recording = Recording(self.folder / "recordings" / self.id)
-                writer = Writer(recording, self.folder / "locks" / f"{self.id}.lock")
-                self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._paid)
-                answering = {name: Live(name, model, ledger) for name, model in self.models.items()}
-            try:
-                played = await play_async(self.match, answering, moved=self._moved)
-            except (AgonError, Halted):
-                self._cancel(None)
-                if self.models:
-                    await self._ledger.drain()  # calls in flight are paid for
-                raise
-            if self.status == "playing":
-                await self.kept(lambda: write(table([(self.match, played)]), self.path))
-                self._stands("over")
-        except (AgonError, Halted) as error:
-            if self.status == "playing":
-                self._stands("stopped", _why(error))
+            async with AsyncExitStack() as after:
+                await self._play(after)
+        except Exception as error:  # whatever it is: nobody waits for ever
+            self.halted(error)
+            if self.status == "over":
+                log.exception("the match of table %s is over, but cannot be shown", self.id)
         finally:
             self._running, self.questions, self.thinking = None, {}, set()
-            if writer is not None:
-                writer.close()
-            for model in self.models.values():
-                await model.close()
             self.changed()
+
+    async def _play(self, after: AsyncExitStack) -> None:
+        """The match to its end. What is to be closed `after` it is closed whatever happens."""
+        answering: dict[str, Answering] = {}
+        for model in self.models.values():
+            after.push_async_callback(model.close)
+        if self.models:
+            recording = Recording(self.folder / "recordings" / self.id)
+            writer = Writer(recording, self.folder / "locks" / f"{self.id}.lock")
+            after.callback(writer.close)
+            self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._paid)
+            answering = {name: Live(name, model, ledger) for name, model in self.models.items()}
+        try:
+            played = await play_async(self.match, answering, moved=self._moved)
+        except (AgonError, Halted):
+            self._cancel(None)
+            if self.models:
+                await self._ledger.drain()  # calls in flight are paid for
+            raise
+        if self.status == "playing":
+            await self.kept(lambda: write(table([(self.match, played)]), self.path))
+            self._stands("over")
 
     def _budget(self) -> Budget:
         left = {
@@ -228,8 +232,10 @@ class Table:
         self.changed()
 
     def halted(self, error: Exception) -> None:
-        """A player cannot go on: the match stops, also for those who are still thinking."""
+        """The match cannot go on: it stops, also for those who are still thinking; pages and the log say so."""
         if self.status == "playing":
+            foreseen = isinstance(error, AgonError | Halted | OSError)
+            log.error("the match of table %s stops: %s", self.id, _why(error), exc_info=None if foreseen else error)
             self._stands("stopped", _why(error))
         self._cancel(error)
 
@@ -248,8 +254,10 @@ class Table:
 
     def _stands(self, status: str, why: str = "") -> None:
         self.status, self.why = status, why
-        with suppress(Blocked):  # the next start finds out by itself, as it plays what was answered
+        try:
             self.store.ended(self.id, status, why)
+        except AgonError as error:  # the next start finds out by itself, as it plays what was answered
+            log.error("how table %s stands could not be kept: %s", self.id, error)
 
     async def kept(self, write: Callable[[], object]) -> None:
         """Writes what nobody can be asked to send again; the match waits where that cannot be done now, and pages say so."""
@@ -355,26 +363,30 @@ class _SeatPlayer:
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """The answer that is kept, or a new one."""
-        number, store = self.number, self.table.store
-        self.number += 1
-        kept = store.answer(self.table.id, self.seat, number)
-        if self.own.agent == PERSON:
+        number, self.number = self.number, self.number + 1
+        try:
+            kept = self.table.store.answer(self.table.id, self.seat, number)
+            if self.own.agent != PERSON:
+                return await self._itself(number, kept, view, dice)
             if kept is None or (kept.round, kept.phase) != (view.round, view.phase) or not _legal(kept, view):
                 kept = await self.table.asked(self.seat, number, view)
             return self._told(kept)
-        self.table.thinking.add(self.seat)
-        try:
-            reply = Reply(self.own.player(view, dice)) if self.agent is None else await self.agent.act(view, dice)
-            if kept is not None and json.dumps(kept.action) != json.dumps(reply.action):
-                raise AgonError(f"{self.own.agent} answers otherwise than before the restart: the match cannot go on")
         except (AgonError, Halted) as error:
             self.table.halted(error)
             raise
+
+    async def _itself(self, number: int, kept: Kept | None, view: Observation, dice: Dice) -> Reply:
+        """What a script or model answers, which is kept."""
+        self.table.thinking.add(self.seat)
+        try:
+            reply = Reply(self.own.player(view, dice)) if self.agent is None else await self.agent.act(view, dice)
         finally:
             self.table.thinking.discard(self.seat)
+        if kept is not None and json.dumps(kept.action) != json.dumps(reply.action):
+            raise AgonError(f"{self.own.agent} answers otherwise than before the restart: the match cannot go on")
         if kept is None:
             said = Kept(number, view.round, view.phase, reply.action, reply.text)
-            await self.table.kept(lambda: store.keep(self.table.id, self.seat, [said]))
+            await self.table.kept(lambda: self.table.store.keep(self.table.id, self.seat, [said]))
         return reply
 
     def _told(self, kept: Kept) -> Reply:
@@ -407,10 +419,14 @@ def _tupled(action: Any) -> Any:
 
 def _why(error: Exception) -> str:
     """Why a match stops, for its host."""
+    if isinstance(error, BudgetReached):
+        return "What its models may cost is used up, or too little for another call."
+    if isinstance(error, OSError) and error.filename:
+        return f"{shown(Path(os.fsdecode(error.filename)))} cannot be used: {error.strerror}"
     return (
-        "What its models may cost is used up, or too little for another call."
-        if isinstance(error, BudgetReached)
-        else str(error)
+        str(error)
+        if isinstance(error, AgonError | Halted)
+        else "Nobody foresaw it; the log of the server says what it is."
     )
 
 

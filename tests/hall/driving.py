@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 import yaml
 from bokeh.document import Document
+from project import copied
 from tornado.httpclient import AsyncHTTPClient
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
@@ -29,13 +30,13 @@ except ModuleNotFoundError:  # tests with a browser are skipped
 
 from agon import ROOT, replay
 from agon.agents import Reply
-from agon.plan import PERSON, Match, Seat
+from agon.plan import PEOPLE, PERSON, Match, Seat
 from agon.play import play_async, table
 from agon.turns import matches, read, validated
 from agon_hall import tables
 from agon_hall.server import served
 from agon_hall.store import Store, TableRow
-from agon_hall.tables import EXPERIMENT, Hall, consent
+from agon_hall.tables import Hall, consent
 
 THOUGHT = "a stand-in speaks"
 """In every answer of a stand-in, before its move: nobody at a table may read it."""
@@ -205,7 +206,7 @@ async def reference(place, seed):
 
     found = tables.seating(place.row.game, place.row.entrants)
     seats = tuple(Seat(PERSON, Answering) if each.agent == PERSON else each for each in found.seats)
-    match = Match(EXPERIMENT, place.row.match, int(place.row.match, 16), found.game, seats, 0, found.config)
+    match = Match(PEOPLE, place.row.match, int(place.row.match, 16), found.game, seats, 0, found.config)
     return table([(match, await play_async(match, {}))])
 
 
@@ -214,7 +215,7 @@ async def reference(place, seed):
 
 def folder_of(place):
     """A copy of the project in `place`, with short games and the project's data; `python -m agon` runs there."""
-    shutil.copytree(ROOT / "src", place / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    copied(ROOT / "src", place / "src")
     conf(place)
     (place / "data").mkdir()
     for part in ("rulesets", "problems", "settings", "logs"):

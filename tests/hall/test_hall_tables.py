@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -19,6 +20,10 @@ from project import KEY, serving
 from agon import AgonError
 from agon.plan import PERSON
 from agon.turns import matches, read, validated
+from agon_hall import tables
+from agon_hall.lobby import HostPage
+from agon_hall.look import Block
+from agon_hall.seat import SeatPage
 from agon_hall.store import Kept
 from agon_hall.tables import Hall, Refused, consent
 
@@ -373,6 +378,94 @@ def test_a_script_that_answers_otherwise_than_before_stops_the_match(short, tmp_
     run(match())
 
 
+def damaged(folder, text):
+    """Another text in the place of the first answer; gives the one that was there."""
+    with sqlite3.connect(folder / "tables.sqlite") as db:
+        ((before,),) = db.execute("select action from answers where seat = 0 and number = 0").fetchall()
+        db.execute("update answers set action = ? where seat = 0 and number = 0", [text])
+    return before
+
+
+def in_the_way(folder, name):
+    """A file where there must be a folder, as one that cannot be written."""
+    if (folder / name).is_file():
+        (folder / name).unlink()
+        (folder / f"{name}.before").rename(folder / name)
+    else:
+        (folder / name).rename(folder / f"{name}.before")
+        (folder / name).touch()
+
+
+def unforeseen(monkeypatch):
+    def fails(folder):
+        raise RuntimeError("no good")
+
+    monkeypatch.setattr(tables, "Recording", fails)
+
+
+@pytest.mark.parametrize(
+    ("breaks", "why"),
+    [
+        ("answer", "answer 0 of seat 0 at table .* cannot be read"),
+        ("recordings", "recordings/.* cannot be written"),
+        ("locks", r"locks cannot be used"),
+        ("unforeseen", "the log of the server says what it is"),
+    ],
+)
+def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answered(
+    short, tmp_path, monkeypatch, caplog, breaks, why
+):
+    folder = tmp_path / "hall"
+
+    async def begins():
+        async with hall(folder) as made:
+            place = made.open("pd", [PERSON, "zs@thinker"])
+            sit_all(place)
+            await settled(place)
+            place.answer(0, 0, ["cooperation"])
+            await thought(place)
+            assert place.steps == 1 and place.status == "playing"
+            return place.id
+
+    async def ends(table):
+        async with hall(folder) as made:
+            place = made.tables[table]
+            await settled(place)
+            assert place.status == "stopped" and re.search(why, place.why)
+            pages = SeatPage(place, 0), SeatPage(place, None), HostPage(made, place, "")
+            return ["".join(each.object for each in page.panel.select(Block)) for page in pages]
+
+    async def goes_on(table):
+        async with hall(folder) as made:
+            place = made.tables[table]
+            place.go_on()
+            await to_the_end(place)
+            return place
+
+    table = run(begins())
+    kept = answers(folder)
+    first = None
+    with monkeypatch.context() as broken:
+        if breaks == "answer":
+            first = damaged(folder, "{")
+        elif breaks == "unforeseen":
+            unforeseen(broken)
+        else:
+            in_the_way(folder, breaks)
+        own, watching, host = run(ends(table))
+    assert "has been stopped" in own and "has been stopped" in watching and re.search(why, host)
+    assert re.search(f"the match of table {table} stops: .*{why}", caplog.text)
+    assert ("RuntimeError: no good" in caplog.text) == (breaks == "unforeseen")
+    if breaks == "answer":
+        damaged(folder, first)
+    elif breaks != "unforeseen":
+        in_the_way(folder, breaks)
+    assert answers(folder) == kept
+    place = run(goes_on(table))
+    assert place.status == "over" and set(kept) <= set(answers(folder))
+    assert played(folder, place).action.iloc[0] == '"cooperation"'
+
+
 # --- models
 
 
@@ -407,8 +500,6 @@ def test_answers_that_cannot_be_kept_are_not_played(short, tmp_path):
 def paid(tmp_path, monkeypatch, request):
     """Tables of this process may ask a model that costs money: a server of this test."""
     import functools
-
-    from agon_hall import tables
 
     monkeypatch.setenv(KEY, "a-key-of-these-tests")
     with serving(answer=lambda body: f"[move] cooperation, thought over {len(body['messages'])} times"[:18]) as server:
