@@ -122,7 +122,9 @@ def test_a_family_that_is_called_like_another_package_is_refused(conf, tmp_path,
     assert "another package is called" in refused(lambda: load("game", "pd", conf))
 
 
-@pytest.mark.parametrize("word", ["families=[/tmp/x]", "packages=[os]", "+packages=[os]", "++families=[/tmp/x]"])
+@pytest.mark.parametrize(
+    "word", ["families=[/elsewhere]", "packages=[os]", "+packages=[os]", "++families=[/elsewhere]"]
+)
 def test_whose_code_is_run_is_not_said_on_the_way(word):
     assert "conf/config.yaml alone" in refused(lambda: configuration([word]))
 
@@ -131,11 +133,11 @@ def test_whose_code_is_run_is_not_said_on_the_way(word):
     "word",
     [
         "hydra.callbacks={x: {_target_: os.system, command: id}}",
-        "+hydra.searchpath=[file:///tmp]",
+        "+hydra.searchpath=[file:///elsewhere]",
         "hydra/launcher=basic",
         "experiment@families=scripted",
         "+experiment@_global_=scripted",
-        "experiment=../../../tmp/x",
+        "experiment=../../../elsewhere",
         "~experiment.name=scripted",
         "experiment.repetitions=1,2",
         "experiment.repetitions=range(3)",

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from inspect import GEN_CLOSED, GEN_SUSPENDED, getgeneratorstate
 from math import inf, nan
 from typing import Any
 
@@ -176,8 +177,10 @@ def test_an_interrupt_is_no_mistake_of_the_game():
 
 
 def test_a_match_that_is_left_ends_quietly():
-    match, _, _ = started(Sound(), 0)
+    match, (_, views, _), _ = started(Sound(), 0)
+    assert views and getgeneratorstate(match) == GEN_SUSPENDED
     match.close()
+    assert getgeneratorstate(match) == GEN_CLOSED
 
 
 # --- spaces of a reader's own
@@ -236,7 +239,10 @@ def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why, play
 
 
 def test_a_space_that_says_only_what_it_must_is_played():
-    plan._try_out(plan.Seat("x", LLM), Asks(space=Own()))
+    game = Asks(space=Own())
+    plan._try_out(plan.Seat("x", LLM), game)
+    turns = table([(match := seated(first, first, game=game), play_now(match))])
+    assert list(turns.legal) == ['{"own": 2}'] * 2 and list(turns.action) == ['"a"'] * 2 and turns.valid.all()
 
 
 # --- fields that are called like what every game has

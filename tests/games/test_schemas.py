@@ -130,31 +130,29 @@ def test_every_question_of_every_game_has_a_schema(name):
 
 
 def accepted(space, data):
-    """Draws a value that fits a space's schema: it is read as a legal action, which is read back as itself."""
+    """Draws a value that fits a space's schema: whether it is read as a legal action, which is read back as itself."""
     schema = space.schema()
     value = data.draw(fitting(schema))
     assert fits(value, schema)
     reading = read_answer(written(value, "because"), space)
     if blank(value, schema):
-        assert reading.fault == '"action" is not a legal one'
-    else:
-        assert reading.fault == "" and reading.action in space
-        assert fits(space.as_value(reading.action), schema)
-        assert close(through(space, reading.action).action, reading.action)
+        return reading.fault == '"action" is not a legal one'
+    assert reading.fault == "" and reading.action in space
+    return fits(space.as_value(reading.action), schema) and close(through(space, reading.action).action, reading.action)
 
 
 @pytest.mark.parametrize("space", [each for each in EVERY if type(each) is not Pair], ids=lambda space: str(space)[:40])
 @tried
 @given(data=st.data())
 def test_whatever_fits_is_read_as_a_legal_action(space, data):
-    accepted(space, data)
+    assert accepted(space, data)
 
 
 @pytest.mark.parametrize("name", ALL)
 @tried
 @given(data=st.data())
 def test_whatever_fits_in_a_game_is_read_as_a_legal_action(name, data):
-    accepted(data.draw(st.sampled_from(met(name))), data)
+    assert accepted(data.draw(st.sampled_from(met(name))), data)
 
 
 def test_an_offer_of_any_total_is_scaled_to_no_more_than_it():
@@ -164,7 +162,7 @@ def test_an_offer_of_any_total_is_scaled_to_no_more_than_it():
 @tried
 @given(st.data(), st.recursive(leaves, forms, max_leaves=5))
 def test_whatever_fits_any_form_of_any_labels_is_read_as_a_legal_action(data, asked):
-    accepted(asked[0], data)
+    assert accepted(asked[0], data)
 
 
 @tried

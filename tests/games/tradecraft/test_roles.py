@@ -470,12 +470,13 @@ CASES = {
 }
 
 
-def golden(name, found):
+def as_read(name, found):
+    """Whether a prompt is the one that a human has read. If a change is meant, delete its file in tests/golden/prompts."""
     path = GOLDEN / f"tradecraft_{name}.txt"
     if not path.exists():
         path.write_text(found)
         pytest.fail(f"{path.name} was not there and is now written: read it, commit it, and run this again")
-    assert found == path.read_text(), f"if that is meant, delete tests/golden/prompts/{path.name} and run this twice"
+    return found == path.read_text()
 
 
 def shown(request):
@@ -487,7 +488,7 @@ def test_a_role_is_told_what_a_human_has_read(case):
     seat, turn, phase = CASES[case]
     _, models = run(story, changes={"turns": 2}, persona="cooperative")
     asked = [each for each in models[seat].asked if (each.view.round, each.view.phase) == (turn, phase)]
-    golden(case, shown(asked[-1]))
+    assert as_read(case, shown(asked[-1]))
 
 
 def plain_story(request):
@@ -503,7 +504,7 @@ def plain_story(request):
 @pytest.mark.parametrize("seat", [0, 1])
 def test_the_plain_agent_is_told_what_a_human_has_read(seat):
     _, models = run(plain_story, player=LLM, style="cot", changes={"turns": 2})
-    golden(f"plain_seat{seat}", shown(models[seat].asked[-1]))
+    assert as_read(f"plain_seat{seat}", shown(models[seat].asked[-1]))
 
 
 @pytest.mark.parametrize("player", [Roles, LLM])
