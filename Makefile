@@ -31,7 +31,7 @@ line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' replay@poc
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
-	pytest -n 3 --dist worksteal -p no:nbval
+	pytest -n 3 --dist worksteal -p no:nbval -rs
 	pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 	git diff --exit-code dvc.lock results/agreement.json
 

@@ -15,7 +15,7 @@ from project import FULL, KILLS, Project, moved, serving
 from agon.models.recording import Recording
 from agon.turns import read
 
-TIMES = KILLS or (50 if FULL else 5)
+TIMES = KILLS or (50 if FULL else 3)
 MATCHES = max(24, 4 * TIMES)
 DECISIONS = 10_000 if FULL else 608
 CONCURRENCY = 10

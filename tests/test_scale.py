@@ -105,14 +105,14 @@ def killed_at(server, wanted, process_id):
     return thread
 
 
-def test_workers_record_the_same_exchanges_and_play_the_same_bytes(tmp_path, undisturbed):
+def test_workers_record_the_same_exchanges_and_play_the_same_bytes(tmp_path, undisturbed, cluster):
     with serving(answer=moved) as server:
         asked = model(server)
         halted, ledger = recorded(tmp_path, asked, OWN)
     assert halted == []
     assert ledger.budget.spent.calls == server.requests == len(Recording(tmp_path))
     assert exchanges(tmp_path) == exchanges(undisturbed)
-    assert transcript(tmp_path, asked, OWN) == transcript(tmp_path, asked)
+    assert transcript(tmp_path, asked, on(cluster)) == transcript(tmp_path, asked)
     assert transcript(tmp_path, asked, seconds=False) == transcript(undisturbed, asked, seconds=False)
 
 

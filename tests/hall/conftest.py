@@ -53,14 +53,6 @@ def server(project):
     made.stop()
 
 
-@pytest.fixture
-def own_server(project, tmp_path):
-    """A server that one test alone uses."""
-    made = driving.Server(project, tmp_path / "hall")
-    yield made
-    made.stop()
-
-
 @pytest.fixture(scope="session")
 def browsing():
     """A browser and the thread in which it is used: Playwright keeps an event loop running there, as no other test may have one."""

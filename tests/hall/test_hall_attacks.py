@@ -13,14 +13,14 @@ from urllib.request import urlopen
 
 import driving
 import pytest
-from driving import KINDS, Page, serving, shown
+from driving import Page, serving, shown
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
 
 from agon import ROOT, AgonError
 from agon.plan import PERSON
 from agon_hall import door, gate, server, wire
 from agon_hall.gate import Password
-from agon_hall.server import serve
+from agon_hall.server import LONG, serve
 
 PASSWORD = "open-sesame-of-these-tests"
 LOGIN = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -136,39 +136,6 @@ def test_every_reply_says_what_browsers_may_do_with_it(tmp_path, short):
     asyncio.run(run())
 
 
-def test_no_page_does_what_its_policy_forbids(project, tmp_path, person):
-    """That is said of every page of every test with a browser; here of those that a password protects, and of the login."""
-    locked = driving.Server(project, tmp_path / "hall", PASSWORD)
-    try:
-        rows = {
-            kind: locked.opened(kind, [PERSON] * (2 if kind in ("pd", "rps", "tradecraft") else 3)) for kind in KINDS
-        }
-        ada = person()
-        ada.page.goto(locked.link("host", rows["pd"]))
-        ada.page.get_by_label("Password").fill(PASSWORD)
-        ada.page.get_by_role("button", name="Open").click()
-        ada.page.get_by_text("Send each person").first.wait_for()
-        for link, wanted in (
-            ("/", "A new table"),
-            ("/annotate", "name"),
-            ("/transcripts", "Step 1 of"),
-            ("/public", "Watch a match"),
-        ):
-            ada.page.goto(locked.url + link)
-            ada.page.get_by_text(wanted).first.wait_for()
-        for row in rows.values():
-            for link in (locked.link("watch", row), locked.link("seat", row, 0)):
-                ada.page.goto(link)
-                ada.page.get_by_role("status").first.wait_for()
-        ada.page.evaluate("document.body.append(document.createElement('iframe'))")
-        ada.page.evaluate("document.querySelector('iframe').src = 'data:text/html,x'")
-        ada.page.wait_for_timeout(300)
-        assert "Content Security Policy" in str(ada.forbidden)  # so it would be heard
-        ada.forbidden.clear()
-    finally:
-        locked.stop()
-
-
 # --- how much can be asked for
 
 
@@ -258,6 +225,7 @@ def test_an_open_page_is_not_pushed_out(tmp_path, short, monkeypatch):
             crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
             for each in pages:
                 await each.tells("document_ready")
+            assert not any(each.reading.done() for each in pages)  # all are connected, and have been answered
             for _, writer in crowd:
                 writer.close()
 
@@ -419,11 +387,11 @@ def test_a_browser_that_takes_nothing_is_given_up(tmp_path, short, monkeypatch, 
                 frames = b"".join(b"\x81" + bytes([128 + len(each)]) + bytes(4) + each for each in asks)
                 await asyncio.sleep(0.3)
                 lazy.sendall(frames * 200)
+                assert [each.connection_count for each in made.get_sessions()] == [1]
                 async with asyncio.timeout(20):
-                    while "takes nothing" not in caplog.text or any(
-                        each.connection_count for each in made.get_sessions()
-                    ):
+                    while any(each.connection_count for each in made.get_sessions()):
                         await asyncio.sleep(0.1)
+                assert "closed: a page that takes nothing" in caplog.text
 
     asyncio.run(run())
 
@@ -543,12 +511,30 @@ def test_an_origin_that_is_none_is_told(tmp_path, origins):
         serve(tmp_path, "127.0.0.1", 1, origins, False, None, print)
 
 
-def test_nobody_else_can_read_what_is_kept(own_server):
-    row = own_server.opened("pd", ["uniform", "uniform"])
-    urlopen(own_server.link("watch", row)).read()
-    for path in (own_server.folder, *own_server.folder.rglob("*")):
+def test_nobody_else_can_read_what_is_kept(server):
+    row = server.opened("pd", ["uniform", "uniform"])
+    urlopen(server.link("watch", row)).read()
+    for path in (server.folder, *server.folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_a_refused_message_is_not_written_whole(server):
+    """Bokeh writes it into the log as it came, with the error."""
+    row = server.opened("pd", [PERSON] * 2)
+
+    async def run():
+        page = await Page.opens(server.port, server.link("seat", row, 0).removeprefix(server.url))
+        await page.tells("document_ready")
+        (box,) = (each for each in page.document.models if type(each).__name__ == "TextInput")
+        event = {"kind": "ModelChanged", "model": {"id": box.id}, "attr": "value", "new": ["x" * 400_000]}
+        assert "could not be done" in (await page.asks("PATCH-DOC", {"events": [event]}))["text"]
+
+    before = server.log.stat().st_size
+    asyncio.run(run())
+    said = server.log.read_text()[before:]
+    assert "error handling message" in said and "letters ...]" in said and "ValueError" in said
+    assert len(said) < 2 * LONG + 1000
 
 
 def test_the_log_does_not_grow_with_what_is_tried(caplog):

@@ -209,6 +209,7 @@ def alike(one, other, seats, script):
             ]
             assert html_of(views[0]) == html_of(views[1])
             assert rules_of(one, views[0]) == rules_of(other, views[1])
+    return True
 
 
 def fixed(view, dice):
@@ -219,19 +220,19 @@ def fixed(view, dice):
 
 
 def test_the_word_is_on_no_board_but_those_of_the_crowd():
-    alike(chameleon("cat"), chameleon("dog"), (2, PUBLIC), fixed)
+    assert alike(chameleon("cat"), chameleon("dog"), (2, PUBLIC), fixed)
 
 
 def test_the_words_of_others_are_on_nobody_s_board():
-    alike(undercover(spy_word="dog"), undercover(spy_word="owl"), (1, 2, PUBLIC), fixed)
-    alike(undercover("cat"), undercover("owl"), (0, PUBLIC), fixed)
+    assert alike(undercover(spy_word="dog"), undercover(spy_word="owl"), (1, 2, PUBLIC), fixed)
+    assert alike(undercover("cat"), undercover("owl"), (0, PUBLIC), fixed)
 
 
 def test_ballots_of_others_are_on_nobody_s_board():
     def voting(ballot):
         return lambda view, dice: ballot if view.phase == "vote" and view.seat == 0 else fixed(view, dice)
 
-    alike(chameleon(), chameleon(), (1, 2, PUBLIC), fixed)
+    assert alike(chameleon(), chameleon(), (1, 2, PUBLIC), fixed)
     for one, other in zip(
         states(chameleon(), voting("Player 3")), states(chameleon(), voting("Player 2")), strict=False
     ):

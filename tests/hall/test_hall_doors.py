@@ -337,3 +337,26 @@ def test_parts_in_bytes_are_not_gathered(locked):
         assert made.socket.protocol is None or made.socket.protocol.client_terminated
 
     apart(attack())
+
+
+def test_no_page_does_what_its_policy_forbids(locked, person):
+    """That is said of every page of every test with a browser; here of those that a password protects, and of the login."""
+    row = locked.opened("pd", [PERSON] * 2)
+    ada = person()
+    ada.page.goto(locked.link("host", row))
+    ada.page.get_by_label("Password").fill(PASSWORD)
+    ada.page.get_by_role("button", name="Open").click()
+    ada.page.get_by_text("Send each person").first.wait_for()
+    for link, wanted in (
+        ("/", "A new table"),
+        ("/annotate", "name"),
+        ("/transcripts", "Step 1 of"),
+        ("/public", "Watch a match"),
+    ):
+        ada.page.goto(locked.url + link)
+        ada.page.get_by_text(wanted).first.wait_for()
+    ada.page.evaluate("document.body.append(document.createElement('iframe'))")
+    ada.page.evaluate("document.querySelector('iframe').src = 'data:text/html,x'")
+    ada.page.wait_for_timeout(300)
+    assert "Content Security Policy" in str(ada.forbidden)  # so it would be heard
+    ada.forbidden.clear()

@@ -106,8 +106,7 @@ def test_a_lost_connection_is_told_and_a_reload_goes_on(server, person, monkeypa
     assert list(checked(server, row, monkeypatch).seat) == [0, 1] * 3
 
 
-def test_a_server_that_is_killed_amid_a_match_goes_on_where_it_was(own_server, person, monkeypatch):
-    server = own_server
+def test_a_server_that_is_killed_amid_a_match_goes_on_where_it_was(server, person, monkeypatch):
     row, people = pair(server, person, "tradecraft")
     other, others = pair(server, person, "pd")
     for seat, phase in enumerate(("propose", "decide")):

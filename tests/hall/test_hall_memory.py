@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from weakref import ref
 
 import driving
 from tornado.httpclient import AsyncHTTPClient
@@ -63,9 +64,9 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path, mo
             server = served(hall, tmp_path, port=port)
             server.start()
             try:
-                await left_by(port, path, 1)  # what the first page ever needs stays
+                await left_by(server, port, path, 1)  # what the first page ever needs stays
                 stays = await Browser.opens(port, path)
-                opened, left = await left_by(port, path, 5)
+                opened, left = await left_by(server, port, path, 5)
                 await stays.asks("PULL-DOC-REQ", {}, "PULL-DOC-REPLY")
             finally:
                 server.stop()
@@ -83,19 +84,20 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path, mo
     assert opened > 5 * 1000 and left < opened / 5
 
 
-async def left_by(port, path, number):
-    """Objects of so many pages, while they are open, and when most are gone after they were closed, or 30 seconds later.
+async def left_by(server, port, path, number):
+    """Objects of so many pages, while they are open, and when they are gone after they were closed.
 
     Nothing but Panel looks for what can go, some seconds after a page was closed: the test switches Python's own search off.
     """
     before = len(gc.get_objects())
+    known = {each.id for each in server.get_sessions()}
     browsers = [await Browser.opens(port, path) for _ in range(number)]
     opened = len(gc.get_objects()) - before
+    pages = [ref(each.document) for each in server.get_sessions() if each.id not in known]
+    assert len(pages) == number
     for each in browsers:
         each.socket.close()
-    end = asyncio.get_running_loop().time() + 30
-    left = opened
-    while left > opened / 5 and asyncio.get_running_loop().time() < end:
-        await asyncio.sleep(0.2)
-        left = len(gc.get_objects()) - before
-    return opened, left
+    async with asyncio.timeout(30):
+        while any(page() is not None for page in pages):
+            await asyncio.sleep(0.1)
+    return opened, len(gc.get_objects()) - before

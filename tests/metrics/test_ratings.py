@@ -44,7 +44,7 @@ def test_alpha_is_that_of_the_published_examples():
 
 
 def test_alpha_is_that_of_the_library():
-    krippendorff = pytest.importorskip("krippendorff")
+    krippendorff = pytest.importorskip("krippendorff", reason="krippendorff is a development dependency")
     dice = np.random.default_rng(5)
     for kind, level in ((2, "nominal"), (2, "interval"), (6, "interval")):
         values = np.where(dice.random((4, 30)) < 0.3, np.nan, dice.integers(0, kind, (4, 30)))

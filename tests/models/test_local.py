@@ -27,7 +27,6 @@ from agon import AgonError
 from agon.conf import load
 from agon.models import Answer, CallFailed, Request, extend
 from agon.models.local import Local
-from agon.models.recording import Recording
 from agon.turns import read
 
 HERE = Path(__file__).parent
@@ -298,28 +297,6 @@ def lacking() -> str:
 
 
 real = pytest.mark.skipif(bool(lacking()), reason=f"not installed: {lacking()} (make pocket)")
-
-
-@real
-@pytest.mark.slow
-def test_the_real_model_records_matches_though_its_server_is_killed_in_the_middle(tmp_path):
-    made = Project(tmp_path / "project")
-    made.conf("game", "short", defaults=["pd", "_self_"], variant="short", rounds=2)
-    made.conf("agent", "once", defaults=["zs", "_self_"], attempts=1)
-    made.conf("model", "server", defaults=["smollm2", "_self_"], parameters={"max_tokens": 24, "temperature": 0.2})
-    made.experiment("tiny", 4, seats=(("once",), ("uniform",)), games=("short",))
-    process = made.start("record", "experiment=tiny")
-    begun(process, made.recordings("tiny") / "exchanges.jsonl", 2).kill()
-    out, errors = process.communicate()
-    assert process.returncode == 0, errors
-    recording = Recording(made.recordings("tiny"))
-    assert len(recording) == 8 and not recording.voids
-    assert f"{8 + recording.failures} calls" in out
-    assert all(0 < answer.tokens_out <= 24 and answer.tokens_in > 100 for answer in recording.answers.values())
-    for verb in ("play", "record"):
-        again = made.run(verb, "experiment=tiny")
-        assert again.returncode == 0, again.stderr
-    assert "8 exchanges; 0 calls" in again.stdout
 
 
 @real

@@ -11,6 +11,7 @@ import re
 import urllib.request
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from models.test_local import begun, lacking, real, servers
@@ -71,6 +72,7 @@ def test_its_server_and_then_agon_are_killed_and_nothing_is_paid_for_twice(proje
     turns = read(project.folder / "transcripts/tiny.parquet")
     asked = turns[turns.model.notna()]
     assert len(asked) == ROUNDS * len(WAYS) and asked[asked.agent != "once"].action.notna().all()
+    assert (asked.tokens_in > 100).all() and asked[asked.agent == "once"].tokens_out.between(1, 24).all()
     told = [json.loads(detail) for detail in asked[asked.agent == "zs_weighed"].detail]
     assert len(told) == ROUNDS
     for each in told:
@@ -94,13 +96,13 @@ def asking(address, secret):
     return ask
 
 
-def told(ask, before, token):
-    """What the server says of a token after some others, from its list of all tokens there are, without any bias."""
+def every(ask, before):
+    """What the server says of every token there is after some others, without any bias."""
     body = {"prompt": before, "n_predict": 1, "n_probs": 100_000, "temperature": 0, "cache_prompt": False}
     [first] = ask("/completion", **body)["completion_probabilities"]
-    every = {each["id"]: each["logprob"] for each in first["top_logprobs"]}
-    assert math.fsum(map(math.exp, every.values())) == pytest.approx(1, abs=1e-3)
-    return every[token]
+    found = {each["id"]: each["logprob"] for each in first["top_logprobs"]}
+    assert math.fsum(map(math.exp, found.values())) == pytest.approx(1, abs=1e-3)
+    return found
 
 
 def test_what_it_weighs_are_its_own_probabilities_of_whole_answers():
@@ -114,7 +116,9 @@ def test_what_it_weighs_are_its_own_probabilities_of_whole_answers():
 
     async def both():
         try:
-            answer = await model.answer(Request(messages, "match/0/0", options=options))
+            request = Request(messages, "match/0/0", options=options)
+            answer, again = await model.answer(request), await model.answer(request)
+            assert answer.weights == again.weights
             return answer.weights, await asyncio.to_thread(independent)
         finally:
             await model.close()
@@ -122,10 +126,10 @@ def test_what_it_weighs_are_its_own_probabilities_of_whole_answers():
     def independent():
         ask = asking(model.base_url, model._secret())
         begin = ask("/tokenize", content=chatml(*said), parse_special=True, add_special=True)["tokens"]
-        found = []
+        after, found = cache(lambda *before: every(ask, [*begin, *before])), []
         for option in options:
             own = ask("/tokenize", content=option + "<|im_end|>", parse_special=True)["tokens"]
-            found.append(math.fsum(told(ask, begin + own[:place], token) for place, token in enumerate(own)))
+            found.append(math.fsum(after(*own[:place])[token] for place, token in enumerate(own)))
         return found
 
     weights, own = asyncio.run(both())

@@ -1,4 +1,4 @@
-"""With real weights (`make pocket`): constrained answers can be read in every game and role, and weights are the model's own.
+"""With real weights (`make pocket`): constrained answers can be read in every game and role.
 
 A question for each form of an action takes a minute in all, since the model is told no more than its end. AGON_FULL=1: each kind of
 question of every game, in every role, in its own words, for half an hour.
@@ -9,18 +9,16 @@ import json
 import os
 from dataclasses import replace
 from functools import cache
-from math import exp, fsum
 
 import pytest
 from games.test_conformance import ALL
 from models.questions import questions
 from models.test_local import real
 
-from agon.agents.reads import Constrained, Weighed, normalised
+from agon.agents.reads import Constrained
 from agon.conf import load
-from agon.games.spaces import Choice
 from agon.games.tradecraft.roles import STEPS
-from agon.models import Request, extend
+from agon.models import extend
 
 pytestmark = [real, pytest.mark.slow]
 
@@ -40,8 +38,6 @@ ALIKE = {"rps_joint", "rps_label", "rps_payoff", "pd_label", "pd_payoff"}
 """Games that ask what others ask, with other words and numbers."""
 TOLD = 500
 """Characters that are told of a question, where not all are."""
-VOCABULARY, MOST = 49_152, 50_000_000
-"""The model's tokens, and bytes of an answer that tells of all of them."""
 
 
 def shortest(game):
@@ -63,9 +59,9 @@ def asked(name, reads):
 
 @pytest.fixture(scope="module")
 def real_model():
-    """The model, at the most random that it is asked for anywhere, and what an answer or a call of its server comes to."""
+    """The model, at the most random that it is asked for anywhere, and what an answer comes to."""
     usual = load("model", "smollm2")
-    model = replace(usual, most_bytes=MOST, parameters={**usual.parameters, "temperature": 1.0, "seed": 1})
+    model = replace(usual, parameters={**usual.parameters, "temperature": 1.0, "seed": 1})
     with asyncio.Runner() as runner:
         try:
             yield model, runner.run
@@ -88,55 +84,3 @@ def test_every_kind_of_question_is_answered_readably_at_once(real_model, name):
     for kind, request in questions(name, brief).items():
         answer = run(model.answer(request))
         assert brief.read(answer, request.view.legal, None).fault == "", (kind, answer.text)
-
-
-# --- weighed
-
-LABELS = ("cooperation", "cooper", "defection", "co", "cooperation now")
-"""Labels of several tokens, some of which begin others."""
-ASKED = extend(extend((), "system", "You play a game."), "user", "Answer with [move] and a word.")
-
-
-async def by_the_whole_vocabulary(model, options):
-    """How likely each option is, from what the server tells of all tokens after each beginning, none of which it is made to say."""
-    said = [{"role": each.role, "content": each.text} for each in ASKED]
-    prompt = (await model._native("/apply-template", {"messages": said}))["prompt"]
-
-    async def tokens(text):
-        asked = {"content": text, "add_special": True, "parse_special": True}
-        return (await model._native("/tokenize", asked))["tokens"]
-
-    begun = await tokens(prompt)
-    end = (await tokens("<|im_end|>"))[-1]
-    known, weights = {}, []
-    await model._native("/completion", {"prompt": begun[:-1], "n_predict": 0, "cache_prompt": False})
-    for option in options:
-        path = [*(await tokens(prompt + option))[len(begun) :], end]
-        for place in range(len(path)):
-            before = tuple(path[:place])
-            if before not in known:
-                asked = {
-                    "prompt": [*begun, *before],
-                    "n_predict": 1,
-                    "n_probs": VOCABULARY,
-                    "temperature": 1.0,
-                    "seed": 7,
-                }
-                told = await model._native("/completion", asked | {"cache_prompt": True})
-                top = told["completion_probabilities"][0]["top_logprobs"]
-                known[before] = {each["id"]: each["logprob"] for each in top}
-        weights.append(sum(known[tuple(path[:place])][token] for place, token in enumerate(path)))
-    return weights, known
-
-
-def test_weights_are_those_of_whole_answers_by_another_way(real_model):
-    model, run = real_model
-    options = Weighed().options(Choice(LABELS))
-    request = Request(ASKED, "s", options=options)
-    found, again = run(model.answer(request)), run(model.answer(request))
-    weights, known = run(by_the_whole_vocabulary(model, options))
-    assert found.weights == again.weights
-    assert all(fsum(map(exp, each.values())) == pytest.approx(1, abs=1e-3) for each in known.values())
-    assert found.weights == pytest.approx(weights, abs=1e-3)
-    assert normalised(found.weights) == pytest.approx(normalised(weights), abs=1e-3)
-    assert fsum(normalised(found.weights)) == pytest.approx(1, abs=1e-6)
