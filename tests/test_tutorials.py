@@ -33,7 +33,9 @@ class Reader:
             if line.startswith("cd "):
                 self.folder /= line.removeprefix("cd ")
                 continue
-            run = subprocess.run(line, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+            run = subprocess.run(
+                line, shell=True, cwd=self.folder, env=self.environment, capture_output=True, text=True
+            )
             assert run.returncode == 0, f"{line}: {run.stderr}"
 
     def write(self, text):
