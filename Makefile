@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-compose line-tradecraft line-others test checks sources reference bench soak fuzz lock pocket prices licences clean
+.PHONY: repro line-tradecraft line-others test checks sources reference bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -20,14 +20,13 @@ repro: .venv/.ok
 	@dvc repro --quiet
 	@cat reports/summary.txt
 
-# DVC runs stage after stage, on one core. From nothing, these two lines of stages, which share nothing, run beside each other;
-# what is in neither, or did not come to its end there, is for the `dvc repro` that follows.
-line-compose:
-	-@dvc repro --quiet --single-item compose
-line-tradecraft line-others: line-compose
+# DVC runs stage after stage, on one core. From nothing, these two lines of stages run beside each other. They share `compose` alone,
+# which one begins with, while the other begins with stages that do not read it. What is in neither, or did not come to its end there, is
+# for the `dvc repro` that follows.
+line-tradecraft line-others:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
-line-tradecraft: STAGES = '*rating*' '*tradecraft*'
-line-others: STAGES = '*@counterfactual*' 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted '*@magic*' play_notebook
+line-tradecraft: STAGES = compose '*rating*' '*tradecraft*'
+line-others: STAGES = 'printed@*' play_notebook 'ingest@c*' 'paper@c*' own@counterfactual_play 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted own@magic_viewer 'beside@*'
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
