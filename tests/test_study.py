@@ -82,7 +82,7 @@ def test_a_game_of_its_own_lies_in_the_study(tmp_path):
     put(tmp_path, "conf/agent/shade.yaml", _target_="auction.scripts.shade", _partial_=True)
     meeting = {"games": ["auction"], "agents": ["shade", "anything"]}
     put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[meeting])
-    assert "4 matches" in run("agon", "play", "experiment=own", where=tmp_path)
+    assert "3 matches" in run("agon", "play", "experiment=own", where=tmp_path)
 
 
 def test_settings_problems_and_rulesets_of_both_are_found(tmp_path):
@@ -195,7 +195,7 @@ def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["new"], "say: agon new study NAME"),
+        (["new"], "say which: agon new"),
         (["new", "game", "chess"], "say: agon new study NAME"),
         (["new", "study", "2x"], "is no name of a study"),
         (["new", "study", "a/b"], "is no name of a study"),
