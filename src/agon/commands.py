@@ -351,7 +351,7 @@ def export(
     else:
         if target.is_dir() or (target.exists() and out and not force):
             raise AgonError(f"out={out or usual} is there: {OTHER}")
-        made = inspect_log(turns, target, ROOT / "data/recordings" / experiment)
+        made = inspect_log(turns, target, input_path(f"data/recordings/{experiment}"))
         click.echo(", ".join(shown(path) for path in made))
 
 
