@@ -260,7 +260,7 @@ class Server:
             self.process = subprocess.Popen(
                 self.command("serve", *settings), cwd=self.project, env=self.environment, stdout=out, stderr=out
             )
-        for _ in range(2400):
+        for _ in range(6000):  # five minutes, on a machine that does much else
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
             assert self.process.poll() is None, self.log.read_text()
