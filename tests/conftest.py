@@ -14,9 +14,10 @@ settings.load_profile("agon")
 
 
 def pytest_collection_modifyitems(items):
-    """First what is slow, or needs a server and a browser: one worker has most of it, and none waits for it in the end."""
+    """First come files with slow tests, and those with a server or a browser: one worker has most of these, and none waits at the end."""
 
-    def late(item):
-        return not ({"server", "browsing"} & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("slow"))
+    def takes_long(item):
+        return {"server", "browsing"} & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("slow")
 
-    items.sort(key=late)
+    first = {item.path for item in items if takes_long(item)}
+    items.sort(key=lambda item: item.path not in first)

@@ -23,18 +23,14 @@ KILLS = int(os.environ.get("AGON_KILLS", "0"))
 KEY = "PROJECT_TEST_KEY"
 
 
-def copied(folder: Path, to: Path) -> None:
-    """Copies code, and what Python has compiled of it: each command would compile it anew. What is being compiled is left out."""
-    shutil.copytree(folder, to, ignore=shutil.ignore_patterns("*.pyc.*"))
-
-
 class Project:
     """A copy of the code and its settings in `folder`, without data. Its server model asks a server at `url`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        being_compiled = shutil.ignore_patterns("*.pyc.*")
         for part in ("src", "conf", "notebooks"):
-            copied(ROOT / part, folder / part)
+            shutil.copytree(ROOT / part, folder / part, ignore=being_compiled)
         for family in yaml.safe_load((ROOT / "conf/config.yaml").read_text())["families"]:  # a reader's own
             shutil.copytree(ROOT / family, folder / family, dirs_exist_ok=True)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("AGON")}

@@ -52,8 +52,8 @@ UNUSED = 15_000
 """Milliseconds after which a page that no browser shows is taken away."""
 LINES, KINDS = 20, 1000
 """Lines of one kind in the log in a minute, and kinds that are told apart."""
-LONG = 4000
-"""Letters of one entry in the log: of a longer one its beginning and its end, where the error is."""
+WIDE, LONG = 500, 4000
+"""Letters of a line in the log, and of one entry: of a longer one its beginning and its end, where the error is."""
 TITLES = {
     "/": "Tables - agon",
     "/host": "Your table - agon",
@@ -151,6 +151,10 @@ class _Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         said = re.sub(r"\?\S*", "?...", super().format(record))
         said = re.sub(r"(Invalid unicode in ).*", r"\1what was sent", said, flags=re.DOTALL)
+        lines = said.split("\n")
+        said = "\n".join(
+            each[:WIDE] + f" [... {len(each) - WIDE:,} letters ...]" * (len(each) > WIDE) for each in lines
+        )
         if len(said) > LONG:
             said = f"{said[: LONG // 2]} [... {len(said) - LONG:,} letters ...] {said[-LONG // 2 :]}"
         return visible(said)

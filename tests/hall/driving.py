@@ -19,7 +19,6 @@ from types import SimpleNamespace
 
 import yaml
 from bokeh.document import Document
-from project import copied
 from tornado.httpclient import AsyncHTTPClient
 from tornado.websocket import WebSocketClosedError, websocket_connect
 
@@ -215,7 +214,7 @@ async def reference(place, seed):
 
 def folder_of(place):
     """A copy of the project in `place`, with short games and the project's data; `python -m agon` runs there."""
-    copied(ROOT / "src", place / "src")
+    shutil.copytree(ROOT / "src", place / "src", ignore=shutil.ignore_patterns("*.pyc.*"))  # not what is being compiled
     conf(place)
     (place / "data").mkdir()
     for part in ("rulesets", "problems", "settings", "logs"):
@@ -260,7 +259,7 @@ class Server:
             self.process = subprocess.Popen(
                 self.command("serve", *settings), cwd=self.project, env=self.environment, stdout=out, stderr=out
             )
-        for _ in range(2400):
+        for _ in range(6000):  # five minutes, on a machine that does much else
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
             assert self.process.poll() is None, self.log.read_text()
