@@ -246,6 +246,14 @@ def test_it_says_by_what_it_was_calibrated(tmp_path):
     assert other.basis.startswith("bounds where nothing is recorded")
 
 
+def test_a_match_that_two_experiments_have_recorded_counts_once(tmp_path):
+    matches, model = pairing("zs", "tft"), standin()
+    paid(tmp_path / "mine", matches, model)
+    once = estimate(matches, model, tmp_path)
+    paid(tmp_path / "theirs", matches, model)
+    assert estimate(matches, model, tmp_path) == once
+
+
 def test_one_script_tells_nothing_of_another(tmp_path):
     matches = pairing("zs", "tft", repetitions=2)
     paid(tmp_path / "mine", matches, standin())

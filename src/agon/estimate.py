@@ -261,15 +261,15 @@ class Habits:
 
     @cached_property
     def lines(self) -> dict[str, list[_Line]]:
-        """Match -> its recorded exchanges."""
-        found: dict[str, list[_Line]] = defaultdict(list)
+        """Match -> its recorded exchanges, each once: several experiments may have recorded the same match."""
+        found: dict[str, dict[str, _Line]] = defaultdict(dict)
         read = msgspec.json.Decoder(_Line)
         for path in filter(Path.is_file, sorted(self.folder.glob(f"*/{FILE}"))):
             for raw in path.read_bytes().splitlines():
                 with suppress(msgspec.MsgspecError, RecursionError, ValueError):  # what is no exchange tells nothing
                     if (line := read.decode(raw)).exchange:
-                        found[line.sample.partition("/")[0]].append(line)
-        return found
+                        found[line.sample.partition("/")[0]][line.exchange] = line
+        return {match: [*lines.values()] for match, lines in found.items()}
 
     @cached_property
     def matches(self) -> list[tuple[Match, Mapping[str, Model]]]:
