@@ -1,8 +1,6 @@
 """Models beside each other, one's own beside those of the counterfactual paper: cooperation by round, and the round of comprehension.
 
-from agon_papers.counterfactual.beside import cooperation_by_round, cooperation_figure
-table = cooperation_by_round("transcripts/mine.parquet")
-cooperation_figure(table)
+`cooperation_figure(cooperation_by_round("transcripts/mine.parquet"))` is the figure of your matches beside the paper's.
 """
 
 import json
@@ -203,8 +201,9 @@ def comprehension(own: Turns | None = None, recorded: Turns = RECORDED, **chosen
 
 
 def comprehension_of(found: Compared) -> pd.DataFrame:
-    """`comprehension` of what is compared."""
+    """`comprehension` of what is compared, but for one's own matches in which no decision could be read."""
     matches = metrics_of(found)
+    matches = matches[~matches.own | matches.void.lt(matches.rounds)]
     table = summary(matches, ["opponent_comprehension_as_done"], ["own", "game", "variant", "model"])
     never = 1 + matches.groupby("game").rounds.max()
     return table.assign(
