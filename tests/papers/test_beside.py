@@ -59,7 +59,8 @@ def test_only_opponents_that_both_have_met_are_compared(recorded, mine):
 
 def test_any_turns_do_and_names_are_labels_where_there_are_no_others(mine):
     found = beside.compared(None, mine)
-    assert not found.matches.own.any() and set(found.matches.model) == set(mine.model[mine.seat.eq(0)].dropna())
+    assert not found.matches.own.any()
+    assert {"smollm2", "smollm2_brief zs_weighed", "smollm2_brief zs_once"} <= set(found.matches.model)
     assert set(found.matches.match) == set(mine.match)
     one = mine[mine.game.eq("pd") & mine.variant.eq("default")]
     made = beside.cooperation_figure(beside.cooperation_by_round(None, one))
