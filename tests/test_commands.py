@@ -101,9 +101,9 @@ def test_a_corrupt_parquet_is_named(capfd, tmp_path):
 def test_a_corrupt_transcript_stops_a_notebook_in_one_line(capfd, tmp_path):
     broken = tmp_path / "turns.parquet"
     broken.write_bytes(b"PAR1 torn")
-    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", f"out={tmp_path / 'made'}")
+    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", "run=corrupt-by-a-test")
     assert "turns.parquet cannot be read" in line
-    (ROOT / "reports/counterfactual_claims.failed.ipynb").unlink()
+    shutil.rmtree(ROOT / "runs/corrupt-by-a-test")
 
 
 def test_an_out_that_cannot_be_written_is_named_and_nothing_is_lost(capfd):
@@ -335,6 +335,7 @@ def test_the_shell_completes_verbs_settings_and_their_values():
     assert "tradecraft_own" in completed("notebook", "trade") and completed("notebook", "scripted", "sim") == [
         "simulated="
     ]
+    assert completed("notebook", "scripted", "run") == ["run="]
     assert completed("export", "format=") == ["format=jsonl", "format=inspect"]
 
 

@@ -68,13 +68,18 @@ def overflowing(matches, overflow):
 
 def paid(folder, matches, model, budget=None, at_once=None):
     """What is spent in recording these matches."""
+    return ran(folder, matches, model, budget, at_once).budget.spent
+
+
+def ran(folder, matches, model, budget=None, at_once=None):
+    """The ledger after recording these matches."""
 
     async def run():
         recording = Recording(folder)
         ledger = Ledger({"standin": model}, Writer(recording, folder / "lock"), budget or Budget())
         await record(matches, ledger, at_once)
         ledger.writer.close()
-        return ledger.budget.spent
+        return ledger
 
     return asyncio.run(run())
 
@@ -343,6 +348,14 @@ def test_a_price_is_per_million_tokens():
 @pytest.mark.parametrize("price", [{}, {"input": 1.0}, {"input": None, "output": None}])
 def test_an_unknown_price_is_unknown(price):
     assert estimate(pairing("zs", "tft"), standin(price=price)).usd is None
+
+
+def test_what_is_left_to_ask_after_a_stop_is_counted_as_the_run_counts_it(tmp_path):
+    matches, model = pairing("zs", "tft", repetitions=5), standin(malformed=0.4)
+    paid(tmp_path / "mine", matches[:3], model)
+    found = estimate(matches, model, tmp_path, Recording(tmp_path / "mine"))
+    heard = ran(tmp_path / "mine", matches, model).answers
+    assert found.questions == heard.questions == 2 * ROUNDS < round(found.load.calls.middle)
 
 
 def test_a_match_takes_as_long_as_its_questions_one_after_another():

@@ -1,6 +1,7 @@
 """The notebooks' shape: a question, tagged parameters that are the smoke test, short cells with a sentence before each."""
 
 import itertools
+import re
 import statistics
 
 import nbformat
@@ -13,7 +14,23 @@ from agon import ROOT
 from agon.conf import settings_of
 from agon.notebook import page, settle
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+def stages():
+    """The notebooks that stages of dvc.yaml run; others may be as they like."""
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"].values()
+    commands = {stage["cmd"] for stage in stages if "cmd" in stage}
+    commands |= {
+        stage["do"]["cmd"].replace("${key}", key).replace("${item}", key)
+        for stage in stages
+        if "do" in stage
+        for key in stage["foreach"]
+    }
+    return sorted(each.removeprefix(RUNS) for each in commands if each.startswith(RUNS))
+
+
+READ = re.compile(r"^(\w+) =", re.MULTILINE)
+RUNS = "python -m agon notebook "
+NOTEBOOKS = [ROOT / "notebooks" / f"{name}.ipynb" for name in stages()]
 
 
 def cells(path, kind):
@@ -45,15 +62,17 @@ class TestEveryNotebook:
     def test_is_given_only_parameters_that_it_declares(self, path):
         assert set(settings_of("notebook", path.stem)) <= set(papermill.inspect_notebook(str(path)))
 
-    def test_is_run_by_a_stage(self, path):
-        stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"].values()
-        run = {
-            each["do"]["cmd"].replace("${key}", key).replace("${item}", key)
-            for each in stages
-            for key in each.get("foreach", ())
-            if "do" in each
-        } | {each["cmd"] for each in stages if "cmd" in each}
-        assert f"python -m agon notebook {path.stem}" in run
+    def test_says_of_every_file_that_it_reads_whether_it_is_a_sample(self, path):
+        sources = [cell.source for cell in cells(path, "code")]
+        read = {*re.findall(r"^(\w+_path|results) =", sources[0], re.MULTILINE)} | {"compare"} & set(
+            READ.findall(sources[0])
+        )
+        [said] = re.findall(r"^beware\((.*)\)$", "\n".join(sources[1:]), re.MULTILINE)
+        assert set(said.split(", ")) == read
+
+
+def test_every_notebook_of_the_report_is_run_by_a_stage():
+    assert {*settings_of("notebook", "report")["notebooks"], "report"} == {path.stem for path in NOTEBOOKS}
 
 
 def test_settling_takes_out_all_that_differs_from_run_to_run():

@@ -51,13 +51,6 @@ TAKEN = [
     ("play experiment=tiny out=data/x.parquet", "lies in data/"),
     ("play experiment=tiny out=notes.parquet", "is no turns table"),
     ("play experiment=tiny out=folder.parquet", "is no turns table"),
-    ("notebook scripted out=data", "lies in data/"),
-    ("notebook scripted out=data/mine", "lies in data/"),
-    ("notebook scripted out=.", "holds .agon, which another has made"),
-    ("notebook scripted out=results", "out=results holds notebooks"),
-    ("notebook scripted out=results/notebooks/magic_own", "is the folder of the notebook magic_own"),
-    ("notebook scripted out=src", "holds agon"),
-    ("notebook scripted out=notes.parquet", "is a file: name a folder"),
     ("export experiment=tiny out=conf", "holds agent"),
     ("export experiment=tiny out=notes.parquet", "is a file: name a folder"),
     ("export experiment=tiny format=inspect out=notes.parquet", "is there"),
@@ -70,7 +63,6 @@ TAKEN = [
 @pytest.mark.parametrize(("command", "said"), TAKEN)
 def test_what_another_made_stays(project, command, said):
     folder = project.folder
-    (folder / "results/notebooks/magic_own").mkdir(parents=True, exist_ok=True)
     (folder / "folder.parquet").mkdir(exist_ok=True)
     for name in ("counterfactual", "people"):  # as they would be there: the experiment is what it is called
         turns = read(folder / "transcripts/tiny.parquet")

@@ -14,6 +14,7 @@ from contextlib import suppress
 from errno import ENOSPC
 from functools import cache, partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any, get_args, get_type_hints
@@ -26,6 +27,8 @@ from agon import ROOT, SHIPPED, AgonError, fault_of, input_path, input_places, s
 from agon.__main__ import stopped
 
 SETTINGS = "[setting=value ...]"
+OF_RUNS = ("run", "force")
+"""Settings of the verb that runs notebooks, beside a notebook's own parameters."""
 Composed = tuple[Callable[[], int | None], Mapping[str, Any]]
 """A call that is ready to be made, and its settings."""
 
@@ -120,17 +123,19 @@ class OfNotebook(Verb):
         names = [word for word in words if "=" not in word]
         if len(names) != 1:
             raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
-        name = names[0].removeprefix("notebooks/").removesuffix(".ipynb")
-        settings = parameters(
-            name, [word for word in words if "=" in word and word not in ("debug=true", "force=true")]
-        )
-        return partial(self.run, name, settings, force="force=true" in words), settings
+        name, given = names[0].removeprefix("notebooks/").removesuffix(".ipynb"), _given(words)
+        overrides = [word for word in words if "=" in word and word.partition("=")[0] not in (*OF_RUNS, "debug")]
+        settings = parameters(name, overrides, given.get("run", ""))
+        force = given.get("force", "false") == "true"
+        return partial(self.run, name, settings, run=given.get("run", ""), changed=overrides, force=force), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
         from agon.conf import names
 
         named = [word for word in words if word in names("notebook")]
-        return _keys(_loaded("notebook", named[0])) if named else iter(names("notebook"))
+        if not named:
+            return iter(names("notebook"))
+        return chain(_keys(_loaded("notebook", named[0])), (f"{each}=" for each in OF_RUNS))
 
 
 class Plain(Verb):

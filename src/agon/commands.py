@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -22,6 +22,8 @@ from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from agon.estimate import Estimate
     from agon.models import Model
     from agon.models.ledger import Ledger
@@ -33,9 +35,9 @@ T = TypeVar("T")
 
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
+LISTED = 12
+"""Lines of matches that are missing."""
 OTHER = "name another place with out=, or say force=true to write there all the same"
-PARTS = {"annotations", "figures", "replication", "tables"}
-"""What a notebook makes in its folder."""
 
 
 def plan(settings: Settings) -> None:
@@ -120,7 +122,7 @@ def record(settings: Settings) -> int:
         if settings["batch"]:
             models = batched(models, journal, click.echo)
         rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
-        expected = round(sum(each.load.calls[1] for each in rows))
+        expected = sum(each.questions for each in rows)
         with _bar(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
             ledger = Ledger(models, writer, budget, readable=settings["readable"])
             ended, matches_at_once, failing = Counter[str](), settings["concurrency"], _Failing(budget.spent)
@@ -170,7 +172,7 @@ def play(settings: Settings) -> None:
     """Plays from scripts and recordings, for nothing.
 
     experiment=NAME is written to transcripts/NAME.parquet, or to out=FILE. The same command goes on where it was stopped;
-    fresh=true plays everything again.
+    fresh=true plays everything again. partial=true plays the matches that are recorded to their end, and says which are not.
     """
     from filelock import FileLock
 
@@ -182,6 +184,9 @@ def play(settings: Settings) -> None:
 
     name, matches, models, recording = _experiment(settings)
     out = _out(settings, name)
+    lacking: list[Match] | None = [] if settings["partial"] else None
+    if settings["partial"] and settings["executor"]["name"] == "dask":
+        raise AgonError("partial=true plays here, from the recording, and needs no workers: leave executor=dask out")
     answering = {each: Replayed(each, model.identity, recording, model.room) for each, model in models.items()}
     journal = ROOT / ".agon/played" / name / _code(matches, recording.path if models else None)
     with FileLock(_lock(f"play-{name}"), timeout=-1):
@@ -195,18 +200,48 @@ def play(settings: Settings) -> None:
                     turns = scale.play(matches, answering, settings["executor"], bar.update)
                 else:
                     at_once = settings["concurrency"] or 8
-                    turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update)
+                    turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update, lacking=lacking)
             except Unrecorded as error:
                 why = misfit(matches, models, recording)
                 price = _range(estimates(matches, models, recording, Habits(ROOT / "data/recordings")))
                 raise AgonError(
                     f"{error}: {why and f'{why}; '}`dvc pull data.dvc` fetches what was recorded; "
                     f"python -m agon record {_same()} would record what is missing, for {price}"
+                    + ("; partial=true plays what is whole" if lacking is None else "")
                 ) from None
+        if lacking:
+            turns = _some(turns, len(matches), out, settings["force"])
         write(turns, out)
         for old in set(journal.parent.glob("*/")) - {journal}:
             shutil.rmtree(old, ignore_errors=True)
-    click.echo(f"{shown(out)}: {_many(len(matches), 'match')}, {_many(len(turns), 'turn')}")
+    if lacking:
+        click.echo(f"PARTIAL: {len(lacking):,} of {len(matches):,} matches are not recorded to their end:")
+        _list(lacking, matches)
+    whole = len(matches) - len(lacking or ())
+    click.echo(f"{shown(out)}: {_many(whole, 'match')}, {_many(len(turns), 'turn')}")
+
+
+def _some(turns: DataFrame, planned: int, out: Path, force: bool) -> DataFrame:
+    """The turns of an experiment that lacks matches, named so. Raises AgonError where a whole table is."""
+    from agon.turns import marked_partial, partial, read
+
+    if out.exists() and not force and not partial(read(out, ["experiment"])):
+        raise AgonError(f"{shown(out)} is of matches that are all whole: {OTHER}")
+    return marked_partial(turns, planned)
+
+
+def _list(lacking: Sequence[Match], matches: Sequence[Match]) -> None:
+    """Says which matches are missing, by game and players; the first so many."""
+
+    def kind(match: Match) -> str:
+        players = " against ".join(f"{seat.agent}@{seat.model}" if seat.model else seat.agent for seat in match.seats)
+        return f"{match.game.name} {match.game.variant}: {players}"
+
+    planned, missing = Counter(map(kind, matches)), Counter(map(kind, lacking))
+    for each, count in list(missing.items())[:LISTED]:
+        click.echo(visible(f"  {each}: {count:,} of {planned[each]:,}"))
+    if len(missing) > LISTED:
+        click.echo(f"  and {len(missing) - LISTED:,} more such lines")
 
 
 def ingest(settings: Settings) -> int:
@@ -307,25 +342,30 @@ def collect(settings: Settings) -> None:
     )
 
 
-def notebook(name: str, parameters: Mapping[str, Any], force: bool = False) -> None:
-    """Runs a notebook into reports/.
+def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequence[str], force: bool) -> None:
+    """Runs a notebook.
 
-    agon notebook NAME [parameter=value ...] runs notebooks/NAME.ipynb; conf/notebook/NAME.yaml has its parameters.
+    agon notebook NAME runs notebooks/NAME.ipynb as the report has it, into reports/; conf/notebook/NAME.yaml, where it is there,
+    has its parameters. Others, parameter=value, need a name: run=RUN writes all of it below runs/RUN/. A run that is there is
+    made again with force=true.
     """
-    from agon.conf import names, settings_of
-    from agon.notebook import run
+    from agon.notebook import PARTS, folder_of
+    from agon.notebook import run as executed
 
-    if "out" in parameters:
-        usual = {each: settings_of("notebook", each).get("out") for each in names("notebook")}
-        out = _own_folder(
-            str(parameters["out"]), str(usual[name]), lambda each: each.is_file() or each.name in PARTS, force
+    folder = folder_of(run)
+    if changed and not run and not force:
+        raise AgonError(
+            f"{' '.join(changed)} is not what the report has: name the run with run=NAME, and all goes to runs/NAME; "
+            "force=true writes over the report's own page"
         )
-        whose = [
-            each for each, own in usual.items() if own and (ROOT / str(own)).resolve() == out.resolve() and each != name
-        ]
-        if whose and not force:
-            raise AgonError(f"out={parameters['out']} is the folder of the notebook {whose[0]}: {OTHER}")
-    click.echo(str(run(name, parameters).relative_to(ROOT)))
+    if run and (folder / "reports" / f"{name}.ipynb").exists():
+        if not force:
+            raise AgonError(
+                f"run={run} has a page of {name} already: take another name, or make it again with force=true"
+            )
+        for part in PARTS if "out" in parameters else ():
+            shutil.rmtree(in_project(parameters["out"]) / part, ignore_errors=True)
+    click.echo(shown(executed(name, parameters, folder)))
 
 
 def export(
@@ -346,7 +386,7 @@ def export(
     target = _outside_data(out or usual)
     if format == "jsonl":
         own = {f"{match}.jsonl" for match in turns.match.unique()}
-        _own_folder(out or usual, "", lambda each: each.name in own, force)
+        _own_folder(out or usual, own, force)
         click.echo(f"{shown(target)}: {_many(jsonl(turns, target), 'match')}")
     else:
         if target.is_dir() or (target.exists() and out and not force):
@@ -417,20 +457,19 @@ def _out(settings: Settings, name: str) -> Path:
     return out
 
 
-def _own_folder(out: str, usual: str, holds: Callable[[Path], bool], force: bool) -> Path:
-    """The folder to write into: the usual one, none yet, or one that holds only what is written there. Raises AgonError."""
+def _own_folder(out: str, own: Collection[str], force: bool) -> None:
+    """Raises AgonError unless a folder is none yet, or holds only files of `own` names."""
     path = _outside_data(out)
     if path.exists() and not path.is_dir():
         raise AgonError(f"out={out} is a file: name a folder")
-    strange = [each.name for each in sorted(path.glob("*")) if not holds(each)] if path.is_dir() else []
-    if strange and not force and path.resolve() != (ROOT / usual).resolve():
+    strange = [each.name for each in sorted(path.glob("*")) if each.name not in own] if path.is_dir() else []
+    if strange and not force:
         raise AgonError(f"out={out} holds {strange[0]}, which another has made: {OTHER}")
-    return path
 
 
 def _same() -> str:
     """The settings of this command, for another on the same matches."""
-    spent_or_run = ("budget", "batch", "readable", "executor", "concurrency", "fresh", "debug", "out")
+    spent_or_run = ("budget", "batch", "readable", "executor", "concurrency", "fresh", "partial", "debug", "out")
     words = click.get_current_context().params["words"]
     return shlex.join(word for word in words if not word.startswith(spent_or_run))
 

@@ -67,6 +67,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
 
     debug: bool
     fresh: bool
+    partial: bool
     force: bool
     large: bool
     batch: bool

@@ -85,6 +85,8 @@ class Estimate:
     seconds: Spread
     basis: str
     """By what it is estimated."""
+    questions: int
+    """Asked once each, where every answer can be read."""
 
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
@@ -394,7 +396,7 @@ def estimates(
     """
     total: dict[str, Load] = dict.fromkeys(models, Load())
     chain: dict[str, Spread] = dict.fromkeys(models, Spread())
-    begun = dict.fromkeys(models, 0)
+    begun, questions = dict.fromkeys(models, 0), dict.fromkeys(models, 0)
     bases: dict[str, set[str]] = {name: set() for name in models}
     played: dict[Any, list[_Supposed]] = {}
     roomy: dict[Any, dict[str, _Supposed]] = {}
@@ -414,6 +416,7 @@ def estimates(
             played[alike] = _played(match, models, recorded)
         for name, expected in zip(names, played[alike], strict=True):
             before, own = len(expected.asked), Load()
+            questions[name] += before
             for seat in [number for number, each in enumerate(match.seats) if each.model == name and before]:
                 if (place := (alike, seat, name)) not in loads:
                     calls = expected.of_seat(seat)
@@ -446,6 +449,7 @@ def estimates(
             _usd(model, total[name]),
             _seconds(model, total[name], chain[name], habits),
             _basis(bases[name]),
+            questions[name],
         )
         for name, model in models.items()
     ]

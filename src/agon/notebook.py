@@ -17,14 +17,21 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
-from agon import ROOT, AgonError, input_files, input_path
-from agon.conf import settings_of
+from agon import ROOT, AgonError, input_files, input_path, shown
+from agon.conf import names, settings_of
+
+RUNS = "runs"
+"""The folder of runs, each in a folder of its name."""
+PARTS = ("figures", "replication", "tables")
+"""What a notebook makes in its folder of results."""
 
 
-def parameters(name: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """What notebooks/`name`.ipynb is run with: conf/notebook/`name`.yaml and `overrides` (name=value).
+def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[str, Any]:
+    """What notebooks/`name`.ipynb is run with: conf/notebook/`name`.yaml, where there is one, and `overrides` (name=value).
 
-    Raises AgonError for an unknown notebook or parameter.
+    The parameter `out`, where the notebook has one, is results/notebooks/`name` unless the file says otherwise. In a `run` it, and
+    every other place below it, lies in the run's folder. Raises AgonError for an unknown notebook or parameter, for a name that
+    no run can have, and for `out` among the overrides.
     """
     source = input_path(f"notebooks/{name}.ipynb")
     known = sorted(path.stem for path in input_files("notebooks", "*.ipynb"))
@@ -32,24 +39,63 @@ def parameters(name: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
         raise AgonError(f"there is no notebook {name!r}: there are {', '.join(known)}")
     try:
         given: Any = OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
-        settings = settings_of("notebook", name) | given
+        usual = settings_of("notebook", name) if name in names("notebook") else {}
+        declared = _declared(source)
+        if "out" in given:
+            raise AgonError(f"out={given['out']} is said by a name: with run=NAME all goes to {RUNS}/NAME")
+        if "out" in declared:
+            usual = {"out": f"results/notebooks/{name}"} | usual
+        settings = _moved(usual, folder_of(run)) | given
     except (OmegaConfBaseException, yaml.YAMLError, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise AgonError(f"parameters {' '.join(overrides)} cannot be read: {_line(error)}") from None
-    declared = papermill.inspect_notebook(str(source))
     if unknown := sorted(set(settings) - set(declared)):
         raise AgonError(f"notebook {name} has no parameter {unknown[0]!r}: it has {', '.join(declared) or 'none'}")
     return settings
 
 
-def run(name: str, parameters: Mapping[str, Any]) -> Path:
+def folder_of(run: str) -> Path:
+    """Where a run's reports and results lie; without a name the project's folder, for the report. Raises AgonError for other names."""
+    if not run:
+        return ROOT
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", run):
+        raise AgonError(f"run={run!r} cannot name a folder: take letters, digits, -, _ and . (100 at most)")
+    return ROOT / RUNS / run
+
+
+def _moved(usual: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Settings whose `out`, and all that lies below it, is in a folder."""
+    out = str(usual.get("out", ""))
+    if folder == ROOT or not out:
+        return dict(usual)
+    target = Path(folder.relative_to(ROOT), out).as_posix()
+    return {
+        key: f"{target}{value.removeprefix(out)}"
+        if isinstance(value, str) and f"{value}/".startswith(f"{out}/")
+        else value
+        for key, value in usual.items()
+    }
+
+
+def _declared(source: Path) -> dict[str, Any]:
+    """The parameters of a notebook, which needs to say of no kernel that it is Python's. Raises AgonError."""
+    try:
+        made = nbformat.read(source, as_version=4)
+        made.metadata.setdefault("kernelspec", {"name": "python3", "display_name": "Python 3", "language": "python"})
+        made.metadata.setdefault("language_info", {"name": "python"})
+        return dict(papermill.inspect_notebook(made))
+    except (nbformat.ValidationError, nbformat.reader.NotJSONError, PapermillException) as error:
+        raise AgonError(f"notebooks/{source.name} is no notebook: {_line(error)}") from None
+
+
+def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     """Runs notebooks/`name`.ipynb with `parameters`, all of which it declares.
 
-    Writes reports/`name`.ipynb and .html, byte for byte the same for the same inputs; returns the former.
+    Writes reports/`name`.ipynb and .html in `folder`, byte for byte the same for the same inputs; returns the former.
     Raises AgonError when a cell fails (the failed copy is kept beside).
     """
     source = input_path(f"notebooks/{name}.ipynb")
-    target = ROOT / "reports" / f"{name}.ipynb"
-    target.parent.mkdir(exist_ok=True)
+    target = folder / "reports" / f"{name}.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
     failed = target.with_suffix(".failed.ipynb")
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
@@ -61,6 +107,7 @@ def run(name: str, parameters: Mapping[str, Any]) -> Path:
                 dict(parameters),
                 cwd=str(ROOT),
                 kernel_name="python3",
+                language="python",
                 progress_bar=False,
                 log_output=False,
                 extra_arguments=["--log-level=50"],
@@ -68,7 +115,7 @@ def run(name: str, parameters: Mapping[str, Any]) -> Path:
             )
     except PapermillExecutionError as error:
         said = f"{error.ename}: {_line(error.evalue) or _failing(error.traceback)}"
-        raise AgonError(f"notebook {name}, cell {error.exec_count}: {said} (see reports/{failed.name})") from error
+        raise AgonError(f"notebook {name}, cell {error.exec_count}: {said} (see {shown(failed)})") from error
     except PapermillException as error:
         raise AgonError(f"notebook {name} did not run: {_line(error)}") from error
     executed = nbformat.read(failed, as_version=4)

@@ -22,6 +22,7 @@ from agon.games import Game, Observation
 from agon.games.base import Note, known_notes
 from agon.loop import started
 from agon.models import Answering, Halted
+from agon.models.ledger import Unrecorded
 from agon.plan import Match, raised
 from agon.turns import COLUMNS, LABEL, read, typed, write
 
@@ -146,12 +147,14 @@ def play(
     *,
     concurrency: int = 8,
     tick: Callable[[int], object] = lambda n: None,
+    lacking: list[Match] | None = None,
 ) -> pd.DataFrame:
     """The turns of `matches`, in their order. Every few seconds what is done goes to the folder `journal`, durably.
 
     Matches that the journal holds are not played again, so a killed run goes on where it was; `tick` is told how many
     matches have been added. Scripts and recorded models play at once; players that take their time play `concurrency`
-    matches at a time.
+    matches at a time. A match that is not recorded to its end is put into `lacking`, and has no turns. Raises Unrecorded
+    where there is no such list, or no other match.
     """
     answering = models or {}
     kept = [part for part in map(_part, sorted(journal.glob("*.parquet"))) if part is not None]
@@ -164,13 +167,15 @@ def play(
             (at_once if _instant(match, answering) else slow).append(match)
     writer = _Journal(journal, kept, tick)
     try:
-        play_at_once(at_once, answering, writer.add)
+        play_at_once(at_once, answering, writer.add, lacking)
         if slow:
-            asyncio.run(_play_slow(slow, answering, concurrency, writer.add))
+            asyncio.run(_play_slow(slow, answering, concurrency, writer.add, lacking))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
         writer.flush()  # also what was done before an error
+    if lacking and len(lacking) == len(matches):
+        raise Unrecorded(f"none of {len(matches):,} matches is recorded to its end")
     return ordered(kept, [match.id for match in matches])
 
 
@@ -180,9 +185,12 @@ def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
 
 
 def play_at_once(
-    matches: Iterable[Match], models: Mapping[str, Answering], done: Callable[[Match, Played], None]
+    matches: Iterable[Match],
+    models: Mapping[str, Answering],
+    done: Callable[[Match, Played], None],
+    lacking: list[Match] | None = None,
 ) -> None:
-    """Plays matches whose players never wait, without an event loop."""
+    """Plays matches whose players never wait, without an event loop; those not recorded to their end are put into `lacking`."""
     gc.disable()  # matches make many small tuples and no cycles
     try:
         for match in matches:
@@ -193,6 +201,10 @@ def play_at_once(
                 play_async(match, models, instant=True).send(None)
             except StopIteration as end:
                 done(match, end.value)
+            except Unrecorded:
+                if lacking is None:
+                    raise
+                lacking.append(match)
             else:
                 raise AgonError(f"match {match.id} ({_who(match)}): an agent waits for something other than its model")
     finally:
@@ -204,12 +216,18 @@ async def _play_slow(
     models: Mapping[str, Answering],
     concurrency: int,
     done: Callable[[Match, Played], None],
+    lacking: list[Match] | None,
 ) -> None:
     waiting = iter(matches)
 
     async def worker() -> None:
         for match in waiting:
-            done(match, await play_async(match, models))
+            try:
+                done(match, await play_async(match, models))
+            except Unrecorded:
+                if lacking is None:
+                    raise
+                lacking.append(match)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(concurrency):

@@ -4,6 +4,7 @@ import fcntl
 import functools
 import json
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,12 @@ from agon import shown as shown
 TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
 
 COLUMNS: dict[str, tuple[Any, bool, str]] = {
-    "experiment": (LABEL, False, "name of the file in conf/experiment, or the source of recorded games"),
+    "experiment": (
+        LABEL,
+        False,
+        "name of the file in conf/experiment, or the source of recorded games; behind it, where not all of its matches could be "
+        "played, how many (partial: 3 of 40 matches)",
+    ),
     "match": (LABEL, False, "id: a hash of the match's own content"),
     "game": (LABEL, False, "the game's family"),
     "variant": (LABEL, False, "which instance of the family: a counterfactual variant, a setting, a problem"),
@@ -247,9 +253,25 @@ def is_turns(path: Path) -> bool:
         return False
 
 
+PARTIAL = re.compile(r" \(partial: ([\d,]+ of [\d,]+ matches)\)$")
+"""What the column `experiment` says behind the name where not all matches of an experiment could be played."""
+
+
 def experiments(path: Path) -> set[str]:
-    """Whose turns a table holds, by the column `experiment`. Raises AgonError."""
-    return set(read(path, ["experiment"]).experiment)
+    """Whose turns a table holds, by the column `experiment`; of partial tables the name alone. Raises AgonError."""
+    return {PARTIAL.sub("", each) for each in read(path, ["experiment"]).experiment.unique()}
+
+
+def marked_partial(turns: pd.DataFrame, of: int) -> pd.DataFrame:
+    """`turns` whose column `experiment` says that they are those of some of its `of` matches: NAME (partial: 3 of 40 matches)."""
+    said = f" (partial: {turns.match.nunique():,} of {of:,} matches)"
+    return turns.assign(experiment=turns.experiment.cat.rename_categories(lambda name: name + said))
+
+
+def partial(turns: pd.DataFrame) -> list[str]:
+    """In words, which experiments of `turns` are not whole: NAME, 3 of 40 matches. Empty where all are."""
+    labels = sorted({str(each) for each in turns.experiment.unique()})
+    return [f"{PARTIAL.sub('', each)}, {found[1]}" for each in labels if (found := PARTIAL.search(each))]
 
 
 def replaced(turns: pd.DataFrame) -> pd.Series:

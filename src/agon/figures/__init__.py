@@ -15,6 +15,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from agon.caveats import told
+
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d", "8"]
 DASHES = ["-", "--", "-.", ":"]
 COLOURS = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7d00"]
@@ -49,8 +51,13 @@ def figure(rows: int, columns: int, size: tuple[float, float], share: bool = Fal
 
 @styled
 def save(made: Figure, path: Path) -> Image:
-    """Writes `path`.png and `path`.svg (the same figure gives the same bytes); returns the picture, to be shown."""
+    """Writes `path`.png and `path`.svg (the same figure gives the same bytes); returns the picture, to be shown.
+
+    It bears what is to be known of the notebook's data (agon.caveats).
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if known := told():
+        made.supxlabel(known, x=0.01, ha="left", fontsize=9, fontweight="bold", color="#b00000")
     if (engine := made.get_layout_engine()) is not None:
         engine.execute(made)
         made.set_layout_engine("none")
@@ -135,8 +142,12 @@ def lines(
     labels: tuple[str, str],
     *,
     order: Sequence[str] | None = None,
+    bold: Sequence[str] = (),
 ) -> None:
-    """One line per value of `by` over `x` (columns value, and low, high for a bar where they are there), told apart thrice."""
+    """One line per value of `by` over `x` (columns value, and low, high for a bar where they are there), told apart thrice.
+
+    Lines of the names in `bold` are thick.
+    """
     names = list(order or pd.unique(table[by].astype(str)))
     places = list(dict.fromkeys(table[x]))
     numeric = all(isinstance(place, int | float | np.number) for place in places)
@@ -145,7 +156,7 @@ def lines(
         at = rows[x].to_numpy() if numeric else np.array([places.index(place) for place in rows[x]], dtype=float)
         shift = 0 if numeric else (number - (len(names) - 1) / 2) * 0.05
         style = {"color": COLOURS[number % 8], "marker": MARKERS[number % 14], "ls": DASHES[number % 4], "label": name}
-        axes.plot(at + shift, rows.value, ms=4.5, lw=1.3, **style)
+        axes.plot(at + shift, rows.value, ms=7 if name in bold else 4.5, lw=2.8 if name in bold else 1.3, **style)
         if {"low", "high"} <= set(rows):
             axes.vlines(at + shift, rows.low, rows.high, color=style["color"], lw=0.8, alpha=0.7)
     if numeric:

@@ -1,0 +1,120 @@
+"""One's own models beside the paper's: like beside like, marked as own, and what cannot be compared is said."""
+
+import pandas as pd
+import pytest
+
+from agon import AgonError, figures
+from agon.turns import decoded, read
+from agon_papers.counterfactual import beside
+from agon_papers.counterfactual.cells import MODELS
+
+RECORDED, MINE = "tests/smoke/counterfactual_turns.parquet", "tests/smoke/pocket.parquet"
+OWN = "smollm2_even zs_constrained (own)"
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return read(RECORDED)
+
+
+@pytest.fixture(scope="module")
+def mine():
+    return read(MINE)
+
+
+@pytest.fixture(scope="module")
+def table(recorded, mine):
+    return beside.cooperation_by_round(mine, recorded, opponents=["tft"])
+
+
+def matches_of(turns, opponent, **columns):
+    """Rows of seat 0 in matches against an opponent."""
+    met = turns.match[turns.seat.eq(1) & turns.agent.eq(opponent)]
+    rows = turns[turns.seat.eq(0) & turns.match.isin(met)]
+    for name, value in columns.items():
+        rows = rows[rows[name].eq(value)]
+    return rows
+
+
+def test_own_and_recorded_models_are_counted_alike(table, recorded, mine):
+    (short,) = {MODELS[name] for name in recorded.model.dropna().unique()}
+    assert set(table.model[~table.own]) == {short} and OWN in set(table.model[table.own])
+    for name, turns, columns in ((short, recorded, {"agent": "zs"}), (OWN, mine, {"agent": "zs_constrained"})):
+        rows = matches_of(turns, "tft", game="pd", variant="default", round=3, **columns)
+        rows = rows[rows.valid & rows.action.notna()]
+        [found] = table[table.model.eq(name) & table.variant.eq("default") & table["round"].eq(3)].itertuples()
+        assert found.n == len(rows) and found.value == pytest.approx(decoded(rows.action).eq("cooperation").mean())
+
+
+def test_only_opponents_that_both_have_met_are_compared(recorded, mine):
+    found = beside.compared(mine, recorded)
+    assert set(found.matches.opponent) == {"zs"} and found.opponents == "zs"  # models come before scripts
+    assert "not shown without opponents=[...]: pp, srep, tft" in found.left_out
+    others = mine.match.isin(mine.match[mine.seat.eq(1) & mine.model.isna()])
+    assert set(beside.compared(mine[others], recorded).matches.opponent) == {"pp", "srep", "tft"}
+    alone = beside.compared(None, recorded)
+    assert set(alone.matches.opponent) == set(beside.PEERS) and alone.opponents == "models"
+    assert set(beside.compared(None, recorded, opponents=["srep"]).matches.opponent) == {"srep"}
+
+
+def test_any_turns_do_and_names_are_labels_where_there_are_no_others(mine):
+    found = beside.compared(None, mine)
+    assert not found.matches.own.any()
+    assert {"smollm2", "smollm2_brief zs_weighed", "smollm2_brief zs_once"} <= set(found.matches.model)
+    assert set(found.matches.match) == set(mine.match)
+    one = mine[mine.game.eq("pd") & mine.variant.eq("default")]
+    made = beside.cooperation_figure(beside.cooperation_by_round(None, one))
+    assert len(made.axes) == 1
+
+
+def test_own_lines_are_thick_and_named_as_own(table):
+    made = beside.cooperation_figure(table)
+    widths = {line.get_label(): line.get_linewidth() for line in made.axes[0].get_lines()}
+    own = [width for name, width in widths.items() if name.endswith("(own)")]
+    assert own and min(own) > max(width for name, width in widths.items() if not name.endswith("(own)"))
+    assert [axes.get_title(loc="left").splitlines()[0] for axes in made.axes] == ["default", "label", "payoff", "joint"]
+    assert "own: at least 1" in made.axes[0].get_title(loc="left") and "bars" in made.get_suptitle()
+
+
+def test_intervals_of_ones_own_cover_the_share_and_others_have_none(table):
+    own = table[table.own]
+    assert (own.low <= own.value).all() and (own.value <= own.high).all() and table[~table.own].low.isna().all()
+
+
+def test_the_round_of_comprehension_is_that_of_the_metrics(recorded, mine):
+    found = beside.compared(mine, recorded, opponents=["tft"], usual=["zs"])
+    table, matches = beside.comprehension_of(found), beside.metrics_of(found)
+    [row] = table[table.model.eq(OWN) & table.game.eq("pd") & table.variant.eq("label")].itertuples()
+    values = matches[matches.model.eq(OWN) & matches.game.eq("pd") & matches.variant.eq("label")]
+    assert row.value == values.opponent_comprehension_as_done.mean() and row.n == len(values) and row.never == 17
+    void = "smollm2_brief zs_once (own)"  # none of its answers could be read: that is no comprehension
+    assert set(found.matches.agent) == {"zs"} and void in set(found.matches.model) - set(table.model)
+
+
+def test_what_is_in_one_table_alone_is_said(recorded, mine):
+    some = mine[mine.game.eq("pd") & mine.variant.eq("default")]
+    told = beside.compared(some, recorded[recorded.variant.eq("default")], opponents=["tft"]).left_out
+    assert told.startswith("not played: rps default")
+    told = beside.compared(mine, recorded[recorded.variant.eq("default")]).left_out
+    assert "not recorded: " in told and "pd joint (" in told
+
+
+def test_what_cannot_be_compared_is_one_line(recorded, mine):
+    both = recorded.match.isin(recorded.match[recorded.agent.eq("mf")])
+    with pytest.raises(AgonError, match="no opponent that both have met"):
+        beside.compared(mine, recorded[both])
+    with pytest.raises(AgonError, match="is in both tables"):
+        beside.compared(recorded, recorded)
+    with pytest.raises(AgonError, match="no match with agent nobody: there are"):
+        beside.compared(mine, recorded, agents=["nobody"])
+    with pytest.raises(AgonError, match="no match is left"):
+        beside.compared(mine, recorded, models=["nobody"])
+    with pytest.raises(AgonError, match="no game of two actions"):
+        beside.cooperation_figure(beside.cooperation_by_round(None, mine[mine.game.eq("rps")]))
+
+
+def test_three_lines_make_the_figure(tmp_path, recorded):
+    table = beside.cooperation_by_round(MINE, RECORDED)
+    assert isinstance(table, pd.DataFrame)
+    figures.save(beside.cooperation_figure(table), tmp_path / "cooperation")
+    assert (tmp_path / "cooperation.png").stat().st_size > 10_000

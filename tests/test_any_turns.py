@@ -1,0 +1,85 @@
+"""Notebooks that show matches take any turns: what is there is drawn, what is not is said, and nothing of the shipped data is needed."""
+
+import nbformat
+import pytest
+
+from agon import ROOT
+from agon.caveats import beware
+from agon.turns import read, write
+
+SMOKE = "tests/smoke"
+
+
+def executed(name, out, **parameters):
+    """What a notebook's cells leave behind, run one after another; its last text."""
+    found = dict[str, object]()
+    cells = [
+        each for each in nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4).cells if each.cell_type == "code"
+    ]
+    for number, cell in enumerate(cells):
+        *lines, last = cell.source.splitlines()
+        try:
+            exec("\n".join(lines) if number + 1 == len(cells) else cell.source, found)
+        finally:
+            beware()
+        found |= {"out": str(out), **parameters} if number == 0 else {}
+    return eval(last, found).data
+
+
+def some(folder, source, **wanted):
+    """A table with some rows of a sample."""
+    turns = read(f"{SMOKE}/{source}.parquet")
+    for name, value in wanted.items():
+        turns = turns[turns[name].eq(value)]
+    write(turns.reset_index(drop=True), folder / "turns.parquet")
+    return str(folder / "turns.parquet")
+
+
+def drawn(folder):
+    return {path.stem for path in folder.glob("figures/*.png")}
+
+
+@pytest.mark.parametrize("game", ["pd", "rps"])
+def test_one_game_in_one_variant_is_enough_for_live_games(tmp_path, game):
+    turns = some(tmp_path, "standin_turns", game=game, variant="default")
+    said = executed("counterfactual_live", tmp_path, turns_path=turns)
+    assert "STAND-IN" in said and drawn(tmp_path) == {"counterfactual_live_points"}
+
+
+def test_games_that_the_paper_does_not_have_are_drawn_without_it(tmp_path):
+    turns = read(some(tmp_path, "standin_turns", game="pd", variant="label"))
+    recorded = read(f"{SMOKE}/counterfactual_turns.parquet")
+    write(recorded[recorded.variant.ne("label")].reset_index(drop=True), tmp_path / "recorded.parquet")
+    write(turns, tmp_path / "turns.parquet")
+    paths = {"turns_path": str(tmp_path / "turns.parquet"), "published_path": str(tmp_path / "recorded.parquet")}
+    assert "did not play any of these cells" in executed("counterfactual_live", tmp_path, **paths)
+
+
+def test_moves_are_shown_of_any_models(tmp_path):
+    said = executed("counterfactual_play", tmp_path, turns_path=f"{SMOKE}/pocket.parquet")
+    assert "pd, label: the models' overall mix" in said and len(drawn(tmp_path)) == 3
+
+
+def test_moves_of_a_single_game_leave_the_other_out(tmp_path):
+    turns = some(tmp_path, "pocket", game="pd", variant="payoff")
+    said = executed("counterfactual_play", tmp_path, turns_path=turns, compare="")
+    assert said.count("\n") == 0 and drawn(tmp_path) == {"counterfactual_cooperation", "counterfactual_distance"}
+
+
+def test_own_models_are_in_the_findings(tmp_path):
+    said = executed("counterfactual_play", tmp_path, compare=f"{SMOKE}/pocket.parquet", opponents=["tft"])
+    assert "smollm2_even zs_constrained (own), pd, default: " in said and "(recorded models: " in said
+
+
+@pytest.mark.parametrize("game", ["pd", "rps"])
+def test_a_tournament_of_one_game_is_enough(tmp_path, game):
+    turns = some(tmp_path, "scripted_turns", game=game, variant="default")
+    said = executed("scripted", tmp_path, turns_path=turns, simulated=50)
+    null = {"scripted_null"} if game == "rps" else set()
+    assert f"{game} default: " in said and drawn(tmp_path) == {f"scripted_{game}"} | null
+
+
+def test_players_that_are_no_scripts_of_agons_are_shown_in_what_they_played(tmp_path):
+    turns = some(tmp_path, "magic_standin", game="public_goods")
+    said = executed("magic_own", tmp_path, scripted_path="", standin_path=turns)
+    assert "did not play here" in said and drawn(tmp_path) == {"magic_own_intervals", "magic_own_rationality"}

@@ -1,0 +1,132 @@
+"""Notebooks: one file is enough, a run has a name and overwrites nothing, and findings say what their data are."""
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from project import Project
+
+from agon import ROOT, AgonError, figures
+from agon.caveats import beware, caveats
+from agon.cli import main
+from agon.notebook import folder_of, parameters
+from agon.turns import marked_partial, read, write
+
+WRITES = """
+from agon import ROOT
+from agon.turns import write_table
+import pandas as pd
+write_table(pd.DataFrame({"n": [n]}), ROOT / out / f"tables/of_{n}.csv")
+"""
+SAMPLE = "tests/smoke/pocket.parquet"
+
+
+def files(folder):
+    """Every file's bytes."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".agon" not in path.parts}
+
+
+def refused(project, *words):
+    """The one line of a command that is refused, and leaves all as it was."""
+    before = files(project.folder)
+    run = project.run(*words)
+    assert run.returncode in (1, 2) and run.stdout == "" and run.stderr.count("\n") == 1, run
+    assert files(project.folder) == before
+    return run.stderr
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A copy of the project with a notebook that is one file and names no kernel, as the report has it."""
+    copy = Project(tmp_path_factory.mktemp("runs") / "project")
+    cells = [nbformat.v4.new_code_cell('n = 1\nout = "smoke"'), nbformat.v4.new_code_cell(WRITES)]
+    cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), copy.folder / "notebooks/mine.ipynb")
+    run = copy.run("notebook", "mine")
+    assert (run.returncode, run.stdout) == (0, "reports/mine.ipynb\n"), run
+    return copy
+
+
+def test_one_file_is_a_notebook(project):
+    assert (project.folder / "reports/mine.html").is_file()
+    assert (project.folder / "results/notebooks/mine/tables/of_1.csv").read_text() == "n\n1\n"
+    assert not (project.folder / "smoke").exists()
+
+
+def test_a_run_has_a_name_and_overwrites_neither_the_report_nor_another_run(project):
+    report, folder = files(project.folder), project.folder / "runs/a-run"
+    run = project.run("notebook", "mine", "n=2", "run=a-run")
+    assert (run.returncode, run.stdout) == (0, "runs/a-run/reports/mine.ipynb\n"), run
+    made = {str(path.relative_to(folder)) for path in files(folder)}
+    assert made == {"reports/mine.ipynb", "reports/mine.html", "results/notebooks/mine/tables/of_2.csv"}
+    assert report.items() <= files(project.folder).items()
+    assert "run=a-run has a page of mine already" in refused(project, "notebook", "mine", "n=3", "run=a-run")
+    assert project.run("notebook", "mine", "n=3", "run=a-run", "force=true").returncode == 0
+    assert [path.name for path in (folder / "results").rglob("*.csv")] == ["of_3.csv"]
+    assert report.items() <= files(project.folder).items()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("simulated=5", "name the run with run=NAME"),
+        ("out=elsewhere", "with run=NAME all goes to runs/NAME"),
+        ("out=elsewhere run=b", "with run=NAME all goes to runs/NAME"),
+        ("simulate=5 run=b", "has no parameter 'simulate': it has turns_path, out, simulated, seed"),
+        ("run=../b", "cannot name a folder"),
+        ("run=.b", "cannot name a folder"),
+        ("run=b/c", "cannot name a folder"),
+    ],
+)
+def test_what_is_no_run_is_refused_in_a_line(capfd, words, said):
+    assert main(["notebook", "scripted", *words.split()]) == 1
+    out, errors = capfd.readouterr()
+    assert out == "" and errors.count("\n") == 1 and said in errors
+
+
+def test_all_that_a_run_writes_lies_in_its_folder():
+    usual, moved = parameters("tradecraft_annotate"), parameters("tradecraft_annotate", run="mine")
+    assert moved["out"] == f"runs/mine/{usual['out']}" and moved["folder"] == f"runs/mine/{usual['folder']}"
+    assert {name for name in usual if usual[name] != moved[name]} == {"out", "folder"}
+    assert folder_of("") == ROOT and folder_of("mine") == ROOT / "runs/mine"
+
+
+def partial_table(folder):
+    """Turns of two of the three matches of an experiment."""
+    turns = read(SAMPLE)
+    turns = turns[turns.match.isin(turns.match.unique()[:2])].reset_index(drop=True)
+    write(marked_partial(turns, 3), folder / "some.parquet")
+    return folder / "some.parquet"
+
+
+def test_samples_and_partial_turns_are_told(tmp_path):
+    assert caveats(["", "data/published", "transcripts/none.parquet"]) == []
+    assert caveats([SAMPLE]) == [f"SAMPLE, not the report's data: {SAMPLE}"]
+    some = partial_table(tmp_path)
+    assert caveats([str(some)]) == ["PARTIAL: pocket, 2 of 3 matches"]
+
+
+def test_a_figure_bears_what_is_known_of_its_data(tmp_path):
+    words = []
+    for paths in ([], [SAMPLE, str(partial_table(tmp_path))], []):
+        beware(*paths)
+        made, _ = figures.figure(1, 1, (3, 2))
+        figures.save(made, tmp_path / "made")
+        words.append(made.get_supxlabel())
+    assert words[0] == words[2] == "" and "SAMPLE" in words[1] and "PARTIAL: pocket, 2 of 3 matches" in words[1]
+
+
+def test_every_finding_of_a_notebook_says_that_it_is_of_a_sample():
+    sources = [f"from agon.caveats import beware\nbeware({SAMPLE!r})", "1 + 1", "silent = 1", "beware(); 'no more'"]
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    NotebookClient(made, kernel_name="python3").execute()
+    told = [[output.get("data", {}).get("text/markdown", "") for output in cell.outputs] for cell in made.cells]
+    assert [["SAMPLE" in text for text in texts] for texts in told] == [[], [False, True], [], [False]]
+
+
+def test_a_notebook_that_is_none_is_one_line(tmp_path, monkeypatch):
+    torn = tmp_path / "torn.ipynb"
+    torn.write_text('{"cells": [')
+    monkeypatch.setattr("agon.notebook.input_files", lambda *_: [torn])
+    monkeypatch.setattr("agon.notebook.input_path", lambda _: torn)
+    with pytest.raises(AgonError, match=r"notebooks/torn\.ipynb is no notebook"):
+        parameters("torn")
