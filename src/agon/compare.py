@@ -15,6 +15,7 @@ import pandas as pd
 from agon import PACKAGES, AgonError
 from agon.conf import find_families, offered
 from agon.games.base import family_module, modules
+from agon.games.html import count
 from agon.games.tables import seat_table
 from agon.metrics.differences import Cells, Difference, alone, difference, needed
 from agon.metrics.exact import holm
@@ -362,7 +363,7 @@ def _told(row: Any) -> str:
     )
     lines = [
         f"{row.metric}: {row.first} {row.first_mean:.4g}, {row.second} {row.second_mean:.4g}; difference {_signed(row)}",
-        f"  {row.n_first:,} and {row.n_second:,} matches in {row.strata:,} strata ({row.how}); effect size {effect}",
+        f"  {row.n_first:,} and {row.n_second:,} matches in {count(row.strata, 'stratum', 'strata')} ({row.how}); effect size {effect}",
         f"  permutation {p}, after Holm {row.holm:.3g}",
     ]
     told = [f"{row.needed:,.0f} {unit} at this difference"] if row.needed == row.needed else []
