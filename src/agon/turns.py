@@ -289,7 +289,8 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     if "action" in turns and any(
         str(label).startswith('"') for label in turns.action.cat.categories
     ):  # of a table in which words are JSON too
-        turns["action"] = _relabelled(turns.action, lambda label: action_text(action_of(label)))
+        actions = _relabelled(turns.action, lambda label: action_text(action_of(label)))
+        turns["action"] = actions.cat.reorder_categories(sorted(actions.cat.categories))
     if mistyped := _mistyped(turns):
         raise AgonError(f"{shown(path)} is not a turns table: {mistyped}")
     return turns

@@ -67,7 +67,7 @@ def decided(*letters, game=RPS, rounds=1, number=0, agent=PLAIN, live=False):
 )
 def test_what_most_say_is_done(said, done):
     turns, model = decided(*said)
-    assert len(model.asked) == len(said) and turns.valid[0] and turns.action[0] == f'"{done}"'
+    assert len(model.asked) == len(said) and turns.valid[0] and turns.action[0] == done
 
 
 @given(st.lists(st.sampled_from("rps-!"), min_size=1, max_size=7), st.integers(0, 5))
@@ -76,14 +76,14 @@ def test_the_action_is_one_of_those_said_most(said, number):
     turns, _ = decided(*said, number=number)
     heard = Counter(letter for letter in said if letter not in "-!")
     if heard:
-        assert heard[turns.action[0][1]] == max(heard.values()) and turns.valid[0]
+        assert heard[turns.action[0][0]] == max(heard.values()) and turns.valid[0]
     else:
         assert not isinstance(turns.action[0], str) and not turns.valid[0]
 
 
 def test_a_tie_is_broken_by_the_matchs_dice():
-    ties = ["".join(label[1] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
-    again = ["".join(label[1] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
+    ties = ["".join(label[0] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
+    again = ["".join(label[0] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
     shares = Counter("".join(ties))
     assert ties == again and set(shares) == {"r", "p"} and 50 < shares["r"] < 110
 
