@@ -624,4 +624,19 @@ def _show(bar: Any, ledger: Ledger, matches: str) -> None:
     bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)
 
 
-VERBS = [new, plan, record, play, ingest, serve, collect, notebook, export, compare, list_, compose, verify, make_settings]
+VERBS = [
+    new,
+    plan,
+    record,
+    play,
+    ingest,
+    serve,
+    collect,
+    notebook,
+    export,
+    compare,
+    list_,
+    compose,
+    verify,
+    make_settings,
+]
