@@ -25,7 +25,7 @@ from agon.models.limits import Budget
 from agon.models.recording import FILE, Recording, Writer
 from agon.plan import Match, Seat
 from agon.play import play, play_async
-from agon.turns import COLUMNS, matches, typed
+from agon.turns import COLUMNS, action_text, matches, typed
 
 SAID = {}
 """(match, seat) -> the conversation as the agent itself has it."""
@@ -87,7 +87,7 @@ def turns(recorded):
 
 def described(turns):
     """Turns with what scripts and models do not have: details, odd actions and ids, seats that were only paid."""
-    offers = ['{"give": 1}', "3", '"x"', None] * (len(turns) // 4 + 1)
+    offers = ['{"give": 1}', "3", '"3"', "x", None] * (len(turns) // 5 + 1)
     return typed(
         dict(turns.items())
         | {
@@ -123,7 +123,7 @@ def as_turns(files):
         rows += [of_match | line | players[line["seat"]] for line in lines]
     for row in rows:
         for name in ("action", "legal", "detail"):
-            row[name] = None if row[name] is None else json.dumps(row[name])
+            row[name] = None if row[name] is None else (action_text if name == "action" else json.dumps)(row[name])
     return typed({name: [row[name] for row in rows] for name in COLUMNS})
 
 
@@ -342,7 +342,7 @@ def test_what_is_not_all_recorded_is_rebuilt_and_says_so(log, recorded, left, tm
         assert len(sample["messages"]) == 2 * len(own) and "not recorded" in sample["messages"][0]["content"]
         answers = [message["content"] for message in sample["messages"][1::2]]
         assert answers == [
-            reply if isinstance(reply, str) else "(no readable action)" if action != action else json.loads(action)
+            reply if isinstance(reply, str) else "(no readable action)" if action != action else action
             for reply, action in zip(own.reply, own.action.astype(object), strict=True)
         ]
     assert rebuilt["eval"]["created"].startswith("1970-01-01T00:00:00") or left

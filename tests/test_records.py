@@ -7,11 +7,26 @@ import numpy as np
 import pandas as pd
 import pytest
 from harness import PD, anything, anything_or_void
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.turns import COLUMNS, LABEL, decoded, matches, read, typed, validated, write, write_table
+from agon.turns import (
+    COLUMNS,
+    LABEL,
+    action_of,
+    action_text,
+    decoded,
+    matches,
+    read,
+    tidy,
+    typed,
+    validated,
+    write,
+    write_table,
+)
 
 
 def few(count=3):
@@ -59,6 +74,83 @@ def test_typed_names_a_column_that_turns_need():
 def test_decoded_gives_json_strings_as_they_are_and_keeps_absence():
     column = pd.Series(['"rock"', None, '{"offer": 3}', '"rock"'])
     assert decoded(column).astype(object).where(column.notna(), None).tolist() == ["rock", None, '{"offer": 3}', "rock"]
+
+
+def test_labels_that_become_the_same_word_are_one():
+    assert decoded(pd.Series(['"3"', "3", "x", '"x"'])).tolist() == ["3", "3", "x", "x"]
+
+
+# --- actions: words as they are, all else as JSON
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), lambda each: st.lists(each)
+)
+
+
+@given(JSON)
+@example("3")
+@example('"quoted"')
+@example("NaN")
+@example("")
+@example("null")
+@example("[" * 5_000)
+@example("a\nb")
+@example("\ud800")
+def test_an_action_is_written_so_that_the_same_is_read(action):
+    assert action_of(action_text(action)) == action
+    action_text(action).encode()
+
+
+@pytest.mark.parametrize("word", ["cooperation", "Player 2, spy", "3 apples", "größer", '"so" he said'])
+def test_a_word_compares_with_a_plain_string(word):
+    assert action_text(word) == word
+
+
+@pytest.mark.parametrize(("action", "text"), [("3", '"3"'), (3, "3"), ("true", '"true"'), ({"give": 1}, '{"give": 1}')])
+def test_what_could_be_read_as_something_else_is_json(action, text):
+    assert action_text(action) == text
+
+
+def test_tables_in_which_words_are_json_read_as_those_in_which_they_are_not(tmp_path):
+    turns = few()
+    older = turns.assign(
+        action=turns.action.cat.rename_categories([f'"{each}"' for each in turns.action.cat.categories])
+    )
+    for name, each in {"new": turns, "old": older}.items():
+        write(each, tmp_path / name)
+    pd.testing.assert_frame_equal(read(tmp_path / "old"), read(tmp_path / "new"))
+    assert (read(tmp_path / "old").action == "cooperation").any()
+
+
+# --- turns as pandas leaves them
+
+
+def test_what_has_its_types_is_left_as_it_is():
+    turns = few()
+    assert tidy(turns) is turns and tidy(turns.assign(own="x")).own.eq("x").all()
+
+
+def test_concatenated_turns_get_their_types_again():
+    one, other = (
+        few(),
+        few().assign(experiment=pd.Categorical(["b"] * len(few())), match=lambda table: "x" + table.match.astype(str)),
+    )
+    both = tidy(pd.concat([one, other]).astype({"turn": float, "attempts": object}))
+    assert validated(both).index.is_unique and len(both) == 2 * len(one)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda turns: pd.concat([turns, turns]), "rows repeat a .match, turn, seat."),
+        (lambda turns: turns.assign(turn=turns.turn + 0.5), "turn is not int64"),
+        (lambda turns: turns.assign(valid=3), "valid is not bool"),
+        (lambda turns: turns.assign(seat=turns.seat.where(turns.turn > 1)), "seat is missing in 6 rows"),
+    ],
+)
+def test_what_pandas_cannot_have_made_of_turns_is_refused(change, said):
+    with pytest.raises(AgonError, match=said):
+        tidy(change(few()))
 
 
 # --- what is not a turns table

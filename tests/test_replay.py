@@ -11,7 +11,7 @@ from agon import AgonError
 from agon.conf import games
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.replay import one_match, replayed
+from agon.replay import one_match, replayed, seen_by
 from agon.turns import read
 
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
@@ -86,3 +86,33 @@ def test_a_match_is_found_by_its_id_or_as_the_first_of_its_setting():
         one_match(both, f"chameleon/{CHAMELEON.variant}/nobody")
     with pytest.raises(AgonError, match="there are none"):
         one_match(both[:0], "x")
+
+
+# --- what a seat saw
+
+
+@pytest.mark.parametrize(
+    "game",
+    {game.name: game for game in EVERY + games(["tradecraft_brief", "rating"])[::40]}.values(),
+    ids=lambda game: game.name,
+)
+def test_what_a_seat_saw_is_told_of_any_game_in_words_and_as_data(game):
+    done, turns = played(game)
+    mixed = turns.astype({"match": str}).sample(frac=1, random_state=1)
+    asked = [(view, answer) for view, answer in zip(done.views, done.answers, strict=True) if view.legal is not None]
+    for view, _ in asked[-3:]:
+        same = [(each, answer) for each, answer in asked if (each.seat, each.round) == (view.seat, view.round)]
+        found = seen_by(mixed, turns.match[0], view.seat, view.round)
+        assert [seen(sight.view) for sight in found] == [seen(each) for each, _ in same]
+        assert json.dumps([sight.action for sight in found]) == json.dumps([answer for _, answer in same])
+        assert all(len(sight.told) == len(sight.view.past) for sight in found)
+        for sight, (each, _) in zip(found, same, strict=True):
+            assert str(sight).startswith(f"round {each.round}, {each.phase}") and "could answer" in str(sight)
+
+
+def test_a_seat_or_round_that_is_not_there_is_said():
+    turns = read("tests/smoke/scripted_turns.parquet")
+    with pytest.raises(AgonError, match="seat 2 was never asked in match pd/default: seats are 0 to 1"):
+        seen_by(turns, "pd/default", 2, 1)
+    with pytest.raises(AgonError, match="seat 0 was not asked in round 17 of match pd/default: in 1, 2"):
+        seen_by(turns, "pd/default", 0, 17)

@@ -39,7 +39,7 @@ class Verb(click.Command):
     def __init__(self, run: Callable[..., int | None], metavar: str = SETTINGS) -> None:
         words = click.Argument(["words"], nargs=-1, metavar=metavar, shell_complete=self._completed)
         cfg = click.Option(["--cfg"], type=click.Choice(["job"]), help="Print the composed settings, and do nothing.")
-        name = run.__name__.replace("_", "-")
+        name = run.__name__.rstrip("_").replace("_", "-")
         super().__init__(name, callback=self._called, params=[words, cfg], help=inspect.getdoc(run))
         self.run = run
 

@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
 
-from agon import ROOT, SHIPPED, AgonError, in_project, input_path, shown, visible
+from agon import ROOT, SHIPPED, AgonError, in_project, input_files, input_path, shown, text_of, visible
 from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
@@ -416,6 +417,74 @@ def new(
     click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
 
 
+def compare(
+    *,
+    metric: Annotated[str, "one or several, as points,won (agon list metrics)"],
+    by: Annotated[str, "COLUMN:ONE,OTHER, as agent:zs,cot; a column alone: all its values"],
+    experiment: Annotated[str, "whose transcript: transcripts/NAME.parquet"] = "",
+    turns: Annotated[str, "or FILE,FILE: turns tables, told apart by the column `file`"] = "",
+    within: Annotated[
+        str, "columns that two matches must share to be compared; nothing: all that tell seats apart"
+    ] = "",
+    detect: Annotated[float | None, "a difference: how many matches show it?"] = None,
+    out: Annotated[str, "a new folder for the tables and a figure per pair; nothing: they are not written"] = "",
+    force: Force = False,
+) -> None:
+    """Compares conditions by a metric.
+
+    Difference with interval, effect size, permutation test, and the matches that it takes: docs/how-to/compare-conditions.md.
+    """
+    import pandas as pd
+
+    from agon.compare import compare as compared
+    from agon.turns import read, write_table
+
+    if bool(experiment) == bool(turns):
+        raise AgonError("say what to compare: experiment=NAME, or turns=FILE,FILE")
+    paths = [Path(each) for each in turns.split(",")] if turns else [Path(f"transcripts/{experiment}.parquet")]
+    folder = _own_folder(out, "", lambda _: False, force) if out else None
+    table = pd.concat([read(path).assign(file=path.stem) for path in paths])
+    found = compared(table, metric.split(","), by, within=[each for each in within.split(",") if each], detect=detect)
+    click.echo(str(found))
+    if folder is not None:
+        for name in ("pairs", "strata", "conditions"):
+            write_table(getattr(found, name), folder / f"{name}.csv")
+        from agon.figures import save
+
+        for place, row in enumerate(found.pairs.itertuples()):
+            save(found.figure(place), folder / re.sub(r"[^\w.-]+", "-", f"{row.metric}_{row.first}_{row.second}"))
+        click.echo(f"{shown(folder)}: tables, and {len(found.pairs):,} figures")
+
+
+def list_(*kinds: str) -> None:
+    """Lists what there is, with a line on each.
+
+    agon list games, agents, models, experiments, notebooks or metrics.
+    """
+    for kind in kinds:
+        rows = _listed(kind)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            click.echo(visible("  ".join(f"{each:{width}}" for each, width in zip(row, widths, strict=True)).rstrip()))
+
+
+def _listed(kind: str) -> list[tuple[str, ...]]:
+    from agon.conf import about, names, offered
+
+    kinds = ["games", "agents", "models", "experiments", "notebooks", "metrics"]
+    if kind not in kinds:
+        raise AgonError(f"{kind!r} cannot be listed: {offered(kind, kinds)}")
+    if kind == "metrics":
+        from agon.compare import known
+
+        return [(each.name, f"{each.games}:", each.gives) for each in known()]
+    if kind == "notebooks":
+        cells = {path.stem: json.loads(text_of(path))["cells"] for path in input_files("notebooks", "*.ipynb")}
+        return [(name, "".join(own[0]["source"][:1]).strip("# \n")) for name, own in cells.items()]
+    group = kind.removesuffix("s")
+    return [(name, about(group, name)) for name in names(group)]
+
+
 def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, the models that they ask, and what these have answered already."""
     from agon.ingest import SOURCES
@@ -594,4 +663,19 @@ def _show(bar: Any, ledger: Ledger, matches: str) -> None:
     bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)
 
 
-VERBS = [new, plan, record, play, ingest, serve, collect, notebook, export, compose, verify, make_settings]
+VERBS = [
+    new,
+    plan,
+    record,
+    play,
+    ingest,
+    serve,
+    collect,
+    notebook,
+    export,
+    compare,
+    list_,
+    compose,
+    verify,
+    make_settings,
+]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import takewhile
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -395,6 +396,16 @@ def names(group: str, conf: Path = CONF) -> list[str]:
     return sorted(
         path.stem for path in input_files(conf / group, "*.yaml") if path.is_file() and path.stem.isprintable()
     )
+
+
+def about(group: str, name: str, conf: Path = CONF) -> str:
+    """A sentence on conf/`group`/`name`.yaml: the first of the comment that it begins with, else of its class or function."""
+    lines = text_of(input_path(conf / group / f"{name}.yaml")).splitlines()
+    said = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
+    if not said:
+        with suppress(AgonError):  # it is listed though it cannot be used
+            said = " ".join((inspect.getdoc(located(file_of(group, name, conf).get("_target_"))) or "").split())
+    return re.split(r"(?<=[.]) (?=[A-Z`])", said)[0]
 
 
 def offered(name: str, names: Sequence[str]) -> str:

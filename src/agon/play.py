@@ -24,7 +24,7 @@ from agon.loop import started
 from agon.models import Answering, Halted
 from agon.models.ledger import Unrecorded
 from agon.plan import Match, raised
-from agon.turns import COLUMNS, LABEL, read, typed, write
+from agon.turns import COLUMNS, LABEL, action_text, read, typed, write
 
 
 class Played:
@@ -361,7 +361,7 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
         zeros, known = np.zeros(len(answers), dtype=np.int64), np.zeros(len(answers), dtype=bool)
         none = pd.arrays.IntegerArray(zeros, known)
         return {
-            "action": _labelled(_texts(answers)) if kinds & {dict, list} else _labelled(answers, json.dumps),
+            "action": _labelled(_texts(answers)) if kinds & {dict, list} else _labelled(answers, action_text),
             "attempts": pd.arrays.IntegerArray(zeros + 1, known),
             "tokens_in": none,
             "tokens_out": none,
@@ -384,8 +384,8 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
 
 
 def _texts(actions: Sequence[Any]) -> list[str | None]:
-    """Actions as JSON, also those that cannot be looked up."""
-    return [None if action is None else json.dumps(action) for action in actions]
+    """Actions as turns hold them, also those that cannot be looked up."""
+    return [None if action is None else action_text(action) for action in actions]
 
 
 def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], independent: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -1,17 +1,19 @@
 """A match once more, from its turns: its game is stepped with the recorded actions, which shows what every seat saw."""
 
 import functools
-import json
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import AgonError, input_files
+from agon import AgonError, input_files, visible
 from agon.conf import CONF, distinct, expand_settings, load
 from agon.games import Game, IllegalAction, Observation
+from agon.games.pages import UNREADABLE, asked_for, news
 from agon.loop import started
+from agon.turns import action_of, tidy
 
 OWN_NAME = re.compile(r"^name: (\w+)\s*(?:#.*)?$", re.MULTILINE)
 """The name of a game's family in its file; without one, it is that of the file it builds upon."""
@@ -66,9 +68,7 @@ def replayed(turns: pd.DataFrame) -> Replay:
     Raises AgonError where that game asks other seats, or pays otherwise, than the records say, and when there is no such game.
     """
     first, error, fitting = turns.iloc[0], None, list[Replay]()
-    for game in _games(
-        first.game, first.variant
-    ):  # one family may be there several times, under other readings of its rules
+    for game in called({(first.game, first.variant)}):  # there may be several, under other readings of its rules
         try:
             fitting.append(stepped(game, turns))
         except AgonError as found:
@@ -90,9 +90,62 @@ def games_of(*tables: pd.DataFrame) -> list[Game[Any]]:
     Raises AgonError when different ones that have payoff tables are called the same.
     """
     played = {pair for turns in tables for pair in turns[["game", "variant"]].drop_duplicates().itertuples(index=False)}
-    found = [game for name, variant in sorted(played) for game in _games(name, variant)]
+    found = sorted(called(played), key=lambda game: (game.name, game.variant))
     distinct([game for game in found if game.normal_form is not None])
     return found
+
+
+class Sight(NamedTuple):
+    """What a seat saw when it was asked, and what came of it; as a text the same in words."""
+
+    turn: int
+    view: Observation
+    """As data: what it knew (`past`), what it could answer (`legal`), the round, its role, the game's rules."""
+    told: tuple[str, ...]
+    """What it knew, in words, oldest first."""
+    action: Any
+    """What it did; None where that could not be read."""
+    payoff: float
+    """What the step paid it (points)."""
+
+    def __str__(self) -> str:
+        view = self.view
+        role = f", as {view.role}" if view.role else ""
+        did = UNREADABLE if self.action is None else view.legal.spelled(self.action)
+        answers = f"could answer {asked_for(view.legal.as_json())}"
+        lines = [
+            f"round {view.round}, {view.phase}{role}",
+            *self.told,
+            answers,
+            f"did {did}, and was paid {self.payoff:g}",
+        ]
+        return visible("\n  ".join(line.replace("\n", "\n    ") for line in lines))
+
+
+def seen_by(turns: pd.DataFrame, match: str, seat: int, round: int) -> list[Sight]:
+    """What a seat (from 0) saw whenever it was asked in a round (from 1), of any game. `match`: see `one_match`.
+
+    Raises AgonError for a match, seat or round that is not there, and for what cannot be replayed.
+    """
+    replay = replayed(one_match(tidy(turns), match))
+    asked = [step for step in replay.steps if seat in step.views]
+    if not asked:
+        raise AgonError(f"seat {seat} was never asked in match {match}: seats are 0 to {replay.game.seats - 1}")
+    found = [step for step in asked if step.views[seat].round == round]
+    if not found:
+        rounds = sorted({step.views[seat].round for step in asked})
+        raise AgonError(
+            f"seat {seat} was not asked in round {round} of match {match}: in {', '.join(map(str, rounds))}"
+        )
+    named = replay.game.players
+    return [
+        Sight(
+            *(step.turn, view, tuple(news(each, view, place, named) for place, each in enumerate(view.past))),
+            *(step.actions[seat], step.payoffs[seat]),
+        )
+        for step in found
+        for view in [step.views[seat]]
+    ]
 
 
 def _seen(replay: Replay) -> str:
@@ -100,19 +153,20 @@ def _seen(replay: Replay) -> str:
     return repr([[(seat, view.past, view.role) for seat, view in step.views.items()] for step in replay.steps])
 
 
-def _games(name: str, variant: str) -> list[Game[Any]]:
-    made = []
+def called(wanted: Collection[tuple[str, str]]) -> list[Game[Any]]:
+    """The games of conf/game that are called so (game, variant)."""
+    names, variants, made = {name for name, _ in wanted}, {variant for _, variant in wanted}, []
     for path in input_files(CONF / "game", "*.yaml"):
         own = OWN_NAME.search(path.read_text(encoding="utf-8"))
-        if own and own[1] != name:  # to compose all files takes a second
+        if own and own[1] not in names:  # to compose all files takes a second
             continue
         with suppress(AgonError):  # another game's file is broken, or its settings are not there
             made += [
                 _game(each)
                 for each in expand_settings([path.stem])
-                if "/" not in each or each.partition("/")[2] == variant
+                if "/" not in each or each.partition("/")[2] in variants
             ]
-    return [game for game in made if (game.name, game.variant) == (name, variant)]
+    return [game for game in made if (game.name, game.variant) in wanted]
 
 
 _game = functools.cache(functools.partial(load, "game"))
@@ -131,7 +185,7 @@ def stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
         asked = rows[rows.legal.notna()]
         if list(asked.seat) != list(views):
             raise _differ(match, turn, f"seats {list(asked.seat)} were asked, the game asks {list(views)}")
-        read = [None if pd.isna(action) else json.loads(action) for action in asked.action]
+        read = [None if pd.isna(action) else action_of(action) for action in asked.action]
         actions, seen, before = dict(zip(views, read, strict=True)), views, state
         try:
             state, views, payoffs = under_way.send(actions)

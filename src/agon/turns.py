@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import time
@@ -41,7 +42,11 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
     "agent": (LABEL, False, "name of the file in conf/agent, or the recorded player's kind"),
     "model": (LABEL, True, "the language model; absent for scripts and people"),
     "legal": (LABEL, True, "JSON: what the seat could answer; absent when it was paid without being asked"),
-    "action": (LABEL, True, "JSON: what it did; absent when no answer could be read"),
+    "action": (
+        LABEL,
+        True,
+        "what it did: a word as it is, all else as JSON (see `action_text`); absent when no answer could be read",
+    ),
     "reply": (TEXT, True, "the raw answer; absent when it was not recorded"),
     "valid": (
         np.bool_,
@@ -129,19 +134,81 @@ def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
     raise AgonError(f"turns need a column {name}")
 
 
+def action_text(action: Any) -> str:
+    """An action as turns hold it: a word as it is, all else as JSON. So is a word that would be read as JSON, such as "3"."""
+    plain = isinstance(action, str) and action.isprintable() and action and not _is_json(action)
+    return action if plain else json.dumps(action)
+
+
+def action_of(text: str) -> Any:
+    """The action that turns hold as `text`: the value where it is JSON, else the word itself."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    except RecursionError:
+        pass
+    return True
+
+
 def decoded(column: pd.Series) -> pd.Series:
-    """A JSON column (legal, action) as values: strings stay strings, absent stays absent."""
-    labels = column.astype("category").cat
-    return pd.Series(
-        pd.Categorical.from_codes(labels.codes, categories=[_plain(label) for label in labels.categories]),
-        index=column.index,
-        name=column.name,
-    )
+    """The column `action` as labels: of a word that turns hold in quotes the word, else what is there. Absent stays absent."""
+    return _relabelled(column, lambda label: value if isinstance(value := action_of(label), str) else label)
 
 
-def _plain(label: str) -> Any:
-    value = json.loads(label)
-    return value if isinstance(value, str) else label
+def _relabelled(column: pd.Series, change: Callable[[str], str]) -> pd.Series:
+    """A column of labels with others in their place; those that become the same are one."""
+    labels = column.astype(LABEL).cat
+    places, names = pd.factorize(pd.Index([change(label) for label in labels.categories], dtype="str"))
+    codes = np.append(places, -1)[labels.codes]
+    return pd.Series(pd.Categorical.from_codes(codes, categories=names), index=column.index, name=column.name)
+
+
+def tidy(turns: pd.DataFrame) -> pd.DataFrame:
+    """Turns that were concatenated, filtered, sorted or merged, with the types of COLUMNS and an index of their own.
+
+    Columns of one's own stay as they are, and columns of turns may be missing. Raises AgonError where a value is missing or is of
+    another kind, and for rows that are there twice.
+    """
+    changed = {}
+    for name in turns.columns.intersection(list(COLUMNS)):
+        dtype, absent, _ = COLUMNS[name]
+        column = turns[name]
+        if not absent and column.isna().any():
+            raise AgonError(f"not a turns table: {name} is missing in {column.isna().sum():,} rows")
+        if not _has_type(column.dtype, dtype):
+            changed[name] = _as_type(column, dtype)
+    same = not changed and isinstance(turns.index, pd.RangeIndex)
+    found = turns if same else turns.assign(**changed).reset_index(drop=True)
+    if set(KEY) <= set(found):
+        _require_once(found)
+    return found
+
+
+def _as_type(column: pd.Series, dtype: Any) -> pd.Series:
+    """A column with its type of COLUMNS. Raises AgonError where its values are of another kind."""
+    try:
+        if dtype == np.bool_ and not column.isin([True, False]).all():
+            raise ValueError("there are other values than true and false")
+        if dtype is LABEL:
+            column = column.astype("str")
+        if dtype in (COUNT, np.int64):
+            column = column.astype("Float64")
+            if (column % 1 != 0).any():
+                raise ValueError("there are other values than whole numbers")
+            column = column.astype(COUNT)
+        return column.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise AgonError(
+            f"not a turns table: {column.name} is not {pd.api.types.pandas_dtype(dtype)}: {error}"
+        ) from None
 
 
 def validated(turns: pd.DataFrame) -> pd.DataFrame:
@@ -158,12 +225,16 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
     if mistyped := _mistyped(turns):
         raise AgonError(f"not a turns table: {mistyped}")
-    twice = turns.duplicated(KEY)
-    if twice.any():
-        raise AgonError(
-            f"not a turns table: {twice.sum()} rows repeat a (match, turn, seat), first {tuple(turns.loc[twice.idxmax(), KEY])}"
-        )
+    _require_once(turns)
     return turns
+
+
+def _require_once(turns: pd.DataFrame) -> None:
+    """Raises AgonError for a (match, turn, seat) that is there twice."""
+    twice = turns.duplicated(KEY).to_numpy()
+    if twice.any():
+        first = tuple(turns[KEY].iloc[int(twice.argmax())])
+        raise AgonError(f"not a turns table: {twice.sum()} rows repeat a (match, turn, seat), first {first}")
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
@@ -221,6 +292,11 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     for name in columns or COLUMNS:  # parquet forgets the type of a column that is absent throughout
         if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
             turns[name] = turns[name].astype("str").astype(LABEL)
+    if "action" in turns and any(
+        str(label).startswith('"') for label in turns.action.cat.categories
+    ):  # of a table in which words are JSON too
+        actions = _relabelled(turns.action, lambda label: action_text(action_of(label)))
+        turns["action"] = actions.cat.reorder_categories(sorted(actions.cat.categories))
     if mistyped := _mistyped(turns):
         raise AgonError(f"{shown(path)} is not a turns table: {mistyped}")
     return turns
@@ -230,9 +306,13 @@ def _mistyped(turns: pd.DataFrame) -> str:
     """The first column that has not the type of COLUMNS, in words; empty when there is none."""
     for name in turns:
         found, wanted = turns[name].dtype, COLUMNS[name][0]
-        if not (isinstance(found, type(wanted)) if wanted in (LABEL, TEXT) else found == wanted):
+        if not _has_type(found, wanted):
             return f"column {name} is {found}, not {pd.api.types.pandas_dtype(wanted)}"
     return ""
+
+
+def _has_type(found: Any, wanted: Any) -> bool:
+    return isinstance(found, type(wanted)) if wanted in (LABEL, TEXT) else bool(found == wanted)
 
 
 def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
@@ -282,6 +362,7 @@ def replaced(turns: pd.DataFrame) -> pd.Series:
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
     """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` and
     `replaced` (shares of its turns)."""
+    turns = tidy(turns)
     keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
     table = (
         turns.assign(replaced=replaced(turns))

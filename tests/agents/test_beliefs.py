@@ -40,6 +40,7 @@ from agon.models import Answer, CallFailed
 from agon.models.standin import StandIn
 from agon.plan import plan
 from agon.play import table
+from agon.turns import action_of
 
 GOLDEN = ROOT / "tests/golden/prompts"
 THREE = small([[[[1, 2, 3]] * 2] * 2] * 2, rounds=4)
@@ -782,7 +783,7 @@ def ballot_of(semantics, ratings, seat=0, spy=2, said="Player 2", **changes):
     player = partial(THINKS, semantics=semantics, agent=partial(LLM, attempts=1))
     turns, _ = run(chameleon(spy=spy, **changes), seat, say=saying(rating(**ratings), otherwise), player=player)
     row = turns[(turns.seat == seat) & (turns.phase == "vote")].iloc[0]
-    return json.loads(row.action), row.fallback, json.loads(row.detail)
+    return action_of(row.action), row.fallback, json.loads(row.detail)
 
 
 def test_as_published_the_ballot_is_the_matrixs_suspect_and_else_the_models_own():

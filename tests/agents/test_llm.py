@@ -43,7 +43,7 @@ def only(*texts, **settings):
 
 def test_a_readable_answer_is_the_action():
     turn = only("Let me think. [move] (it pays) Defection")
-    assert (turn.action, turn.valid, turn.attempts, turn.fallback) == ('"defection"', True, 1, "")
+    assert (turn.action, turn.valid, turn.attempts, turn.fallback) == ("defection", True, 1, "")
     assert turn.reply == "Let me think. [move] (it pays) Defection"
 
 
@@ -55,7 +55,7 @@ def test_an_unreadable_answer_is_asked_again_with_what_was_wrong():
         "Your answer cannot be used: after the tag there is no valid action",
         "Your answer cannot be used: there are 2 [move] tags",
     ]
-    assert (turns.action[0], turns.valid[0], turns.attempts[0], turns.reply[0]) == ('"defection"', True, 4, GOOD)
+    assert (turns.action[0], turns.valid[0], turns.attempts[0], turns.reply[0]) == ("defection", True, 4, GOOD)
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 5])
@@ -76,7 +76,7 @@ def test_without_a_readable_answer_the_turn_is_forfeit_and_says_why():
 
 def test_or_a_random_legal_action_is_taken_and_the_turn_is_not_valid_either():
     turn = only(BAD, player=partial(LLM, on_invalid="random_legal"))
-    assert turn.action in ('"cooperation"', '"defection"') and turn.payoff > 0 and not turn.valid
+    assert turn.action in ("cooperation", "defection") and turn.payoff > 0 and not turn.valid
     assert turn.fallback == "random_legal: there is no [move] tag"
 
 

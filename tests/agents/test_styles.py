@@ -67,7 +67,7 @@ def decided(*letters, game=RPS, rounds=1, number=0, agent=PLAIN, live=False):
 )
 def test_what_most_say_is_done(said, done):
     turns, model = decided(*said)
-    assert len(model.asked) == len(said) and turns.valid[0] and turns.action[0] == f'"{done}"'
+    assert len(model.asked) == len(said) and turns.valid[0] and turns.action[0] == done
 
 
 @given(st.lists(st.sampled_from("rps-!"), min_size=1, max_size=7), st.integers(0, 5))
@@ -76,21 +76,21 @@ def test_the_action_is_one_of_those_said_most(said, number):
     turns, _ = decided(*said, number=number)
     heard = Counter(letter for letter in said if letter not in "-!")
     if heard:
-        assert heard[turns.action[0][1]] == max(heard.values()) and turns.valid[0]
+        assert heard[turns.action[0][0]] == max(heard.values()) and turns.valid[0]
     else:
         assert not isinstance(turns.action[0], str) and not turns.valid[0]
 
 
 def test_a_tie_is_broken_by_the_matchs_dice():
-    ties = ["".join(label[1] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
-    again = ["".join(label[1] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
+    ties = ["".join(label[0] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
+    again = ["".join(label[0] for label in decided(*"rpps", "r", rounds=8, number=n)[0].action) for n in range(20)]
     shares = Counter("".join(ties))
     assert ties == again and set(shares) == {"r", "p"} and 50 < shares["r"] < 110
 
 
 def test_unreadable_answers_have_no_vote():
     turns, _ = decided(*"---p!")
-    assert (turns.action[0], turns.fallback[0], turns.valid[0]) == ('"paper"', "", True)
+    assert (turns.action[0], turns.fallback[0], turns.valid[0]) == ("paper", "", True)
 
 
 def test_when_none_can_be_read_the_turn_is_void_with_the_first_ones_reason():
@@ -101,13 +101,13 @@ def test_when_none_can_be_read_the_turn_is_void_with_the_first_ones_reason():
 def test_or_a_random_legal_action_is_taken():
     agent = partial(LLM, attempts=1, on_invalid="random_legal")
     turns, _ = decided(*"---", rounds=20, agent=agent)
-    assert set(turns.action) == {'"rock"', '"paper"', '"scissors"'} and not turns.valid.any()
+    assert set(turns.action) == {"rock", "paper", "scissors"} and not turns.valid.any()
     assert set(turns.fallback) == {"random_legal: there is no [move] tag"}
 
 
 def test_one_readable_voice_is_stronger_than_a_random_action():
     turns, _ = decided(*"--s", rounds=5, agent=partial(LLM, attempts=1, on_invalid="random_legal"))
-    assert set(turns.action) == {'"scissors"'} and turns.valid.all()
+    assert set(turns.action) == {"scissors"} and turns.valid.all()
 
 
 # --- the conversation
@@ -133,7 +133,7 @@ def test_every_sample_is_asked_again_for_itself():
     model = Told(say)
     match = seated(vote_of(3, LLM), grim_rps, game=replace(RPS, rounds=1))
     turn = table([(match, at_the_table(match, model))]).iloc[0]
-    assert turn.attempts == len(model.asked) == 5 and turn.action == '"paper"'
+    assert turn.attempts == len(model.asked) == 5 and turn.action == "paper"
 
 
 def grim_rps(view, dice):
@@ -212,8 +212,8 @@ def test_it_votes_in_a_game_for_three():
     turns = table([(match, at_the_table(match, *models))])
     assert (
         turns.valid.all()
-        and set(turns[turns.seat == 0].action) == {'"a"'}
-        and set(turns[turns.seat == 1].action) == {'"b"'}
+        and set(turns[turns.seat == 0].action) == {"a"}
+        and set(turns[turns.seat == 1].action) == {"b"}
     )
     assert [len(model.asked) for model in models] == [9, 9, 9]
 

@@ -31,7 +31,7 @@ from agon import ROOT, replay
 from agon.agents import Reply
 from agon.plan import PEOPLE, PERSON, Match, Seat
 from agon.play import play_async, table
-from agon.turns import matches, read, validated
+from agon.turns import action_text, matches, read, validated
 from agon_hall import tables
 from agon_hall.server import served
 from agon_hall.store import Store, TableRow
@@ -434,7 +434,7 @@ def checked(server, row, monkeypatch):
             known = json.loads(own.detail.iloc[0])
             assert known["consent"] == {"version": consent().version, "words": consent().words}
             assert known["name"]
-            kept = [json.dumps(action) for at, _, action in server.answers(row) if at == seat]
+            kept = [action_text(action) for at, _, action in server.answers(row) if at == seat]
             assert list(own.action) == kept[: len(own)]
     return turns
 

@@ -69,7 +69,7 @@ def test_of_two_tabs_on_one_seat_the_late_one_changes_nothing(server, person, mo
     people[0].page.get_by_text("Waiting for Player 2").wait_for()
     play_on(people, "pd")
     turns = checked(server, row, monkeypatch)
-    assert list(turns[turns.seat == 0].action)[:2] == ['"cooperation"', '"defection"']
+    assert list(turns[turns.seat == 0].action)[:2] == ["cooperation", "defection"]
 
 
 def test_enter_pressed_twice_is_one_answer(server, person, monkeypatch):
@@ -128,7 +128,7 @@ def test_a_server_that_is_killed_amid_a_match_goes_on_where_it_was(server, perso
     play_on(others, "pd")
     assert set(checked(server, row, monkeypatch).phase) == {"propose", "decide", "craft"}
     turns = checked(server, other, monkeypatch)
-    assert turns[turns.seat == 0].action.iloc[0] == '"defection"'
+    assert turns[turns.seat == 0].action.iloc[0] == "defection"
 
 
 def test_a_person_who_does_not_answer_in_time_is_told_so(server, person):

@@ -254,7 +254,7 @@ def test_a_person_whose_time_is_up_has_done_nothing(short, tmp_path):
     place = run(match())
     turns = validated(played(tmp_path, place))
     own, other = (turns[turns.seat == seat] for seat in (0, 1))
-    assert list(own.action) == ['"cooperation"'] * 3
+    assert list(own.action) == ["cooperation"] * 3
     assert list(own.fallback) == [""] * 3
     assert other.action.isna().all()
     assert list(other.fallback) == ["time is up"] * 3
@@ -595,7 +595,7 @@ def test_a_model_that_costs_money_is_asked_within_a_budget_and_never_twice(paid,
     place = run(third(table, run(second(table, spent))))
     turns = validated(played(folder, place))
     assert paid.requests == paid.answers == 6
-    assert list(turns.action) == ['"cooperation"'] * 12
+    assert list(turns.action) == ["cooperation"] * 12
     assert place.spent["calls"] == 6
     model = turns[turns.agent == "zs"]
     assert set(model.model) == {"server"}

@@ -27,7 +27,7 @@ from agon.games.matrix.metrics import (
     total_points,
 )
 from agon.games.tables import equilibrium_table, payoff_table
-from agon.turns import typed
+from agon.turns import action_text, typed
 
 
 def matrix(game):
@@ -61,7 +61,7 @@ def turns_of(own, other, game=PD, match="m", tokens=None, model=None):
                     "agent": ("me", "you")[seat],
                     "model": model,
                     "legal": json.dumps({"choice": list(game.options)}),
-                    "action": None if action is None else json.dumps(action),
+                    "action": None if action is None else action_text(action),
                     "valid": None not in pair,
                     "payoff": float(game.payoffs(pair)[seat]),
                     "tokens": None if tokens is None else tokens[number - 1],

@@ -38,7 +38,7 @@ def test_a_turn_holds_the_whole_distribution():
     detail = json.loads(turn.detail)
     assert [action for action, _ in detail["chances"]] == list(PD.options)
     assert [chance for _, chance in detail["chances"]] == pytest.approx([0.25, 0.75])
-    assert detail["mass"] == pytest.approx(0.5) and turn.action in ('"cooperation"', '"defection"') and turn.valid
+    assert detail["mass"] == pytest.approx(0.5) and turn.action in ("cooperation", "defection") and turn.valid
 
 
 def test_a_round_by_hand():
@@ -51,7 +51,7 @@ def test_a_round_by_hand():
 
 def test_against_a_script_the_payoff_is_that_against_what_it_did():
     turns = weighing(sure(0.25, 0.75), None, other=anything, rounds=12)
-    theirs = turns[turns.seat == 1].action.map({'"cooperation"': 0.25 * 4 + 0.75 * 6, '"defection"': 0.25 + 0.75 * 2})
+    theirs = turns[turns.seat == 1].action.map({"cooperation": 0.25 * 4 + 0.75 * 6, "defection": 0.25 + 0.75 * 2})
     assert measured(turns).expected_payoff.tolist() == pytest.approx(theirs.astype(float).tolist())
 
 

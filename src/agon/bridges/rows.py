@@ -14,7 +14,7 @@ from agon import AgonError
 from agon.agents.llm import NO_ANSWER
 from agon.models import recording
 from agon.models.base import message
-from agon.turns import shown
+from agon.turns import action_of, shown
 
 Rows = list[dict[str, Any]]
 """Turns of one match as plain values; absent ones are None."""
@@ -65,7 +65,8 @@ def _values(column: pd.Series) -> list[Any]:
     values = column.astype(object).where(column.notna(), None).tolist()
     if column.name not in JSON:
         return values
-    known = {text: json.loads(text) for text in column.dropna().unique()}
+    of_text = action_of if column.name == "action" else json.loads
+    known = {text: of_text(text) for text in column.dropna().unique()}
     return [known.get(value) for value in values]
 
 

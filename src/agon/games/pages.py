@@ -115,6 +115,25 @@ def news(item: Any, view: Observation, place: int, named: Sequence[str], own: st
     return f"round {place + 1}: {', '.join(done)}"
 
 
+def asked_for(space: Mapping[str, Any]) -> str:
+    """A space of actions (the turns' column `legal`) in words."""
+    match space:
+        case {"choice": options}:
+            return f"one of: {'; '.join(map(str, options))}"
+        case {"number": [low, high], **rest}:
+            step = f", in steps of {rest['step']}" if rest.get("step", 1) != 1 else ""
+            return f"a whole number from {low} to {high}{step}"
+        case {"text": length}:
+            return f"a text of at most {length} characters"
+        case {"offer": names, "total": total}:
+            return f"shares that sum to {total}, for {', '.join(map(str, names))}"
+        case {"form": {}}:
+            return "\n".join(f"{name}: {asked_for(each)}" for name, each in space["form"].items())
+    if len(space) == 1 and isinstance(some := next(iter(space.values())), list):
+        return f"a {next(iter(space))} of one of: {', '.join(map(str, some))}"
+    return written(space)
+
+
 class FamilyPage:
     """What a family's pages do; this one knows no game, and shows any."""
 

@@ -23,7 +23,7 @@ from agon.ingest.base import Bad, Ingested
 from agon.ingest.facts import facts
 from agon.ingest.game_json import originals
 from agon.ingest.recorded import MOST, Conditions, Unusable, is_name, labelled
-from agon.turns import typed
+from agon.turns import action_text, typed
 
 STYLES = ("zs", "cot", "spp")
 SCRIPTS = ("srep", "pp", "mf", "ap", "tft")
@@ -241,7 +241,7 @@ def _turns(matches: list[Match], rows: pd.DataFrame) -> pd.DataFrame:
             "agent": agent,
             "model": by_seat(match.models for match in matches),
             "legal": by_seat(_legal(match.game) for match in matches),
-            "action": action.rename_categories([json.dumps(label) for label in action.categories]),
+            "action": action.rename_categories([action_text(label) for label in action.categories]),
             "valid": rows.valid,
             "fallback": pd.Categorical.from_codes((action.codes < 0).astype(np.int8), ["", "void"]),
             "payoff": rows.points,

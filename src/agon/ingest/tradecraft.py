@@ -22,7 +22,7 @@ import pandas as pd
 from agon.ingest.base import Bad, Ingested
 from agon.ingest.files import UNFIT, first_line, parquet, read_whole, whole
 from agon.ingest.recorded import MOST, is_name
-from agon.turns import typed
+from agon.turns import action_text, typed
 
 RULES = 1
 """Version of what is written about a recorded game."""
@@ -163,7 +163,7 @@ def _calls(game: dict[str, Any], log: list[dict[str, Any]]) -> list[dict[str, An
         if seat not in seen:
             detail |= {"target": _items(game[f"target_{seat}"]), "start": _items(game[f"hand_{seat}"])}
             seen.add(seat)
-        said = {"round": event["turn"], "phase": phase, "seat": seat, "action": json.dumps(action), "detail": detail}
+        said = {"round": event["turn"], "phase": phase, "seat": seat, "action": action_text(action), "detail": detail}
         calls.append({**said, "valid": detail["ok"] and not default, "fallback": default})
         if kind == "proposal" and detail["ok"]:
             phase = "decide"

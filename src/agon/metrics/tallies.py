@@ -15,9 +15,23 @@ from typing import Any
 import pandas as pd
 
 from agon import AgonError
-from agon.turns import replaced
+from agon.turns import action_of, replaced, tidy
 
 KEYS = ["challenger", "defender", "game", "setting"]
+
+METRICS = {
+    "judgement": "share of its ballots, as one of the crowd, that name the spy",
+    "reasoning": "share of its suspicions that are right, of the spy or of what others suspect",
+    "spy_win": "whether it was not found out as the spy (1 or 0)",
+    "self_awareness": "share of interviews in which it names itself and its role",
+    "cooperation": "whether the costs were agreed on (1 or 0)",
+    "coordination_of_games": "whether the costs were agreed on as it proposed (1 or 0)",
+    "rationality": "share of rounds of defection, or in which nobody gave less",
+    "valid": "share of its answers that could be read",
+    "score": "points at the end of the dilemma of three",
+    "payback": "points received from the pool",
+}
+"""What `per_match` has of games with seats under test, and in a line what it is; `tallies` counts more."""
 
 USED = [
     *("match", "game", "variant", "repetition", "round", "turn", "phase", "seat", "agent", "model"),
@@ -40,18 +54,30 @@ def tallies(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
     """
     rows = _seated(turns, seats)
     _refuse_gaps(rows, seats)
+    scored = _counted(rows).merge(rows.drop_duplicates("match")[["match", *KEYS]], on="match")
+    return scored.groupby([*KEYS, "metric"], sort=True).hits.agg(hits="sum", n="size").reset_index()
+
+
+def per_match(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
+    """One row per match: match, and a column for each metric that counts in it: its rate over the seats under test.
+
+    `seats`, and errors, as of `tallies`; but a run need not be complete.
+    """
+    return _counted(_seated(turns, seats)).groupby(["match", "metric"]).hits.mean().unstack("metric").reset_index()
+
+
+def _counted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Match, metric, hits of every time that something counts."""
     played = rows[~rows.groupby("match").replaced.transform("any")]
     ends = _ends(played)
     parts = [*_wins(ends), *_deceptions(played, ends), *_answers(rows), _reasoning(rows), _bargains(played)]
     parts += [*_rational(rows), *_points(played, ends)]
-    scored = pd.concat([part for part in parts if len(part)])
-    scored = scored.merge(rows.drop_duplicates("match")[["match", *KEYS]], on="match")
-    return scored.groupby([*KEYS, "metric"], sort=True).hits.agg(hits="sum", n="size").reset_index()
+    return pd.concat([part for part in parts if len(part)])
 
 
 def _seated(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
     """The turns with what is known of their seats; `value`: the action decoded, `readable`: whether the seat itself gave it."""
-    rows = turns[USED].astype({"game": str, "variant": str, "match": str, "agent": str})
+    rows = tidy(turns)[USED].astype({"game": str, "variant": str, "match": str, "agent": str})
     rows = rows.merge(seats, on=["game", "variant", "seat"], how="left").sort_values(["match", "turn", "seat"])
     if rows.tested.isna().any():
         game, variant = rows[rows.tested.isna()][["game", "variant"]].iloc[0]
@@ -70,7 +96,7 @@ def _seated(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
 
 
 def _decoded(column: pd.Series) -> pd.Series:
-    known = {text: json.loads(text) for text in column.dropna().unique()}
+    known = {text: action_of(text) for text in column.dropna().unique()}
     return pd.Series([known.get(text) for text in column], index=column.index, dtype=object)
 
 

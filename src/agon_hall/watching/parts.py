@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from agon.games.html import count, items, lines, listed, number, table, text, written
-from agon.games.pages import UNREADABLE
+from agon.games.pages import UNREADABLE, asked_for
+from agon.turns import action_of
 from agon_hall.watching.match import Spent, Told, Watched, held, spent
 
 ABSENT = "not recorded"
@@ -105,29 +106,10 @@ def _legal(legal: Any) -> str:
     return ABSENT if pd.isna(legal) else folded("Possible answers", asked_for(json.loads(legal)))
 
 
-def asked_for(space: Mapping[str, Any]) -> str:
-    """A space of actions (the turns' column `legal`) in words."""
-    match space:
-        case {"choice": options}:
-            return f"one of: {'; '.join(map(str, options))}"
-        case {"number": [low, high], **rest}:
-            step = f", in steps of {rest['step']}" if rest.get("step", 1) != 1 else ""
-            return f"a whole number from {low} to {high}{step}"
-        case {"text": length}:
-            return f"a text of at most {length} characters"
-        case {"offer": names, "total": total}:
-            return f"shares that sum to {total}, for {', '.join(map(str, names))}"
-        case {"form": {}}:
-            return "\n".join(f"{name}: {asked_for(each)}" for name, each in space["form"].items())
-    if len(space) == 1 and isinstance(some := next(iter(space.values())), list):
-        return f"a {next(iter(space))} of one of: {', '.join(map(str, some))}"
-    return written(space)
-
-
 def _done(watched: Watched, place: int, row: Any) -> str:
     if pd.isna(row.action):
         return UNREADABLE
-    action = json.loads(row.action)
+    action = action_of(row.action)
     if watched.replay and isinstance(action, list):
         action = watched.replay.steps[place].views[row.seat].legal.spelled(action)
     return folded("Action", written(action))

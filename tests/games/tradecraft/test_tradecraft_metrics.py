@@ -10,7 +10,7 @@ from agon.agents.scripts import anything
 from agon.games.tradecraft.metrics import KINDS, first_seat, players, trading
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.turns import typed
+from agon.turns import action_text, typed
 
 
 def call(tool, **arguments):
@@ -67,7 +67,7 @@ def turns(*matches, **changes):
         **{"rules": [1] * len(rows), "repetition": [0] * len(rows), "valid": [True] * len(rows)},
         "agent": ["ab"[each] for each in seat],
         "legal": ["{}"] * len(rows),
-        "action": [None if each is None else json.dumps(each) for each in action],
+        "action": [None if each is None else action_text(each) for each in action],
         "detail": [json.dumps(each) for each in detail],
     }
     return typed({name: list(values) for name, values in (columns | changes).items()})

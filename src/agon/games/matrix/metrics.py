@@ -5,7 +5,7 @@ and what their recorded numbers show was counted ("as_done"); regret and exploit
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,26 +15,28 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from agon import AgonError
-from agon.turns import decoded, replaced
+from agon.games.tables import equilibrium_table, payoff_table
+from agon.turns import decoded, replaced, tidy
 
 KEYS = ["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model", "opponent", "opponent_model"]
 
-METRICS = [
-    "total_points",
-    "opponent_comprehension",
-    "opponent_comprehension_as_done",
-    "cooperation_rate",
-    "cooperation_of_readable",
-    "efficiency",
-    "efficiency_as_done",
-    "validity_rate",
-    "regret",
-    "exploitability",
-    "distance_to_uniform",
-    "distance_to_equilibrium",
-    "void",
-    "replaced",
-]
+METRICS = {
+    "total_points": "points over all rounds that count",
+    "opponent_comprehension": "earliest round from which it earns no less than the other in 90 % of rounds",
+    "opponent_comprehension_as_done": "the same, as the paper's numbers count it",
+    "cooperation_rate": "share of rounds with the first action, void ones counted; games of two actions",
+    "cooperation_of_readable": "share of the first action among its own actions; games of two actions",
+    "efficiency": "points per 1000 tokens of the match",
+    "efficiency_as_done": "points per 1000 tokens of its largest round",
+    "validity_rate": "percent of rounds that are valid",
+    "regret": "points per round that the best single action would have added",
+    "exploitability": "points per round by which its mix can be held below its security level",
+    "distance_to_uniform": "of its mix (0 to 1)",
+    "distance_to_equilibrium": "of its mix, to that of the nearest equilibrium of one round (0 to 1)",
+    "void": "rounds in which it gave no readable action",
+    "replaced": "rounds in which something was done in a player's stead",
+}
+"""What `per_match` has of every match and player, and in a line what it is."""
 
 REPLACED, STRANGE = -2, -3
 """In the place of an action: something was done in the player's stead; it is none of the game."""
@@ -209,14 +211,14 @@ def per_match(
     the player gave no readable action; something was done in a player's stead, which no metric counts.
     Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.
     """
-    parts = []
-    for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
-        rules = _of_game(payoffs, game, variant)
-        if rules.empty:
-            raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
-        known = None if equilibria is None else _of_game(equilibria, game, variant)
-        parts += [_one_game(group, rules, known, seat) for seat in seats]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, *METRICS])
+    found = _game_by_game(_one_game, turns, payoffs, equilibria, seats)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*KEYS, *METRICS])
+
+
+def measured(turns: pd.DataFrame, games: Sequence[Any], names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
+    """`per_match` for agon.compare; what has to do with equilibria only if it is among `names`."""
+    equilibria = equilibrium_table(games) if "distance_to_equilibrium" in names else None
+    return per_match(turns, payoff_table(games), equilibria, seats)
 
 
 def weighed(
@@ -233,14 +235,26 @@ def weighed(
     `exploitability` (see the function) and the distances are those of the mix, without sampling noise. `mass`: the probability
     that the model gives any legal answer. Decisions that were not weighed have no row. Tables and errors as of `per_match`.
     """
-    parts = []
-    for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
+    found = _game_by_game(_weighed, turns, payoffs, equilibria, seats)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
+
+
+def _game_by_game(
+    measure: Callable[..., pd.DataFrame],
+    turns: pd.DataFrame,
+    payoffs: pd.DataFrame,
+    equilibria: pd.DataFrame | None,
+    seats: Sequence[int],
+) -> list[pd.DataFrame]:
+    """What `measure` makes of the turns, payoffs and equilibria of every game, for each of `seats`. Raises AgonError without payoffs."""
+    found = []
+    for (game, variant), group in tidy(turns).groupby(["game", "variant"], observed=True, sort=True):
         rules = _of_game(payoffs, game, variant)
         if rules.empty:
             raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
         known = None if equilibria is None else _of_game(equilibria, game, variant)
-        parts += [_weighed(group, rules, known, seat) for seat in seats]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
+        found += [measure(group, rules, known, seat) for seat in seats]
+    return found
 
 
 def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
@@ -394,6 +408,7 @@ def action_shares(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "
     An action that was legal and never taken has the share 0; a group without a valid decision has no row,
     and a table without one gives an empty table of the same columns.
     """
+    turns = tidy(turns)
     valid = turns[turns.valid & turns.action.notna()]
     legal = valid[[*by, "legal"]].drop_duplicates()
     options = {label: json.loads(label)["choice"] for label in legal.legal.unique()}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from agon import AgonError
 from agon.metrics.interval import contrasted, draws, percentiles, pooled, summary
+from agon.turns import action_of, tidy
 
 COLUMNS = ["match", "rater", "repetition", "view", "dimension", "aspect", "turn", "seat", "value"]
 """The match rated and by whom, the how manieth time (from 0), what the rater saw, what was judged, the turn and seat of the
@@ -27,6 +28,7 @@ SAME = 1e-9
 
 def scores(turns: pd.DataFrame) -> pd.DataFrame:
     """The scores in turns of the game of rating. Answers that could not be read are absent, and so is what stood in for them."""
+    turns = tidy(turns)
     read = turns[(turns.game == "rating") & turns.action.notna() & (turns.fallback == "")]
     rows = []
     for row in read.itertuples():
@@ -34,7 +36,7 @@ def scores(turns: pd.DataFrame) -> pd.DataFrame:
         rater = row.agent if pd.isna(row.model) else f"{row.agent}@{row.model}"
         known = (noted["rated"], rater, row.repetition, noted["view"], row.phase)
         orders = legal["value"] if isinstance(legal["value"], list) else [""]
-        for turn, player, value, _ in json.loads(row.action):
+        for turn, player, value, _ in action_of(row.action):
             values = value if isinstance(value, list) else [value]
             seat = legal["players"].index(player)
             rows += [(*known, order, turn, seat, float(each)) for order, each in zip(orders, values, strict=True)]

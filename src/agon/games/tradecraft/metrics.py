@@ -4,7 +4,7 @@ Turns are those of the game or those of recorded games (agon.ingest.tradecraft):
 of a tool, `detail` what the table made of it. Every call is of one kind (KINDS) at most, and a default is nobody's call.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,28 @@ import pandas as pd
 from agon import AgonError
 from agon.games.tradecraft import story
 from agon.metrics.interval import pooled
+from agon.turns import tidy
 
 KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
 """What can be wrong with a call: a proposal or a craft that the rules refuse; a check of a craft that fails; a tool of another
 phase; no such tool or item, no decision, or a bad message; no readable call at all."""
+
+METRICS = {
+    "win": "whether it got its target (1 or 0)",
+    "trades": "accepted proposals in which something changed hands",
+    "gifts_given": "trades in which it got nothing",
+    "gifts_received": "trades in which it gave nothing",
+    "turns": "turns of the game",
+    "all_win": "whether every player got its target (1 or 0)",
+    "none_win": "whether no player did (1 or 0)",
+    "invalid": "invalid calls per turn, failed checks left out",
+    "invalid_with_checks": "invalid calls per turn",
+    "empty_proposal": "valid proposals of nothing, per turn",
+    "rejected": "share of the proposals that it decided on",
+    "not_accepted": "share of the proposals that it received",
+    "turned_down": "share of its own proposals",
+}
+"""What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
 
 TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
 
@@ -42,12 +60,23 @@ def trading(
     they are a part are none, and results are those of games without any.
     """
     calls = _calls(turns, [*by, cluster])
-    games = _games(calls, by)
     seats = calls.drop_duplicates(["match", "seat"])[_keys([*by, cluster])]
-    parts = [*_results(_clean(games, calls), by), *_faults(calls, games), *_decisions(calls, games)]
-    tallied = pd.concat([part for part in parts if len(part)])
-    found = pooled(tallied.merge(seats, on=["match", "seat"]), [*by, "metric"], cluster, level)
+    found = pooled(_tallied(calls, by).merge(seats, on=["match", "seat"]), [*by, "metric"], cluster, level)
     return found.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
+
+
+def measured(turns: pd.DataFrame, games: Sequence[Any], names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
+    """For agon.compare: one row per match and seat with match, seat, and what `trading` counts there, absent where there is nothing."""
+    tallied = _tallied(_calls(turns, []), ["seat"])
+    sums = tallied[tallied.metric.isin(names)].groupby(["match", "seat", "metric"])[["hits", "n"]].sum()
+    return (sums.hits / sums.n).unstack("metric").reset_index()
+
+
+def _tallied(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Match, seat, metric, hits, n of all that `trading` counts; of games once for each of the `by` keys."""
+    games = _games(calls, by)
+    parts = [*_results(_clean(games, calls), by), *_faults(calls, games), *_decisions(calls, games)]
+    return pd.concat([part for part in parts if len(part)])
 
 
 def first_seat(
@@ -81,7 +110,7 @@ def _keys(by: Sequence[str]) -> list[str]:
 
 def _plain(turns: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Columns without labels' own order."""
-    table = turns[list(dict.fromkeys(columns))]
+    table = tidy(turns)[list(dict.fromkeys(columns))]
     labels = [name for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)]
     return table.astype(dict.fromkeys(labels, "str"))
 

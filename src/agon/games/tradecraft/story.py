@@ -4,7 +4,6 @@ One reader for all who ask. Turns are those of our own matches or of recorded ga
 seen is read by `heard`. Hands are as the records give them; between two of these, an accepted trade changes them.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import pandas as pd
 from agon.games.base import Observation
 from agon.games.tradecraft.amounts import Amount, Hand, traded, whole
 from agon.games.tradecraft.game import history
+from agon.turns import action_of
 
 Hands = tuple[Hand, ...]
 """One for each seat."""
@@ -257,7 +257,7 @@ def _calls(rows: pd.DataFrame) -> list[Call]:
 
 def _object(text: object) -> dict[str, Any]:
     """A JSON object of the turns table; empty where there is none."""
-    found = json.loads(text) if isinstance(text, str) else None
+    found = action_of(text) if isinstance(text, str) else None
     return found if isinstance(found, dict) else {}
 
 

@@ -1,0 +1,385 @@
+"""Metrics by their names, and conditions compared by them: does chain of thought change cooperation, by how much, and is it enough?"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import combinations, groupby
+from operator import itemgetter
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from agon import PACKAGES, AgonError
+from agon.conf import find_families, offered
+from agon.games.base import family_module, modules
+from agon.games.html import count
+from agon.games.tables import seat_table
+from agon.metrics.differences import Cells, Difference, alone, difference, needed
+from agon.metrics.exact import holm
+from agon.metrics.tallies import METRICS as OF_TESTED
+from agon.metrics.tallies import per_match as of_tested
+from agon.replay import called
+from agon.turns import matches, replaced, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ANY = {
+    "points": "points of the match",
+    "points_per_round": "points of the match per round",
+    "won": "whether no seat had more points (1 or 0)",
+    "valid_share": "share of its turns that are valid",
+    "tokens_of_match": "tokens sent and received",
+    "seconds_of_match": "time taken to answer",
+}
+"""Metrics that any game has."""
+
+KEYS, CELL = (
+    ["metric", "first", "second"],
+    ["n_first", "n_second", "first_mean", "second_mean", "difference", "low", "high"],
+)
+OF_SEAT = ["game", "variant", "seat", "role", "agent", "model", "opponent", "opponent_model"]
+"""What tells a seat's matches apart; conditions are compared within it."""
+
+
+class Known(NamedTuple):
+    """A metric that can be asked for by its name."""
+
+    name: str
+    games: str
+    """Which have it."""
+    gives: str
+
+
+def known() -> list[Known]:
+    """All metrics: those of any game, of games with seats under test, of families of games, and of one's own packages.
+
+    A module offers metrics by METRICS (name -> what it is, in a line) and `measured(turns, games, names, seats)`, which gives a row per
+    match and seat (those of `seats` at least) with the columns match, seat, and `names`.
+    """
+    found = [Known(name, "any", gives) for name, gives in ANY.items()]
+    for games, module in _modules():
+        found += [Known(name, games, gives) for name, gives in module.METRICS.items()]
+    return found + [Known(name, "with seats under test", gives) for name, gives in OF_TESTED.items()]
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    """For which games, and the module that measures them."""
+    find_families()
+    yield from ((family, each) for family, each in modules("metrics").items() if _offers(each))
+    for package in sorted(each for each in PACKAGES if not each.startswith("agon.")):
+        for name in (package, f"{package}.metrics"):
+            if find_spec(package) and find_spec(name) and _offers(module := import_module(name)):
+                yield package, module
+
+
+def _offers(module: ModuleType) -> bool:
+    return hasattr(module, "METRICS") and hasattr(module, "measured")
+
+
+def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None) -> pd.DataFrame:
+    """One row per match and seat: match, seat, and each of `metrics`, absent where a game does not have it.
+
+    `seats`: which are needed; none: all.
+    Raises AgonError for a metric that is not known, or that no match has.
+    """
+    names = [each.name for each in known()]
+    if unknown := [each for each in metrics if each not in names]:
+        raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names)} (agon list metrics)")
+    turns = tidy(turns)
+    found = _of_any(turns).reindex(columns=metrics).dropna(axis=1, how="all")
+    if wanted := [name for name in metrics if name not in ANY]:
+        for part in _measured(turns, wanted, sorted(turns.seat.unique()) if seats is None else seats):
+            own = part.astype({"match": "str"}).set_index(["match", "seat"])
+            found = found.combine_first(own[own.columns.intersection(wanted)]).reindex(found.index)
+    if gone := [name for name in metrics if name not in found or found[name].isna().all()]:
+        games = ", ".join(each.games for each in known() if each.name == gone[0])
+        raise AgonError(f"no match here has the metric {gone[0]}, which is for games: {games} (agon list metrics)")
+    return found[list(metrics)].astype(float).reset_index()
+
+
+def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
+    """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
+    seats = matches(turns).astype({"match": "str"}).set_index(["match", "seat"])
+    sums = (
+        turns.astype({"match": "str", "tokens": float})
+        .groupby(["match", "seat"])[["tokens", "seconds"]]
+        .sum(min_count=1)
+    )
+    own = seats.replaced.groupby("match").transform("max") == 0
+    found = {
+        "points": seats.total.where(own),
+        "points_per_round": (seats.total / seats.rounds).where(own),
+        "won": seats.won.astype(float).where(own),
+        "valid_share": seats.valid,
+        "tokens_of_match": sums.tokens,
+        "seconds_of_match": sums.seconds,
+    }
+    return pd.DataFrame(found).reindex(seats.index)
+
+
+def _measured(turns: pd.DataFrame, names: Sequence[str], seats: Sequence[int]) -> Iterator[pd.DataFrame]:
+    """Tables of match, seat and metrics, from every module that offers one of `names` for some of the games."""
+    pairs = set(turns[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None))
+    games = {(game.name, game.variant): game for game in reversed(called(pairs))}
+    families = modules("metrics")
+    of_module: dict[ModuleType, list[tuple[str, str]]] = {}
+    for pair in sorted(pairs):
+        module = family_module(games[pair], "metrics") if pair in games else families.get(pair[0])
+        if module is not None and _offers(module):
+            of_module.setdefault(module, []).append(pair)
+    for module in [each for _, each in _modules() if each not in families.values()]:
+        of_module.setdefault(module, sorted(pairs))
+    for module, own in of_module.items():
+        if not module.METRICS.keys().isdisjoint(names):
+            yield module.measured(_of_games(turns, own), [games[pair] for pair in own if pair in games], names, seats)
+    tested = {pair: game for pair, game in games.items() if game.tested}
+    if tested and not OF_TESTED.keys().isdisjoint(names):
+        rows = _of_games(turns, tested)
+        each = rows[["match", "seat"]].drop_duplicates().astype({"match": "str"})
+        yield each.merge(of_tested(rows, seat_table(tested.values())), on="match")
+
+
+def _of_games(turns: pd.DataFrame, pairs: Collection[tuple[str, str]]) -> pd.DataFrame:
+    """The turns of some games and variants."""
+    return turns[pd.MultiIndex.from_frame(turns[["game", "variant"]].astype(str)).isin(list(pairs))]
+
+
+# ---- conditions ----
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found, as tables; as a text it says the same in words."""
+
+    pairs: pd.DataFrame
+    """One row per metric and two conditions: metric, first, second; the fields of agon.metrics.differences.Difference, where
+    `difference` is the second less the first; holm (p after Holm's correction over all rows), needed_to_detect (matches of each)."""
+    strata: pd.DataFrame
+    """One row per metric, two conditions and stratum: what they share, and CELL."""
+    conditions: pd.DataFrame
+    """One row per condition: matches, answers (asked for), void (no readable action), replaced (something was done in its stead)."""
+    notes: list[str]
+    """What a reader must know: what was left out, and why something is absent."""
+
+    def __str__(self) -> str:
+        """In words."""
+        return "\n".join(
+            [*map(_told, self.pairs.itertuples()), *map(_counted, self.conditions.itertuples()), *self.notes]
+        )
+
+    def figure(self, row: int = 0) -> "Figure":
+        """The strata of a row of `pairs`, as a picture."""
+        from agon.figures.strata import strata_figure  # here: matplotlib takes a while to be read
+
+        together = self.pairs.iloc[row]
+        own = (self.strata[KEYS] == together[KEYS]).all(axis=1)
+        keys = [each for each in self.strata if each not in (*KEYS, *CELL)]
+        return strata_figure(self.strata[own].reset_index(drop=True), together, keys)
+
+
+def compare(
+    turns: pd.DataFrame,
+    metrics: str | Sequence[str],
+    by: str,
+    *,
+    within: Sequence[str] = (),
+    detect: float | None = None,
+) -> Comparison:
+    """Compares conditions by metrics (see `known`), match by match, within what the conditions share.
+
+    `by`: a column that has one value per match and seat, one of `turns` or opponent or opponent_model; COLUMN:ONE,OTHER compares
+    these, else all values there are. Of three or more all pairs are compared.
+    `within`: the columns whose values two matches must share to be compared; none: OF_SEAT without `by`. A match counts once: for the
+    seats under test where its game has some, else for the first seat that has one of the conditions. With `repetition` among
+    `within`, repetitions are pairs. `detect`: a difference, for which the matches needed are said too.
+    Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
+    """
+    turns = tidy(turns)
+    names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    column, _, listed = by.partition(":")
+    strata = list(within) or [each for each in OF_SEAT if each != column]
+    wanted = [each for each in listed.split(",") if each]
+    units = _units(turns, column, strata, wanted)
+    conditions = wanted or sorted(units.condition.unique())
+    if gone := [each for each in conditions if each not in set(units.condition)]:
+        there = _units(turns, column, strata, ()).condition.unique()
+        raise AgonError(f"no match has {column} {gone[0]!r}: {offered(gone[0], sorted(there))}")
+    if len(conditions) < 2:
+        raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
+    sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
+    known_scores = scores(turns[turns["match"].isin(units["match"])], names, sorted(sides.seat.unique()))
+    means = sides.merge(known_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
+    units = units.join(means, on="match")
+    rows, cells, notes = list[dict[str, Any]](), list[pd.DataFrame](), list[str]()
+    for name in names:
+        for pair in combinations(conditions, 2):
+            shared, values = _shared(units, name, pair, strata)
+            if not values:
+                notes.append(_apart(units, name, pair, strata))
+                continue
+            found = difference(values)
+            of = {"metric": name, "first": pair[0], "second": pair[1]}
+            rows.append(of | _fields(found, detect))
+            cells.append(shared.assign(**alone(values), **of))
+    if not rows:
+        raise AgonError(notes[0])
+    pairs = pd.DataFrame(rows)
+    pairs.insert(pairs.columns.get_loc("p_error") + 1, "holm", holm(pairs.p.to_numpy()))
+    table = pd.concat(cells, ignore_index=True)
+    counts = _counts(turns, sides, units, conditions)
+    return Comparison(
+        pairs, table[[*KEYS, *table.columns.drop(KEYS)]], counts, [*notes, *_left_out(units, names, table, strata)]
+    )
+
+
+def _units(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Collection[str]) -> pd.DataFrame:
+    """One row per match that has a condition: match, condition, seat_of (the seats that count for it), and all that `strata` may be.
+
+    `both`: whether another condition sits at the table too. All values are texts. Raises AgonError.
+    """
+    usual = ["match", "game", "variant", "seat", "role", "agent", "model"]
+    columns = [each for each in dict.fromkeys([*usual, column, *strata]) if not each.startswith("opponent")]
+    if unknown := [each for each in columns if each not in turns]:
+        raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns), *OF_SEAT])}")
+    for each in [each for each in columns if each not in usual]:
+        if turns.groupby(["match", "seat"], observed=True)[each].nunique(dropna=False).max() > 1:
+            raise AgonError(f"{each} has several values for one seat of a match: conditions and strata have one")
+    seats = turns[columns].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"])
+    tested, kept = _tested(seats), list(dict.fromkeys(["match", *strata]))
+    seats = seats.astype(dict.fromkeys(seats.columns.drop("seat"), "str")).astype(object)
+    seats = seats.where(seats.notna(), "")
+    found = []
+    for _, group in groupby(seats.to_dict("records"), key=itemgetter("match")):
+        rows = [*group]
+        under_test = tested.get((rows[0]["game"], rows[0]["variant"]), ())
+        able = [_beside(row, rows, under_test) for row in rows if not under_test or row["seat"] in under_test]
+        able = [row for row in able if (row[column] in wanted if wanted else row[column])]
+        if able:
+            first = able[0]
+            same = [row["seat"] for row in able if row[column] == first[column]]
+            of = {
+                "condition": first[column],
+                "seat_of": same if under_test else same[:1],
+                "both": len(same) < len(able),
+            }
+            found.append({each: first[each] for each in kept} | of)
+    return pd.DataFrame(found, columns=[*kept, "condition", "seat_of", "both"])
+
+
+def _beside(row: dict[str, Any], rows: Sequence[Mapping[str, Any]], under_test: Collection[int]) -> dict[str, Any]:
+    """A seat with its opponents: all others, or where it is under test those that are not."""
+    own = under_test if row["seat"] in under_test else (row["seat"],)
+    others = [each for each in rows if each["seat"] not in own]
+    if len(others) == 1:
+        return row | {"opponent": others[0]["agent"], "opponent_model": others[0]["model"]}
+    agents, models = (sorted({each[name] for each in others} - {""}) for name in ("agent", "model"))
+    return row | {"opponent": "+".join(agents), "opponent_model": "+".join(models)}
+
+
+def _tested(seats: pd.DataFrame) -> dict[tuple[str, str], Sequence[int]]:
+    """The seats under test of games of more than two seats that conf/game has, by game and variant."""
+    many = seats[seats.seat > 1][["game", "variant"]].drop_duplicates().astype(str)
+    return {(game.name, game.variant): game.tested for game in called(set(many.itertuples(index=False, name=None)))}
+
+
+def _shared(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Sequence[str]) -> tuple[pd.DataFrame, Cells]:
+    """What the strata that have both conditions share, a row each, and the values of the two."""
+    rows = units[units.condition.isin(pair) & units[name].notna()]
+    codes = rows.groupby(list(strata), sort=True).ngroup().to_numpy() * 2 + (rows.condition == pair[1]).to_numpy()
+    order = np.argsort(codes, kind="stable")
+    there, starts = np.unique(codes[order], return_index=True)
+    parts = dict(zip(there.tolist(), np.split(rows[name].to_numpy(dtype=float)[order], starts[1:]), strict=True))
+    both = [code for code in there.tolist() if code % 2 == 0 and code + 1 in parts]
+    firsts = rows[list(strata)].iloc[order[starts[np.searchsorted(there, both)]]]
+    return firsts.reset_index(drop=True), [(parts[code], parts[code + 1]) for code in both]
+
+
+def _apart(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Sequence[str]) -> str:
+    """Why two conditions cannot be compared."""
+    gone = [each for each in pair if units[name][units.condition == each].isna().all()]
+    if gone:
+        return f"no match of {gone[0]} has {name}"
+    apart = [each for each in strata if _shared(units, name, pair, [key for key in strata if key != each])[1]]
+    less = [key for key in strata if key not in apart[:1]]
+    hint = ": name what they share with within=COLUMN,COLUMN"
+    if apart:
+        hint = f": they never have the same {' or '.join(apart)}; within={','.join(less)} compares them all the same"
+    return f"{pair[0]} and {pair[1]} share no stratum ({', '.join(strata)}){hint}"
+
+
+def _fields(found: Difference, detect: float | None) -> dict[str, Any]:
+    paired = found.how == "paired"
+    more = {} if detect is None else {"detect": detect, "needed_to_detect": needed(detect, found.spread, paired)}
+    return asdict(found) | more
+
+
+def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
+    """One row per condition: its matches, and what became of the answers of its seats."""
+    asked = turns.legal.notna() | turns.action.notna()
+    rows = turns.assign(answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns)).astype(
+        {"match": "str"}
+    )
+    each = rows.groupby(["match", "seat"])[["answers", "void", "replaced"]].sum().reset_index()
+    own = sides.merge(each, on=["match", "seat"]).merge(units[["match", "condition"]], on="match")
+    sums = own.groupby("condition")[["answers", "void", "replaced"]].sum()
+    sums.insert(0, "matches", own.groupby("condition")["match"].nunique())
+    return sums.reindex(conditions).reset_index()
+
+
+def _left_out(units: pd.DataFrame, names: Sequence[str], table: pd.DataFrame, strata: Sequence[str]) -> list[str]:
+    """What does not count, in words."""
+    notes = []
+    if both := int(units.both.sum()):
+        notes.append(
+            f"note: in {both:,} matches two of the conditions sit at the table: each counts once, for the first seat"
+        )
+    for name in names:
+        for condition, own in units.groupby("condition"):
+            if absent := int(own[name].isna().sum()):
+                notes.append(f"note: {absent:,} of {len(own):,} matches of {condition} have no {name}")
+            in_some = table[(table.metric == name) & ((table["first"] == condition) | (table["second"] == condition))]
+            keys = pd.MultiIndex.from_frame(own[list(strata)])
+            alone = int((~keys.isin(pd.MultiIndex.from_frame(in_some[list(strata)])) & own[name].notna()).sum())
+            if alone:
+                of = f" with {name}" if len(names) > 1 else ""
+                notes.append(
+                    f"note: {alone:,} of {len(own):,} matches of {condition} share no stratum{of} with another: left out"
+                )
+    return notes
+
+
+# ---- in words, and as a picture ----
+
+
+def _told(row: Any) -> str:
+    unit = "pairs" if row.how == "paired" else "matches of each"
+    p = f"p {row.p:.3g}" + (f" (+- {row.p_error:.1g})" if row.p_error else "")
+    effect = (
+        f"{row.effect:+.2f} ({row.effect_low:+.2f} to {row.effect_high:+.2f})" if row.effect == row.effect else "absent"
+    )
+    lines = [
+        f"{row.metric}: {row.first} {row.first_mean:.4g}, {row.second} {row.second_mean:.4g}; difference {_signed(row)}",
+        f"  {row.n_first:,} and {row.n_second:,} matches in {count(row.strata, 'stratum', 'strata')} ({row.how}); effect size {effect}",
+        f"  permutation {p}, after Holm {row.holm:.3g}",
+    ]
+    told = [f"{row.needed:,.0f} {unit} at this difference"] if row.needed == row.needed else []
+    if "needed_to_detect" in row._fields and row.needed_to_detect == row.needed_to_detect:
+        told.append(f"{row.needed_to_detect:,.0f} at {row.detect:g}")
+    return "\n".join([*lines, *([f"  for a power of 80 %: {', '.join(told)}"] if told else [])])
+
+
+def _signed(row: Any) -> str:
+    known = row.low == row.low
+    return (
+        f"{row.difference:+.4g} (95 % interval {row.low:+.4g} to {row.high:+.4g})"
+        if known
+        else f"{row.difference:+.4g}"
+    )
+
+
+def _counted(row: Any) -> str:
+    return f"{row.condition}: {row.matches:,} matches, {row.answers:,} answers, {row.void:,} void, {row.replaced:,} replaced"

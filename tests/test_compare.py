@@ -1,0 +1,212 @@
+"""Conditions compared: what is set against what, what is left out, and what is said of it."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from harness import GAMES, actions
+
+from agon import ROOT, AgonError
+from agon.cli import main
+from agon.compare import compare, known, scores
+from agon.games.matrix.metrics import per_match
+from agon.games.tables import payoff_table
+from agon.turns import read, typed, write
+
+PD = GAMES["pd"]
+NUMBERS = itertools.count()
+
+
+def match(one, other, own, theirs, **more):
+    """The turns of one match from the agents and letters of both seats."""
+    rows = []
+    for number, pair in enumerate(zip(actions(own, PD), actions(theirs, PD), strict=True), 1):
+        for seat, action in enumerate(pair):
+            rows.append(
+                {
+                    **{"experiment": "test", "match": more["match"], "game": "pd", "variant": "default", "rules": 1},
+                    **{"repetition": 0, "round": number, "turn": number, "phase": "move", "seat": seat, "config": "c"},
+                    **{"agent": (one, other)[seat], "model": more.get("models", {}).get(seat), "action": action},
+                    **{"legal": "{}", "valid": None not in pair, "payoff": float(PD.payoffs(pair)[seat])},
+                    "fallback": more.get("fallback", "") if seat == 0 and number == 1 else "",
+                }
+            )
+    return typed({name: [row[name] for row in rows] for name in rows[0]})
+
+
+def together(*matches, **more):
+    """Matches (agent, other, own letters, the other's) as one table, as pandas puts them together."""
+    return pd.concat([match(*each, match=f"m{place}", **more) for place, each in enumerate(matches)])
+
+
+PLAYED = together(
+    *(("zs", "tft", own, "CCCC") for own in ("CCDD", "CDDD", "CCCD")),
+    *(("cot", "tft", own, "CCCC") for own in ("CCCC", "CCC-", "CCCD")),
+    *(("zs", "grim", own, "CCCC") for own in ("DDDD", "DDDC")),
+    *(("cot", "grim", own, "CCCC") for own in ("CDDD", "CCDD")),
+    *(("cot", "pp", "CCCC", "CCCC"),) * 2,
+    ("zs", "cot", "CCCC", "DDDD"),
+)
+
+
+def test_conditions_are_compared_within_what_they_share():
+    found = compare(PLAYED, "cooperation_rate", "agent:zs,cot")
+    [row] = found.pairs.itertuples()
+    assert found.strata[["opponent", "n_first", "n_second"]].values.tolist() == [["grim", 2, 2], ["tft", 3, 3]]
+    tft, grim = np.mean([4, 3, 3]) / 4 - np.mean([2, 1, 3]) / 4, np.mean([1, 2]) / 4 - np.mean([0, 1]) / 4
+    assert row.difference == pytest.approx((tft * 3 / 2 + grim) / (5 / 2))  # weights n1 n2 / (n1 + n2)
+    assert row.low < row.difference < row.high and row.p == row.holm and row.p_error == 0
+
+
+def test_what_is_left_out_and_what_was_void_is_said():
+    found = compare(PLAYED, "cooperation_rate", "agent:zs,cot")
+    assert found.conditions[["condition", "matches", "answers", "void"]].values.tolist() == [
+        ["zs", 6, 24, 0],
+        ["cot", 7, 28, 1],
+    ]
+    told = str(found)
+    assert "2 of 7 matches of cot share no stratum with another" in told
+    assert (
+        "in 1 matches two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
+    )
+
+
+def test_matches_in_which_something_stood_in_for_an_answer_are_named():
+    rows = [
+        ("zs", "tft", "CD", "CC"),
+        ("zs", "tft", "CC", "CC"),
+        ("cot", "tft", "CD", "DC"),
+        ("cot", "tft", "DD", "DC"),
+    ]
+    found = compare(together(*rows, fallback="random_legal"), "cooperation_rate", "agent:zs,cot")
+    assert found.conditions.replaced.tolist() == [2, 2]
+    with pytest.raises(AgonError, match="no match here has the metric points"):
+        compare(together(*rows, fallback="random_legal"), "points", "agent:zs,cot")
+
+
+def test_order_index_and_types_of_the_turns_do_not_matter():
+    mixed = PLAYED.sample(frac=1, random_state=1).astype(object).set_axis([7] * len(PLAYED))
+    one, other = (compare(turns, ["points", "won"], "agent:zs,cot") for turns in (PLAYED, mixed))
+    pd.testing.assert_frame_equal(one.pairs, other.pairs)
+    pd.testing.assert_frame_equal(one.strata, other.strata)
+
+
+def test_of_three_conditions_all_pairs_are_compared_and_corrected():
+    rows = [
+        (agent, "tft", own, "CCCC")
+        for agent, owns in (("a", "CD"), ("b", "DC"), ("c", "DD"))
+        for own in (owns * 2, "CCCD")
+    ]
+    found = compare(together(*rows), ["cooperation_rate", "points"], "agent", detect=0.1)
+    assert found.pairs[["first", "second"]].drop_duplicates().values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert len(found.pairs) == 6 and (found.pairs.holm >= found.pairs.p).all() and "needed_to_detect" in found.pairs
+
+
+def test_by_what_the_opponent_is_and_by_a_column_of_ones_own():
+    found = compare(PLAYED, "points", "opponent:tft,grim")
+    assert found.strata.agent.tolist() == ["cot", "zs"] and found.pairs.n_first[0] == 6
+    own = PLAYED.assign(hot=lambda turns: np.where(turns["match"].isin(["m0", "m3"]), "hot", "cold"))
+    assert compare(own, "points", "hot:cold,hot", within=["agent", "opponent"]).pairs.n_second[0] == 2
+
+
+def test_one_match_of_each_in_every_stratum_makes_pairs():
+    rows = [
+        (agent, other, own, "CCCC")
+        for other in ("tft", "grim", "pp")
+        for agent, own in (("zs", "CDDD"), ("cot", "CCDD"))
+    ]
+    rows[-1] = ("cot", "pp", "CCCC", "CCCC")
+    [row] = compare(together(*rows), "cooperation_rate", "agent:zs,cot").pairs.itertuples()
+    assert row.how == "paired" and row.strata == 3 and row.p == 0.25 and row.low < row.difference < row.high
+    [row] = compare(together(*rows[:2]), "cooperation_rate", "agent:zs,cot").pairs.itertuples()
+    assert row.difference == 0.25 and "no interval" in row.how
+
+
+@pytest.mark.parametrize(
+    ("metric", "by", "said"),
+    [
+        (
+            "cooperation",
+            "agent:zs,cot",
+            "no match here has the metric cooperation, which is for games: with seats under test",
+        ),
+        ("cooperation_rat", "agent:zs,cot", "there is no metric 'cooperation_rat': did you mean cooperation_rate?"),
+        ("points", "agnt:zs,cot", "turns have no column 'agnt': did you mean agent?"),
+        ("points", "agent:zs,cott", "no match has agent 'cott': did you mean cot?"),
+        ("points", "experiment", "to compare takes two conditions, and experiment has test alone"),
+        ("points", "round", "round has several values for one seat of a match"),
+        (
+            "points",
+            "agent:zs,pp",
+            "zs and pp share no stratum .*: they never have the same seat; within=game,variant,role,model,opponent",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_a_line(metric, by, said):
+    with pytest.raises(AgonError, match=said):
+        compare(PLAYED, metric, by)
+
+
+def test_scores_are_those_of_the_family():
+    turns = read("tests/smoke/counterfactual_turns.parquet")
+    turns = turns[turns.match.isin(turns.match.unique()[:20])]
+    found = scores(turns, ["regret", "points_per_round"])
+    wanted = (
+        per_match(turns, payoff_table(GAMES.values()), seats=(0, 1)).astype({"match": str}).set_index(["match", "seat"])
+    )
+    found = found.set_index(["match", "seat"])
+    assert found.regret.to_dict() == pytest.approx(wanted.regret.to_dict())
+    assert found.points_per_round.to_dict() == pytest.approx((wanted.total_points / wanted.rounds).to_dict())
+
+
+def test_games_with_seats_under_test_count_once_for_all_of_them():
+    turns = read("tests/smoke/magic_scripted.parquet")
+    found = compare(turns[turns.game == "public_goods"], ["rationality", "points"], "agent:magic_fair,magic_defector")
+    assert (found.strata.n_first == found.strata.n_second).all() and found.pairs.second_mean[0] == 1
+
+
+def test_tradecraft_is_compared_by_its_own_metrics():
+    turns = read("tests/smoke/tradecraft/turns.parquet")
+    first = turns.agent.unique()[:2]
+    found = compare(turns, ["win", "invalid"], "agent", within=["game"])
+    assert set(found.pairs.metric) == {"win", "invalid"} and len(first)
+
+
+def test_every_metric_has_a_line():
+    assert len({each.name for each in known()}) == len(known()) and all(each.gives and each.games for each in known())
+
+
+# --- commands
+
+
+def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
+    write(typed(dict(PLAYED.items())), tmp_path / "turns.parquet")
+    words = [
+        "compare",
+        f"turns={tmp_path}/turns.parquet",
+        "metric=cooperation_rate,points",
+        "by=agent:zs,cot",
+        "detect=0.1",
+    ]
+    assert main([*words, f"out={tmp_path}/made"]) == 0
+    told = capfd.readouterr().out
+    assert "cooperation_rate: zs" in told and "for a power of 80 %" in told
+    names = {path.name for path in (tmp_path / "made").iterdir()}
+    assert names >= {"pairs.csv", "strata.csv", "conditions.csv", "points_zs_cot.png", "cooperation_rate_zs_cot.svg"}
+    assert main([*words, f"out={tmp_path}/made"]) == 1 and "another has made" in capfd.readouterr().err
+    assert main(["compare", "metric=points", "by=agent"]) == 1
+    assert "say what to compare" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["games", "agents", "models", "experiments", "notebooks", "metrics"])
+def test_what_there_is_is_listed_with_a_line_each(kind, capsys):
+    assert main(["list", kind]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line.split()) > 1 for line in lines), lines
+    if kind == "games":
+        assert [line.split()[0] for line in lines] == sorted(path.stem for path in (ROOT / "conf/game").glob("*.yaml"))
+
+
+def test_what_cannot_be_listed_is_said(capfd):
+    assert main(["list", "game"]) == 1 and "did you mean games?" in capfd.readouterr().err
