@@ -55,7 +55,7 @@ def test_a_closed_page_leaves_little_behind_and_another_one_goes_on(tmp_path, mo
         run = subprocess.run(command, env=alone, capture_output=True, text=True)
         assert run.returncode == 0, run.stdout[-2000:]
         return
-    monkeypatch.setattr(server_module, "UNUSED", 100)
+    monkeypatch.setattr(server_module, "UNUSED", 3000)
 
     async def run():
         async with driving.hall(tmp_path) as hall:
@@ -97,7 +97,7 @@ async def left_by(server, port, path, number):
     assert len(pages) == number
     for each in browsers:
         each.socket.close()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while any(page() is not None for page in pages):
             await asyncio.sleep(0.1)
     return opened, len(gc.get_objects()) - before
