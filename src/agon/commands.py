@@ -442,7 +442,7 @@ def compare(
     if bool(experiment) == bool(turns):
         raise AgonError("say what to compare: experiment=NAME, or turns=FILE,FILE")
     paths = [Path(each) for each in turns.split(",")] if turns else [Path(f"transcripts/{experiment}.parquet")]
-    folder = _own_folder(out, "", lambda _: False, force) if out else None
+    folder = _own_folder(out, (), force) if out else None
     table = pd.concat([read(path).assign(file=path.stem) for path in paths])
     found = compared(table, metric.split(","), by, within=[each for each in within.split(",") if each], detect=detect)
     click.echo(str(found))
@@ -526,14 +526,15 @@ def _out(settings: Settings, name: str) -> Path:
     return out
 
 
-def _own_folder(out: str, own: Collection[str], force: bool) -> None:
-    """Raises AgonError unless a folder is none yet, or holds only files of `own` names."""
+def _own_folder(out: str, own: Collection[str], force: bool) -> Path:
+    """The folder, which is none yet, or holds only files of `own` names. Raises AgonError."""
     path = _outside_data(out)
     if path.exists() and not path.is_dir():
         raise AgonError(f"out={out} is a file: name a folder")
     strange = [each.name for each in sorted(path.glob("*")) if each.name not in own] if path.is_dir() else []
     if strange and not force:
         raise AgonError(f"out={out} holds {strange[0]}, which another has made: {OTHER}")
+    return path
 
 
 def _same() -> str:
