@@ -10,7 +10,7 @@ from agon.cli import main
 from agon.compare import compare, known, scores
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
-from agon.turns import read, typed, write
+from agon.turns import marked_partial, read, tidy, typed, write
 
 PD = GAMES["pd"]
 
@@ -67,6 +67,11 @@ def test_what_is_left_out_and_what_was_void_is_said():
     assert (
         "in 1 matches two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
     )
+
+
+def test_turns_that_are_not_whole_are_named():
+    some = marked_partial(tidy(PLAYED), 40)
+    assert "note: partial: test, 13 of 40 matches" in compare(some, "cooperation_rate", "agent:zs,cot").notes
 
 
 def test_matches_in_which_something_stood_in_for_an_answer_are_named():

@@ -22,7 +22,7 @@ from agon.metrics.exact import holm
 from agon.metrics.tallies import METRICS as OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
 from agon.replay import called
-from agon.turns import matches, replaced, tidy
+from agon.turns import matches, partial, replaced, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -214,25 +214,33 @@ def compare(
     known_scores = scores(turns[turns["match"].isin(units["match"])], names, sorted(sides.seat.unique()))
     means = sides.merge(known_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
     units = units.join(means, on="match")
-    rows, cells, notes = list[dict[str, Any]](), list[pd.DataFrame](), list[str]()
+    rows, cells, notes = (
+        list[dict[str, Any]](),
+        list[pd.DataFrame](),
+        [f"note: partial: {each}" for each in partial(turns)],
+    )
+    apart = list[str]()
     for name in names:
         for pair in combinations(conditions, 2):
             shared, values = _shared(units, name, pair, strata)
             if not values:
-                notes.append(_apart(units, name, pair, strata))
+                apart.append(_apart(units, name, pair, strata))
                 continue
             found = difference(values)
             of = {"metric": name, "first": pair[0], "second": pair[1]}
             rows.append(of | _fields(found, detect))
             cells.append(shared.assign(**alone(values), **of))
     if not rows:
-        raise AgonError(notes[0])
+        raise AgonError(apart[0])
     pairs = pd.DataFrame(rows)
     pairs.insert(pairs.columns.get_loc("p_error") + 1, "holm", holm(pairs.p.to_numpy()))
     table = pd.concat(cells, ignore_index=True)
     counts = _counts(turns, sides, units, conditions)
     return Comparison(
-        pairs, table[[*KEYS, *table.columns.drop(KEYS)]], counts, [*notes, *_left_out(units, names, table, strata)]
+        pairs,
+        table[[*KEYS, *table.columns.drop(KEYS)]],
+        counts,
+        [*notes, *apart, *_left_out(units, names, table, strata)],
     )
 
 
