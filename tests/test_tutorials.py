@@ -92,10 +92,17 @@ def test_a_game_of_mine(reader, tmp_path):
     assert outside(tmp_path) == before
 
 
+def test_two_conditions_compared(reader, tmp_path):
+    before = outside(tmp_path)
+    for file in reader.follow("two-conditions-compared"):
+        assert "cooperation_rate" in (reader.folder / "compared" / file).read_text()
+    assert outside(tmp_path) == before
+
+
 def test_your_model_beside_the_papers(reader, tmp_path):
     before = outside(tmp_path)
     for file in reader.follow("your-model-beside-the-papers"):
-        assert (reader.folder / "runs/mine/results" / file).stat().st_size > 100
+        assert (reader.folder / "runs/mine/results/notebooks/counterfactual_play" / file).stat().st_size > 100
     assert "my-stand-in" in (reader.folder / "conf/model/mine.yaml").read_text()
     page = (reader.folder / "runs/mine/reports/counterfactual_play.html").read_text()
     assert re.search(r"mine.*cooperate \(recorded models", page)
