@@ -161,7 +161,7 @@ def test_a_study_runs_at_once_in_a_repository_that_stays_clean(tmp_path):
     study = tmp_path / "studies/kind"
     assert "now: python -m agon play" in run("agon", "record", where=study)
     run("dvc", "repro", "-q", where=study)
-    assert "cooperates" in (study / "reports/kind.html").read_text()
+    assert "cooperation_rate" in (study / "reports/kind.html").read_text()
     run("git", "add", "-A", where=tmp_path)
     run("git", "commit", "-qm", "A study", where=tmp_path)
     assert run("dvc", "status", "-q", where=tmp_path) == "", "its stages are up to date, seen from above too"
