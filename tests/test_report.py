@@ -40,7 +40,9 @@ def test_a_cell_agrees_when_mean_and_deviation_do():
 
 
 def test_verdicts_are_counted_and_absent_ones_are_nought():
-    assert report.verdicts(CLAIMS).to_dict("records") == [{"paper": "p", "holds": 2, "fails": 1, "unchecked": 0}]
+    assert report.verdicts(CLAIMS).to_dict("records") == [
+        {"paper": "p", "holds": 2, "fails": 1, "undecided": 0, "unchecked": 0}
+    ]
 
 
 def test_the_line_says_what_agreed_and_what_to_open():

@@ -66,11 +66,11 @@ def _both(values: pd.Series) -> str:
 
 
 def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
-    """paper, holds, fails, unchecked: numbers of statements."""
+    """paper, holds, fails, undecided, unchecked: numbers of statements."""
     counts = pd.crosstab(claims.paper, claims.verdict).reindex(
-        columns=["holds", "fails", "cannot be checked"], fill_value=0
+        columns=["holds", "fails", "undecided", "cannot be checked"], fill_value=0
     )
-    return counts.set_axis(["holds", "fails", "unchecked"], axis=1).reset_index()
+    return counts.set_axis(["holds", "fails", "undecided", "unchecked"], axis=1).reset_index()
 
 
 def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -80,7 +80,7 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
         for row in agreed(cells).itertuples()
     ]
     lines += [
-        f"{row.paper}: {row.holds} statements hold, {row.fails} fail, {row.unchecked} cannot be checked"
+        f"{row.paper}: {row.holds} statements hold, {row.fails} fail, {row.undecided} are undecided, {row.unchecked} cannot be checked"
         for row in verdicts(claims).itertuples()
     ]
     return "\n".join([*lines, "open reports/index.html", ""])

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from agon_papers.draws import DRAW
 
 Groups = Mapping[str, Sequence[str] | Mapping[str, str]]
 """Name of several names -> these: models, opponents, keys of a table; or of labels -> what each stands for."""
@@ -50,17 +53,19 @@ def found(
     doubt: str = "",
     count: str = "",
     digits: int = 1,
+    margin: float = 0,
     groups: Groups | None = None,
 ) -> Decision:
     """The decision of `test` (all of them, if several) on a table, in the words of `say` and, for each row, `line`.
 
     The vocabulary is that of statements.
     `doubt`: where the tests fail but this one holds, nothing is decided. `count`: a condition of which {part} speaks; it decides nothing.
+    `margin`: what this word of a condition stands for.
     Raises ValueError, in one line, for a test or words that do not fit the table.
     """
     frame = table.to_frame("value") if isinstance(table, pd.Series) else table
     tests = [parsed(one) for one in ([test] if isinstance(test, str) else test)]
-    seen = Finding(frame, tests, digits, groups or {}, count, line)
+    seen = Finding(frame, tests, digits, groups or {}, count, line, margin)
     holds = all(held for held, _ in seen.checks) if tests else None
     if holds is False and doubt and seen.check(parsed(doubt))[0]:
         holds = None
@@ -81,16 +86,14 @@ def parsed(test: str) -> re.Match[str]:
     return match
 
 
-def enough(head: str, mask: pd.Series) -> bool:
-    """Whether so many are true as the quantifier `head` asks for."""
+def enough(head: str, hits: Any, n: Any) -> Any:
+    """Whether as many of n (numbers or columns) are true as the quantifier `head` asks for."""
     number = int("".join(filter(str.isdigit, head)) or 0)
     if head.endswith("+"):
-        return bool(mask.sum() >= number)
-    share = mask.mean()
+        return hits >= number
     if head.endswith("%"):
-        return bool(share < number / 100 if head.startswith("under") else share >= number / 100)
-    held = {"all": share == 1, "any": share > 0, "none": share == 0, "most": share > 0.5, "half": share >= 0.5}
-    return bool(held[head])
+        return 100 * hits < number * n if head.startswith("under") else 100 * hits >= number * n
+    return {"all": hits == n, "any": hits > 0, "none": hits == 0, "most": 2 * hits > n, "half": 2 * hits >= n}[head]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +106,7 @@ class Finding:
     groups: Groups
     count: str
     line: str
+    margin: float = 0
 
     @cached_property
     def checks(self) -> list[tuple[bool, pd.Series | None]]:
@@ -136,22 +140,27 @@ class Finding:
                 return set(values.index[: len(names)]) == set(names), None
             case "order":
                 mask = self._ordered(body)
-                return enough("all", mask), mask if len(mask) > 1 else None
+                return bool(mask.all()), mask if len(mask) > 1 else None
         mask = self.evaluate(body, self.rows(of) if of else self.table)
-        return enough(head, mask), mask
+        return bool(enough(head, mask.sum(), len(mask))), mask
 
     def _ordered(self, chain: str) -> pd.Series:
         """Whether, in each row of a wide table (or among the rows of a narrow one), every value of a name is beyond the next name's."""
-        wide = self.table[["value"]].T if "value" in self.table else self.table
+        return (self._gaps(chain, self.table[["value"]].T if "value" in self.table else self.table) > 0).all(axis=1)
+
+    def _gaps(self, chain: str, wide: pd.DataFrame) -> pd.DataFrame:
+        """How far, in each row, the value of a name is beyond that of a name that comes next in the chain: a column for each such pair."""
         groups, signs = re.split(r" [<>] ", chain), re.findall(r" ([<>]) ", chain)
         taken = [name for group in groups if group != OTHERS for name in self.names(group)]
         rest = [name for name in wide.columns if name not in taken]
-        sets = [wide[rest if group == OTHERS else self.names(group)] for group in groups]
-        held = pd.Series(True, index=wide.index)
-        for one, sign, other in zip(sets, signs, sets[1:], strict=False):
-            lower, higher = (one, other) if sign == "<" else (other, one)
-            held &= lower.max(axis=1) < higher.min(axis=1)
-        return held
+        sets = [rest if group == OTHERS else self.names(group) for group in groups]
+        pairs = {
+            (one, other): (wide[other] - wide[one] if sign == "<" else wide[one] - wide[other])
+            for names, sign, following in zip(sets, signs, sets[1:], strict=False)
+            for one in names
+            for other in following
+        }
+        return pd.DataFrame(pairs, index=wide.index)
 
     def names(self, text: str) -> list[str]:
         """'weak' or 'A, B' as the names meant."""
@@ -185,6 +194,8 @@ class Finding:
                 return rows.idxmax(axis=1) if word == "largest" else rows.idxmin(axis=1)
             case "at":
                 return lambda name: self.table.value[name]
+            case "margin":
+                return self.margin
 
     def said(self, key: str, how: str) -> str:
         """A {key:how} of what is said: see `agon_papers.statements` for the names, and what may follow their colon."""
@@ -232,6 +243,60 @@ class Finding:
         except ValueError:
             columns = ", ".join(map(str, self.table))
             raise ValueError(f"the words name {{{name}}}: no row, and no column of {columns}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn(Finding):
+    """The same table of many record sets, below each other: the first level of its index (DRAW) says which."""
+
+    def tried(self, test: re.Match[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """A test in every record set: `held`, and the `estimate` that it is about (see docs/statements-rule.md).
+
+        And all that must be true for it to hold, a column each: of a test of all rows, each row; of an order, each pair.
+        Raises ValueError for a test that speaks of these very records only.
+        """
+        head, of, body = test.groups()
+        match head:
+            case "always" | "span":
+                raise ValueError(f"`{test[0]}` is about these very records: its statement's kind is exact")
+            case "largest" | "smallest":
+                gaps = self._gaps(f"{body} {'>' if head == 'largest' else '<'} {OTHERS}", self._wide)
+                return _all_of(gaps.min(axis=1), gaps > 0)
+            case "order":
+                gaps = self._gaps(body, self._wide if "value" in self.table else self.table)
+                return _all_of(gaps.min(axis=1).groupby(level=DRAW).min(), gaps > 0)
+        rows = self.rows(of) if of else self.table
+        mask = self.evaluate(body, rows)
+        hits, n = mask.groupby(level=DRAW).sum(), mask.groupby(level=DRAW).size()
+        named = [name for name in re.findall(r"\w+", body) if name in rows and is_numeric_dtype(rows[name])]
+        estimate = rows[named[0]].groupby(level=DRAW).first() if named and (n == 1).all() else hits / n
+        if head in ("all", "none"):
+            return _all_of(estimate, (mask == (head == "all")).to_frame())
+        found = pd.DataFrame({"held": enough(head, hits, n), "estimate": estimate.astype(float)})
+        return found, found[["held"]]
+
+    @cached_property
+    def _wide(self) -> pd.DataFrame:
+        """A row for each record set, a column for each row of the table."""
+        return self.table.value.unstack([*range(1, self.table.index.nlevels)])
+
+    def _known(self, word: str, rows: pd.DataFrame) -> Any:
+        draws = rows.index.get_level_values(DRAW)
+        match word:
+            case "median" | "highest" | "lowest":
+                stat = {"highest": "max", "lowest": "min"}.get(word, word)
+                return self.table.value.groupby(level=DRAW).agg(stat).reindex(draws).set_axis(rows.index)
+            case "at":
+                return lambda name: self._wide[name].reindex(draws).set_axis(rows.index)
+        return super()._known(word, rows)
+
+
+def _all_of(estimate: pd.Series, parts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What holds in a record set where all its parts are true, be they in columns or rows."""
+    levels = [*range(1, parts.index.nlevels)]
+    wide = parts.unstack(levels) if levels else parts
+    wide = wide.fillna(True).astype(bool).set_axis(range(wide.shape[1]), axis=1)
+    return pd.DataFrame({"held": wide.all(axis=1), "estimate": estimate.astype(float)}), wide
 
 
 def rounded(values: pd.Series, digits: int) -> pd.Series:

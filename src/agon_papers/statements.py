@@ -31,7 +31,7 @@ A row of `statements.toml` is a table under the statement's name:
 `"target = rock / n"`         an expression: one more column
 `"share per model"`           of the sum of these
 `"rank per game"`             1 for the largest
-`"interval per model"`        mean with bootstrap interval and n: columns value, low, high, n; "interval" alone: over all rows, named "all"
+`"interval per model"`        mean with its interval over drawn record sets: columns value, low, high, n; alone: over all rows, named "all"
 `"kendall"`                   correlation of the first two columns: value, p, n; also spearman, pearson (without p)
 
 **What must be true:** `test`, one or a list (all must hold).
@@ -44,7 +44,9 @@ A row of `statements.toml` is a table under the statement's name:
 `"order: strong > the others"`  every value of the one above every value of the next, of rows, or of columns in each row; goes on: A > B > C
 `"span: 18.6 to 29.8"`        smallest and largest value, rounded as written
 `"always"`                    only for `doubt`
-`doubt = "all: value > 0"`    where the tests fail and this holds, the statement cannot be checked
+`doubt = "all: value > 0"`    where the tests fail and this holds, the records leave only bounds: the statement cannot be checked
+`kind = "share"`              which kind of sentence it is (KINDS): docs/statements-rule.md says how each is decided
+`range = 80`                  how far apart the measure can be: `margin` in a condition is 5 % of it
 `count = "value > 24"`        what {part} counts, if not what the test says; decides nothing
 `printed = { zs = [10.6, 13.1] }`  row -> the numbers of its columns as printed: as_printed is true where all round to them
 No `test`: the numbers are shown and decide nothing. `missing = "top-p is not recorded"`: cannot be checked, and why.
@@ -70,23 +72,27 @@ import ast
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
 import msgspec
 import pandas as pd
 from scipy.stats import kendalltau
 
 from agon import fault_of
-from agon.metrics import summary
-from agon_papers.comparisons import Decision, Groups, found, joined, parsed, printed_as
+from agon_papers.comparisons import Decision, Drawn, Groups, found, joined, parsed, printed_as
+from agon_papers.draws import DRAW, Draws, by_draw, uncoded
 
-COLUMNS = ["paper", "section", "claim", "published", "recomputed", "verdict", "why"]
+Kind = Literal["exact", "level", "share", "comparison", "order", "extreme", "equivalence", "correlation", "spread"]
+KINDS = get_args(Kind)
+"""Kinds of sentences: docs/statements-rule.md says how each is decided."""
 
-VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "cannot be checked"}
+MARGIN = 0.05
+"""Of a measure's range: what is little, and what a word of size exceeds."""
+
 
 STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
 STEP = re.compile(
@@ -108,8 +114,26 @@ class Evidence(Protocol):
     def groups(self) -> Groups:
         """Names that stand for several: of values, of keys, of labels."""
 
+    @property
+    def unit(self) -> str:
+        """What is drawn: match, game, decision."""
+
+    @property
+    def seed(self) -> int | None:
+        """Of the draws of what is correlated, where that is drawn; else None."""
+
+    @property
+    def draws(self) -> Draws | None:
+        """The units drawn, where this is evidence of many record sets."""
+
     def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """The rows of a table ("": the paper's default) in which the columns or index levels are as wanted. Raises Missing."""
+
+    def drawn(self, drawing: str, block: int) -> "Self | Sequence[Self]":
+        """Evidence of as many record sets as a block has, together or each by itself."""
+
+    def by_chance(self) -> Self | None:
+        """Evidence of record sets in which every player chose uniformly; None where that says nothing."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,6 +154,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     digits: int = 1
     decide: str = ""
     missing: str = ""
+    kind: Kind
+    range: float = 0
 
     def __post_init__(self) -> None:
         for test in [*several(self.test), *filter(None, [self.doubt])]:
@@ -137,6 +163,13 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         steps = [step for step in several(self.how) if not STEP.fullmatch(step)]
         for text in [self.only, self.count, *_measures(self.measure).values(), *steps]:
             _readable(text)
+        tests = " ".join(several(self.test))
+        if tests and "margin" in tests and not self.range:
+            raise ValueError("a test that names the margin needs the `range` of what it measures")
+        if self.kind == "equivalence" and tests and "margin" not in tests:
+            raise ValueError("an equivalence is within the margin: its test names it")
+        if self.decide and self.kind != "exact":
+            raise ValueError("what a function decides is not drawn anew: its kind is exact")
 
 
 class Statement(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,6 +182,13 @@ class Statement(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     each: str | dict[str, str] = {}
     parts: list[dict[str, Any]] = []
 
+    @property
+    def drawing(self) -> str:
+        """How record sets are drawn: for spreads, correlations, or means."""
+        steps = [step for part in self.tests() if part.test for step in several(part.how)]
+        spreads = any(re.match(r".*\b(sd|var)\b", step) for step in steps)
+        return "spread" if spreads else "correlation" if self.kind == "correlation" else "mean"
+
     def tests(self) -> list[Part]:
         """Its parts, each with all fields: the row's own where the part has none."""
         own = {key: value for key, value in msgspec.to_builtins(self).items() if key in Part.__struct_fields__}
@@ -157,6 +197,11 @@ class Statement(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 S = TypeVar("S", bound=Statement)
+Functions = Mapping[str, Callable[..., Any]]
+Trial = tuple[pd.DataFrame, pd.DataFrame]
+TAILS = (0.025, 0.975)
+DECIMALS = 9
+"""Of the ends of intervals: processors sum in different orders, and differ beyond."""
 
 
 def load(path: Path, kind: type[S]) -> dict[str, S]:
@@ -184,18 +229,34 @@ def _replaced(value: Any, names: Mapping[str, Any]) -> Any:
     return [_replaced(each, names) for each in value] if isinstance(value, list) else value
 
 
-def decide(evidence: Evidence, statement: Statement, functions: Mapping[str, Callable[..., Any]]) -> Decision:
-    """What the evidence says of a statement. `functions`: the paper's own, by name. Raises Missing where it lacks records."""
+def readings(evidence: Evidence, statement: S) -> list[tuple[str, S]]:
+    """The statement by label, once for each that it is read for."""
     named = evidence.groups[statement.each] if isinstance(statement.each, str) else statement.each
     each = named if isinstance(named, Mapping) else {value: value for value in named}
-    if not each:
-        return joined(_part(evidence, part, functions) for part in statement.tests())
     once = msgspec.structs.replace(statement, each={})
-    made = {label: decide(evidence, filled(once, {"each": value}), functions) for label, value in each.items()}
-    return joined(replace(one, text=f"{label}: {one.text}") for label, one in made.items())
+    return [(f"{label}: ", filled(once, {"each": value})) for label, value in each.items()] or [("", once)]
 
 
-def _part(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., Any]]) -> Decision:
+def decide(
+    evidence: Evidence,
+    statement: Statement,
+    functions: Functions,
+    intervals: "Evidence | Sequence[Evidence] | None" = None,
+) -> Decision:
+    """What the evidence says of a statement. `functions`: the paper's own, by name. Raises Missing where it lacks records.
+
+    `intervals`: evidence of drawn record sets, from which intervals that are shown have their ends.
+    """
+    made = {
+        label: joined(_part(evidence, part, functions, intervals) for part in one.tests())
+        for label, one in readings(evidence, statement)
+    }
+    return joined(replace(one, text=f"{label}{one.text}") for label, one in made.items())
+
+
+def _part(
+    evidence: Evidence, part: Part, functions: Functions, intervals: "Evidence | Sequence[Evidence] | None"
+) -> Decision:
     if part.missing:
         raise Missing(part.missing)
     if part.decide:
@@ -203,11 +264,45 @@ def _part(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., 
     table = computed(evidence, part, functions)
     if part.printed:
         table = table.assign(as_printed=_as_printed(table, part.printed))
+    if intervals is not None and "low" in table and table.low.isna().all():
+        table = table.assign(**_ends(_stacked(intervals, part, functions)))
     rest = {name: getattr(part, name) for name in ("line", "doubt", "count", "digits")}
-    return found(table, part.test, part.say, **rest, groups=evidence.groups)
+    return found(table, part.test, part.say, **rest, margin=MARGIN * part.range, groups=evidence.groups)
 
 
-def computed(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..., Any]]) -> pd.DataFrame:
+def trials(evidence: Evidence | Sequence[Evidence], statement: Statement, functions: Functions) -> list[Trial]:
+    """Every test of a statement in every record set of the evidence: see `Drawn.tried`."""
+    return [
+        trial
+        for _, one in readings(evidence if not isinstance(evidence, Sequence) else evidence[0], statement)
+        for part in one.tests()
+        if part.test
+        for trial in _tried(evidence, part, functions)
+    ]
+
+
+def _tried(evidence: Evidence | Sequence[Evidence], part: Part, functions: Functions) -> Iterator[Trial]:
+    table = _stacked(evidence, part, functions)
+    groups = (evidence[0] if isinstance(evidence, Sequence) else evidence).groups
+    seen = Drawn(table, [parsed(test) for test in several(part.test)], part.digits, groups, "", "", MARGIN * part.range)
+    return map(seen.tried, seen.tests)
+
+
+def _stacked(evidence: Evidence | Sequence[Evidence], part: Part, functions: Functions) -> pd.DataFrame:
+    """`computed`, with DRAW as the first level of its index."""
+    if isinstance(evidence, Sequence):
+        return pd.concat({n: computed(one, part, functions) for n, one in enumerate(evidence)}, names=[DRAW])
+    table = computed(evidence, part, functions)
+    return table if by_draw(table) else pd.concat({0: table}, names=[DRAW])
+
+
+def _ends(drawn: pd.DataFrame) -> dict[str, pd.Series]:
+    """The interval of each row's value over record sets."""
+    values = drawn.value.groupby(level=[*range(1, drawn.index.nlevels)], sort=False)
+    return {name: values.quantile(q).round(DECIMALS) for name, q in zip(("low", "high"), TAILS, strict=True)}
+
+
+def computed(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFrame:
     """The numbers of a part: rows by name; a column `value`, or several."""
     where = {key: members(evidence.groups, value) for key, value in part.where.items()}
     if part.table in functions:
@@ -215,11 +310,17 @@ def computed(evidence: Evidence, part: Part, functions: Mapping[str, Callable[..
         table = selected(table.to_frame("value") if isinstance(table, pd.Series) else table, where)
     else:
         table = evidence.rows(part.table, where)
+        if evidence.draws is not None and "match" in table:
+            texts = [part.only, *several(part.how), *_measures(part.measure).values(), *evidence.groups.get("cell", ())]
+            named = set(re.findall(r"\w+", " ".join(texts))) | {"match"}
+            table = evidence.draws.take(table[[name for name in table if name in named]])
     if part.only:
         table = table.query(part.only, engine="python")
     values = {name: table.eval(expression, engine="python") for name, expression in _measures(part.measure).items()}
     columns = [*values] or [*table.columns]
     for step in several(part.how):
+        if step in CORRELATIONS and evidence.seed is not None:
+            table = table.sample(len(table) - 1, replace=True, random_state=evidence.seed)
         table, columns = _step(table.assign(**values), columns, step, evidence.groups)
         values = {}
     return table.assign(**values)[columns]
@@ -244,31 +345,46 @@ def _step(table: pd.DataFrame, columns: list[str], step: str, groups: Groups) ->
 
 
 def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str]) -> pd.DataFrame:
+    draw = by_draw(table)
     match what:
         case "spread":
             wide = table[columns].unstack(keys).dropna(how="all")
             return wide.set_axis([name if len(columns) == 1 else f"{column}_{name}" for column, name in wide], axis=1)
         case "transpose":
-            return table[columns].T
+            turned = table[columns].stack().unstack(level=-2) if draw else table[columns].T
+            return turned[[*dict.fromkeys(table.index.get_level_values(-1))]]
         case "share":
-            return table[columns] / table.groupby(keys)[columns].transform("sum")
+            return table[columns] / table.groupby([*draw, *keys])[columns].transform("sum")
         case "rank":
-            return (table.groupby(keys)[columns] if keys else table[columns]).rank(ascending=False)
+            by = [*draw, *keys]
+            return (table.groupby(by)[columns] if by else table[columns]).rank(ascending=False)
         case "interval":
             flat = table if set(keys) <= set(table.columns) else table[columns].reset_index()
-            made = summary(flat.assign(all="all"), columns, keys or ["all"])
-            return made.set_index(keys or ["all"])[["value", "low", "high", "n"]]
+            means = flat.assign(all="all").groupby([*draw, *(keys or ["all"])], observed=True)[columns[0]]
+            made = uncoded(means.agg(value="mean", n="count"))
+            return made.assign(low=float("nan"), high=float("nan"))[["value", "low", "high", "n"]]
         case "spearman" | "pearson" | "kendall":
-            value = table[columns].corr(method=what).iloc[0, 1]
-            p = kendalltau(table[columns[0]], table[columns[1]]).pvalue if what == "kendall" else float("nan")
-            return pd.DataFrame({"value": value, "p": p, "n": len(table)}, index=[CORRELATIONS[what]])
+            if draw:
+                each = {name: _correlation(one, columns, what) for name, one in table.groupby(DRAW)}
+                return pd.concat(each, names=draw)
+            return _correlation(table, columns, what)
     stats = [stat.replace("sd", "std") for stat in what.split(", ")]
     if not keys:
+        if draw:
+            return table.groupby(DRAW)[columns].agg(stats[0]).stack().to_frame("value")
         return table[columns].agg(stats[0]).to_frame("value")
-    grouped = table.groupby(keys, observed=True)
+    grouped = table.groupby([*draw, *keys], observed=True)
     if len(stats) == 1:
-        return grouped[columns].agg(stats[0]).dropna()
-    return grouped[columns[0]].agg(stats).rename(columns={"std": "sd"}).dropna(how="all")
+        return uncoded(grouped[columns].agg(stats[0]).dropna())
+    made = grouped[columns[0]].agg(stats).rename(columns={"std": "sd"}).dropna(how="all")
+    return uncoded(made)
+
+
+def _correlation(table: pd.DataFrame, columns: list[str], what: str) -> pd.DataFrame:
+    one, other = (table[name] for name in columns[:2])
+    value = table[columns].corr(method=what).iloc[0, 1]
+    p = kendalltau(one, other).pvalue if what == "kendall" else float("nan")
+    return pd.DataFrame({"value": value, "p": p, "n": len(table)}, index=[CORRELATIONS[what]])
 
 
 def _as_printed(table: pd.DataFrame, printed: Mapping[str, Any]) -> pd.Series:
@@ -319,32 +435,14 @@ def public_functions(*modules: ModuleType) -> dict[str, Callable[..., Any]]:
     }
 
 
-def row(
-    paper: str, statement: Statement, make: Callable[[], Decision], why: Callable[[], str] | None = None
-) -> dict[str, str]:
-    """One statement as a row of results/replication/PAPER_claims.csv. `make` gives its decision; `why` is asked after it.
-
-    Raises ValueError, in one line that quotes the claim, where its test does not fit the tables.
-    """
-    try:
-        decision = make()
-        reason = why() if why else statement.why
-    except Missing as gap:
-        decision, reason = Decision(None, ""), f"Missing: {gap}."
-    except (KeyError, NameError, ValueError) as error:
-        raise ValueError(f"the statement '{statement.claim}' does not fit its table: {error}") from error
-    said = (paper, statement.section, statement.claim, statement.published)
-    return dict(zip(COLUMNS, (*said, decision.text, VERDICTS[decision.holds], reason), strict=True))
-
-
-def described(statement: Statement, functions: Mapping[str, Callable[..., Any]]) -> str:
+def described(statement: Statement, functions: Functions) -> str:
     """A statement's test in words: what is measured, where -> how it is reduced -> what must be true."""
     texts = dict.fromkeys(_described(part, functions) for part in statement.tests())
     every = words(statement.each)
     return "; and ".join(texts) + (f" (for each of {every})" if every else "")
 
 
-def _described(part: Part, functions: Mapping[str, Callable[..., Any]]) -> str:
+def _described(part: Part, functions: Functions) -> str:
     if part.missing:
         return "no test"
     what = part.table
@@ -366,8 +464,3 @@ def words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {words(each)}" for key, each in value.items())
     return " / ".join(map(str, several(value)))
-
-
-def table_of(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
-    """Rows of `row` as the table of claims, see COLUMNS."""
-    return pd.DataFrame(list(rows))[COLUMNS]

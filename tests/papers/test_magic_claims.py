@@ -8,28 +8,35 @@ import msgspec
 import pytest
 
 from agon import ROOT
+from agon_papers import draws
 from agon_papers.magic.claims import FUNCTIONS, STATEMENTS, claims, decided, in_words
 from agon_papers.magic.evidence import GROUPS, Evidence
 from agon_papers.magic.facts import ABILITIES, MODELS, read_facts
-from agon_papers.statements import COLUMNS
+from agon_papers.verdicts import COLUMNS
 
 FACTS, SAMPLE = ROOT / "data/published/magic", ROOT / "tests/smoke/magic"
 SOURCES = [ROOT / "src/agon_papers/magic" / f"{name}.py" for name in ("claims", "evidence", "functions")]
 TEXTS = ("claim", "published", "why")
 
 HOLD = """
-over_a_hundred_cases strongest_is_o1 threefold_over_weakest every_model_gains o1_judges_best larger_areas_win_more
-larger_areas_win_more_with_beliefs gpt35_is_above_llama o1_leads_four_abilities gpt4_deception reasoning_is_narrow deception_differs
-llama_knows_itself win_rate_gain reasoning_gain coordination_and_rationality_gain_most every_ability_gains
-gpt35_rationality_is_significant win_rate_and_cost_differ gpt4_agrees_more_and_pays_less gpt35_agrees_more_and_pays_less
-gpt4_wins_more_and_scores_less gpt4_is_more_rational_with_beliefs beliefs_win_more_for_less gpt4_is_paid_back_most
-scores_are_over_21_games case_scores_follow case_is_won_with_beliefs case_beliefs_are_probabilities judgement_formula
-cooperation_formula rationality_formula roles_are_seven
+over_a_hundred_cases gpt4_deception deception_differs llama_knows_itself win_rate_gain reasoning_gain
+coordination_and_rationality_gain_most gpt35_rationality_is_significant gpt4_is_paid_back_most scores_are_over_21_games
+case_scores_follow case_is_won_with_beliefs case_beliefs_are_probabilities judgement_formula cooperation_formula
+rationality_formula roles_are_seven
 """.split()  # noqa: SIM905
-UNDECIDED = """
-most_gain_in_three_or_four o1_gains rational_play_wins case_beliefs_turn_right investment_ignores_the_multiplier
+UNCHECKED = """
+most_gain_in_three_or_four o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
 most_models_overspend defection_ignores_the_scores both_prompts_work settings_are_fair deception_formula
 """.split()  # noqa: SIM905
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_draws():
+    """The rule itself is tested in test_verdicts."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(draws, "BLOCK", 4)
+        patched.setattr("agon_papers.verdicts.LOOKS", (1,))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +78,12 @@ def test_groups_are_of_models_and_metrics_that_are_there():
     assert all(set(members) <= known for name, members in GROUPS.items() if name != "measures")
 
 
-def test_verdicts_are_stable(found):
+def test_verdicts_that_nothing_is_drawn_for_are_stable(found):
+    exact = [name for name, statement in STATEMENTS.items() if statement.kind == "exact"]
     expected = (
-        dict.fromkeys(STATEMENTS, "fails")
-        | dict.fromkeys(HOLD, "holds")
-        | dict.fromkeys(UNDECIDED, "cannot be checked")
+        dict.fromkeys(exact, "fails") | dict.fromkeys(HOLD, "holds") | dict.fromkeys(UNCHECKED, "cannot be checked")
     )
-    assert found.verdict.to_dict() == expected
+    assert found.verdict[exact].to_dict() == expected
 
 
 def test_every_row_has_the_numbers_that_decide_it(found):

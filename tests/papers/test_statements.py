@@ -5,7 +5,9 @@ import pytest
 
 from agon_papers import statements
 from agon_papers.comparisons import Decision, found, joined, listed, printed_as, rounded
-from agon_papers.statements import Missing, Part, Statement, decide, described, filled, load, row, selected
+from agon_papers.draws import within_cells
+from agon_papers.statements import Missing, Part, Statement, decide, described, filled, load, selected
+from agon_papers.verdicts import Judged, row
 
 POINTS = pd.DataFrame(
     [
@@ -17,10 +19,12 @@ POINTS = pd.DataFrame(
     ],
     columns=["model", "opponent", "repetition", "points", "rounds"],
 )  # fmt: skip
-SAID = {"section": "1", "claim": "c", "published": "p", "why": "w."}
+SAID = {"kind": "exact", "section": "1", "claim": "c", "published": "p", "why": "w."}
 
 
 class Given:
+    draws = seed = None
+
     @property
     def groups(self):
         kinds = {"first": "tft", "second": "pp"}
@@ -28,6 +32,17 @@ class Given:
 
     def rows(self, table, where):
         return selected(POINTS, where)
+
+
+class Drawn(Given):
+    """The same of many record sets: each cell's two matches, one of them drawn."""
+
+    def __init__(self):
+        self.matches = POINTS.assign(match=range(len(POINTS)))
+        self.draws = within_cells(pd.Index(self.matches.match), self.matches.model + self.matches.opponent, 0)
+
+    def rows(self, table, where):
+        return selected(self.matches, where)
 
 
 def double(evidence, times=2):
@@ -44,7 +59,7 @@ FUNCTIONS = {"double": double, "odd": odd}
 
 
 def decided(**fields):
-    return decide(Given(), Statement(**{"measure": "points", **SAID, **fields}), FUNCTIONS)
+    return decide(Given(), Statement(**{"measure": "points", **SAID, **fields}), FUNCTIONS, Drawn())
 
 
 @pytest.mark.parametrize(
@@ -80,8 +95,8 @@ def decided(**fields):
         ({"how": "mean, sd per cell", "test": "all: sd < 1", "say": "{sd.span:.2f}"}, True, "0.71 to 0.71"),
         ({"how": ["mean per model", "rank"], "test": "all of A: value == 2", "say": "{named:.0f}"}, True, "A 2"),
         ({"how": "interval per model", "where": {"model": "C"}, "test": "all: low <= 2 <= high", "say": "{intervals}"},
-         True, "C +2.0 (+1.2 to +2.8); 95 % intervals, 4 cells each"),
-        ({"how": "interval", "where": {"model": "weak"}, "say": "{intervals:.2f matches}"}, None, "+2.00 (+1.25 to +2.75, 4 matches)"),
+         True, "C +2.0 (+1.5 to +2.5); 95 % intervals, 4 cells each"),
+        ({"how": "interval", "where": {"model": "weak"}, "say": "{intervals:.2f matches}"}, None, "+2.00 (+1.50 to +2.50, 4 matches)"),
         ({"measure": ["points", "rounds"], "how": ["mean per model", "spearman"], "test": "all: value < 0"},
          True, "1 of 1: rank correlation -0.5"),
         ({"measure": ["points", "rounds"], "how": ["mean per model", "pearson"], "say": "{value:.2f}"}, None, "correlation -0.78"),
@@ -103,14 +118,18 @@ def test_a_row_decides_and_says_its_numbers(fields, holds, text):
 
 
 def test_a_statement_that_cannot_be_decided_says_why():
-    absent = row("x", Statement(**SAID, measure="points", where={"model": "D"}), lambda: decided(where={"model": "D"}))
+    absent = row(
+        "x",
+        Statement(**SAID, measure="points", where={"model": "D"}),
+        lambda: Judged(decided(where={"model": "D"}), "", {}),
+    )
     assert absent["verdict"] == "cannot be checked" and absent["why"] == "Missing: no records of model D."
     with pytest.raises(Missing, match="top-p is not recorded"):
         decided(missing="top-p is not recorded")
 
 
 def test_the_verdict_and_the_text_are_those_of_one_decision():
-    got = row("x", Statement(**SAID), lambda: Decision(False, "1 of 3"))
+    got = row("x", Statement(**SAID), lambda: Judged(Decision(False, "1 of 3"), "fails", {}))
     assert (got["verdict"], got["recomputed"], got["why"]) == ("fails", "1 of 3", "w.")
 
 
@@ -119,13 +138,22 @@ def test_the_verdict_and_the_text_are_those_of_one_decision():
     [
         ("nonsense = 1", "statements.toml, [x]: there is no setting nonsense"),
         ('test = "mots: value > 1"', "statements.toml, [x]: `mots: value > 1` is no test"),
+        ('parts = [{ kind = "fact" }]', "statements.toml, [x]: "),
+        (
+            'test = "all: value < margin"',
+            "statements.toml, [x]: a test that names the margin needs the `range` of what it measures",
+        ),
+        (
+            'parts = [{ decide = "odd", kind = "level" }]',
+            "statements.toml, [x]: [0]: what a function decides is not drawn anew: its kind is exact",
+        ),
         ('how = "maen per model"', "statements.toml, [x]: `maen per model` is neither a step nor an expression"),
         ('parts = [{ tset = "all: value > 1" }]', "statements.toml, [x]: [0]: there is no setting tset"),
     ],
 )
 def test_a_bad_row_gets_one_line_that_names_it(tmp_path, text, line):
     path = tmp_path / "statements.toml"
-    path.write_text(f'[x]\nsection = "1"\nclaim = "c"\npublished = "p"\nwhy = ""\n{text}\n')
+    path.write_text(f'[x]\nkind = "exact"\nsection = "1"\nclaim = "c"\npublished = "p"\nwhy = ""\n{text}\n')
     with pytest.raises(ValueError, match="statements") as caught:
         load(path, Statement)
     assert str(caught.value).startswith(line) and "\n" not in str(caught.value)

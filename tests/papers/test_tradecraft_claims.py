@@ -8,21 +8,30 @@ import pytest
 from agon import ROOT
 from agon.ingest import ingest
 from agon.turns import read
-from agon_papers.statements import COLUMNS
+from agon_papers import draws
 from agon_papers.tradecraft.claims import FUNCTIONS, STATEMENTS, claims, decided, in_words
 from agon_papers.tradecraft.evidence import PLAIN, Evidence, chance
 from agon_papers.tradecraft.facts import read_facts
 from agon_papers.tradecraft.functions import gaps
+from agon_papers.verdicts import COLUMNS, ENOUGH
 
 FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecraft"
 
 FAIL = """
-first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said setup_is_fair every_turn_is_scored
-scores_are_averaged_over_games invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_conceals_most
-gpt_is_most_invalid gpt_rejections_are_choices gpt_and_claude_are_even claude_beats_gemini cooperative_aligns cooperative_wins_most
-cooperative_beats_competitive unprimed_beats_competitive strategy_differs_most
+first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said every_turn_is_scored scores_are_averaged_over_games
+invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_rejections_are_choices gpt_and_claude_are_even
+claude_beats_gemini cooperative_beats_competitive unprimed_beats_competitive
 """.split()  # noqa: SIM905
 UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theory_of_mind"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_draws():
+    """The rule itself is tested in test_verdicts."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(draws, "BLOCK", 4)
+        patched.setattr("agon_papers.verdicts.LOOKS", (1,))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +59,17 @@ def test_every_statement_that_is_decided_shows_its_test(facts, found):
     assert tests["first_order_is_strong"] == "no test"
 
 
-def test_how_many_hold_and_fail(found):
-    assert found.verdict.value_counts().to_dict() == {"holds": 28, "cannot be checked": 24, "fails": 19}
+def test_which_fail_of_those_that_nothing_is_drawn_for(found):
+    exact = [name for name, statement in STATEMENTS.items() if statement.kind == "exact"]
+    verdicts = found.verdict[exact]
+    assert set(verdicts.index[verdicts == "fails"]) == set(FAIL) and "undecided" not in set(verdicts)
     assert list(found) == COLUMNS
 
 
-def test_which_fail(found):
-    assert set(found.index[found.verdict == "fails"]) == set(FAIL)
+def test_a_verdict_that_is_drawn_for_says_how_stable_it_is(found):
+    drawn = found[found.stability.notna()]
+    assert len(drawn) >= 30 and drawn.draws.eq(draws.BLOCK).all() and drawn.unit.eq("game").all()
+    assert drawn.verdict.eq("undecided").eq(drawn.stability < ENOUGH).all()
 
 
 def test_what_is_not_published_cannot_be_checked(found):

@@ -1,17 +1,18 @@
 """The counterfactual paper's statements in prose, each decided from the recorded matches: results/replication/claims.csv."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pandas as pd
 
-from agon_papers.comparisons import Decision
 from agon_papers.counterfactual import functions
 from agon_papers.counterfactual.cells import PAPER, agreement, statistics, true_variants
 from agon_papers.counterfactual.evidence import Evidence, prepared, short
-from agon_papers.statements import Statement, decide, described, filled, load, public_functions, row, table_of
+from agon_papers.statements import Statement, decide, described, filled, load, public_functions
+from agon_papers.verdicts import Judged, judge, row, table_of
 
 
 class Captioned(Statement, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,14 +37,16 @@ def claims(
     payoffs: pd.DataFrame,
     published: pd.DataFrame,
     settings: pd.DataFrame | None = None,
+    uniform: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Every claim with the deciding numbers and its verdict: holds, fails, or cannot be checked. One row each, see COLUMNS.
+    """Every claim with the deciding numbers and its verdict by docs/statements-rule.md. One row each, see agon_papers.verdicts.
 
     `matches`: agon.games.matrix.metrics.per_match of the player under test, all recorded matches. `shares`: action_shares of
-    seat 0 by game, variant, model, agent, opponent. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
+    seat 0 by game, variant, model, agent, opponent and match. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
     `settings`: one row per match with temperature and max_tokens; without it the claim on decoding cannot be checked.
+    `uniform`: `per_match` of players that choose uniformly; without them no chance value is given.
     """
-    evidence = evidence_of(matches, shares, payoffs, published, settings)
+    evidence = replace(evidence_of(matches, shares, payoffs, published, settings), uniform=uniform)
     return table_of(decided(evidence, name) for name in STATEMENTS)
 
 
@@ -72,26 +75,24 @@ def evidence_of(
     return Evidence(prepared(matches, payoffs), short(shares), payoffs, captions, settings)
 
 
-def decided(evidence: Evidence, name: str) -> dict[str, str]:
+def decided(evidence: Evidence, name: str) -> dict[str, Any]:
     """One statement's row of `claims`."""
     statement = STATEMENTS[name]
-    return row(PAPER, statement, lambda: _decision(evidence, statement), lambda: _why(evidence, statement))
+    return row(PAPER, statement, lambda: _judged(evidence, statement), lambda: _why(evidence, statement))
 
 
-def _decision(evidence: Evidence, statement: Captioned) -> Decision:
+def _judged(evidence: Evidence, statement: Captioned) -> Judged:
     captions = statement.captions
     shown = {variant: evidence.shown(table, variant) for variant, table in captions.items()}
-    meant = decide(evidence, filled(statement, dict(zip(captions, captions, strict=True))), FUNCTIONS)
+    meant = judge(evidence, filled(statement, dict(zip(captions, captions, strict=True))), FUNCTIONS)
     if all(variant == other for variant, other in shown.items()):
         return meant
     also = decide(evidence, filled(statement, shown), FUNCTIONS)
-    there = f"{also.text} ({'holds' if also.holds else 'fails'} there)"
+    there, text = f"{also.text} ({'true' if also.holds else 'false'} there)", meant.decision.text
     if len(captions) > 1:
-        return Decision(meant.holds, f"{meant.text} | as captioned: {there}")
+        return meant.saying(f"{text} | as captioned: {there}")
     [(variant, table)] = captions.items()
-    return Decision(
-        meant.holds, f"{variant} itself: {meant.text} | {shown[variant]}, which Table {table} shows: {there}"
-    )
+    return meant.saying(f"{variant} itself: {text} | {shown[variant]}, which Table {table} shows: {there}")
 
 
 def _why(evidence: Evidence, statement: Captioned) -> str:

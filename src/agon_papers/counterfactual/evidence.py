@@ -1,15 +1,18 @@
 """What the statements on the counterfactual games are decided from: selections of matches, and the names that stand for several."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 
 from agon_papers.comparisons import Groups
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS
+from agon_papers.draws import DRAW, SEED, Draws, coded, stretched, within_cells
 from agon_papers.statements import Missing, selected
 
 MODELS = tuple(SHORT.values())
@@ -43,15 +46,35 @@ GROUPS: Groups = {
 """Names of several. In the prisoner's dilemma, by the paper, the `strong` models cooperate with each other, the `wary` mostly do not."""
 
 
-@dataclass(frozen=True)
+CELL = ["game", "variant", "model", "agent", "opponent"]
+"""The design, which stays as it is when matches are drawn anew."""
+
+CHANCE_SETS = 10
+"""Record sets of uniform play."""
+
+BY_CHANCE = (
+    *("total_points", "opponent_comprehension", "opponent_comprehension_as_done"),
+    *("cooperation_rate", "distance_to_uniform"),
+)
+"""What uniform play says something about: it has no tokens and no void rounds."""
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
-    """The tables that statements are decided from: those of `claims`, models by their short names, and each caption's true variant."""
+    """The tables that statements are decided from: those of `claims`, models by their short names, and each caption's true variant.
+
+    `uniform`: matches of a player that chooses uniformly, if there are any. `draws`: see agon_papers.draws.
+    """
 
     matches: pd.DataFrame
     shares: pd.DataFrame
     payoffs: pd.DataFrame
     captions: pd.DataFrame
     settings: pd.DataFrame | None = None
+    uniform: pd.DataFrame | None = None
+    draws: Draws | None = None
+    unit: ClassVar[str] = "match"
+    seed: ClassVar[None] = None
 
     @property
     def groups(self) -> Groups:
@@ -84,6 +107,49 @@ class Evidence:
                     raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
                 return self.settings
         raise ValueError(f"there is no table {table}")
+
+    def drawn(self, drawing: str, block: int) -> "Evidence":
+        """Evidence of record sets with matches drawn within their cells."""
+        whole = drawing == "spread"
+        if (whole, block) not in self._drawn:
+            matches = self._stretched if whole else self.matches
+            cells = matches.groupby(CELL, observed=True, sort=False).ngroup()
+            draws = within_cells(pd.Index(matches.match), cells, block, whole=whole)
+            self._drawn[whole, block] = replace(self, matches=matches, draws=draws)
+        return self._drawn[whole, block]
+
+    @cached_property
+    def _drawn(self) -> "dict[tuple[bool, int], Evidence]":
+        return {}
+
+    @cached_property
+    def _stretched(self) -> pd.DataFrame:
+        return stretched(self.matches, CELL)
+
+    def by_chance(self) -> "Evidence | None":
+        """Evidence of record sets in which every model chose uniformly, in as many matches; None without `uniform`."""
+        return self._by_chance
+
+    @cached_property
+    def _by_chance(self) -> "Evidence | None":
+        if self.uniform is None:
+            return None
+        keys = ["game", "variant", "opponent"]
+        pool = self.uniform.astype(dict.fromkeys(keys, object))
+        places = pool.groupby(keys, sort=False).indices
+        dice, sets = np.random.default_rng(SEED), []
+        wanted = self.matches.assign(
+            opponent=self.matches.opponent.where(~self.matches.opponent.isin(PEERS), "uniform")
+        )
+        groups = wanted.reset_index(drop=True).groupby(keys, sort=False).indices
+        for number in range(CHANCE_SETS):
+            taken = np.empty(len(wanted), dtype=np.intp)
+            for key, rows in groups.items():
+                taken[rows] = dice.choice(places[key], len(rows))
+            values = {name: pool[name].to_numpy()[taken] for name in BY_CHANCE}
+            hidden = self.matches.columns.intersection(["tokens", "efficiency", "efficiency_as_done", "validity_rate"])
+            sets.append(self.matches.drop(columns=hidden).assign(**values, **{DRAW: number}))
+        return replace(self, matches=coded(pd.concat(sets, ignore_index=True)), shares=self.shares.iloc[:0])
 
     def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         [game] = where["game"]

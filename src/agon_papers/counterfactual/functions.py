@@ -58,11 +58,11 @@ def entries_off(evidence: Evidence, stake: float, variants: Sequence[str]) -> pd
 
 
 def spread_and_chance(evidence: Evidence) -> pd.DataFrame:
-    """Standard deviation of points between language models in default RPS, recorded and under independent uniform play (chance)."""
-    default = {"game": ["rps"], "variant": ["default"]}
-    points = evidence.rows("", {**default, "opponent": PEERS}).total_points
-    chance = float((evidence.matrix("rps", "default") ** 2).mean(axis=None) * 24) ** 0.5
-    return pd.DataFrame({"recorded": points.std(ddof=1), "chance": chance}, index=["points"])
+    """Standard deviation of points between language models in default RPS, recorded and under independent uniform play."""
+    where = {"game": "rps", "variant": "default", "opponent": "peers"}
+    recorded = _values(evidence, "total_points", ["sd per game"], **where).value
+    uniform = float((evidence.matrix("rps", "default") ** 2).mean(axis=None) * 24) ** 0.5
+    return pd.DataFrame({"recorded": recorded, "uniform": uniform})
 
 
 def uniform_tests(evidence: Evidence) -> pd.DataFrame:
@@ -85,7 +85,7 @@ def defaults_and_changes(evidence: Evidence) -> pd.DataFrame:
 
 def _values(evidence: Evidence, measure: str, how: list[str], **where: Any) -> pd.DataFrame:
     """The numbers of a row with these fields."""
-    return computed(evidence, Part(measure=measure, how=how, where=where), {})
+    return computed(evidence, Part(kind="exact", measure=measure, how=how, where=where), {})
 
 
 def without_void_rounds(evidence: Evidence) -> pd.DataFrame:

@@ -1,17 +1,29 @@
 """The tables that the MAgIC paper's statements are decided from: whole tables of the paper, and what follows from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from agon.metrics.granularity import as_printed, sizes
+from agon_papers import draws
 from agon_papers.comparisons import Groups
 from agon_papers.magic import bounds, cells, counts
-from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, DETAILED, MODELS, PAIRED, PGM, SECOND, Facts
+from agon_papers.magic.facts import (
+    ABILITIES,
+    AVERAGE,
+    COMPETITIONS,
+    DETAILED,
+    MODELS,
+    PAIRED,
+    PGM,
+    SECOND,
+    SOURCES,
+    Facts,
+)
 from agon_papers.statements import Missing, selected
 
 GROUPS: Groups = {
@@ -28,11 +40,14 @@ GROUPS: Groups = {
 """Names of several. measures: the two ways in which the paper ranks models; played: the win rates that Table 2 prints."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """The facts, and tables of them. Rows of the paper's tables that are asked for must all be there: else Missing is raised."""
 
     facts: Facts
+    seed: int | None = None
+    unit: ClassVar[str] = "decision"
+    draws: ClassVar[None] = None
 
     @property
     def groups(self) -> Groups:
@@ -45,6 +60,50 @@ class Evidence:
             raise ValueError(f"there is no table {table}")
         rows = selected(getattr(self, table), where)
         return rows.droplevel("metric") if "metric" in rows.index.names and len(where.get("metric", ())) == 1 else rows
+
+    def drawn(self, drawing: str, block: int) -> "list[Evidence]":
+        """Record sets with the counts behind printed shares drawn anew; for correlations, with the models drawn instead."""
+        if (drawing, block) not in self._drawn:
+            first = draws.BLOCK * block
+            made = [replace(self, seed=first + number) for number in range(draws.BLOCK)]
+            if drawing != "correlation":
+                made = [self._having(tables) for tables in self._drawn_tables(block)]
+            self._drawn[drawing, block] = made
+        return self._drawn[drawing, block]
+
+    @cached_property
+    def _drawn(self) -> "dict[tuple[str, int], list[Evidence]]":
+        return {}
+
+    def _having(self, tables: "dict[str, pd.DataFrame]") -> "Evidence":
+        made = replace(self)
+        made.__dict__.update(tables)
+        return made
+
+    def _drawn_tables(self, block: int) -> "list[dict[str, pd.DataFrame]]":
+        """The paper's tables of each record set, by what `Evidence` calls them."""
+        counted = counts.granularity(self.facts)
+        known = counted.metric.isin([*ABILITIES, *GROUPS["played"]]) & counted.n.notna()
+        made: list[dict[str, pd.DataFrame]] = [{} for _ in range(draws.BLOCK)]
+        for name, (table, models) in SOURCES.items():
+            if not set(models) <= set(self.facts.wide(table).index):
+                continue  # a statement that asks for it is told what is missing
+            whole = self.facts.whole(name)
+            sets = {number: whole.copy() for number in range(draws.BLOCK)}
+            drawn = pd.concat(sets, names=[draws.DRAW])
+            for cell in counted[known & (counted.reading == "reconciled") & (counted.table == table)].itertuples():
+                if cell.model in models:
+                    key = f"{cell.model} {cell.metric} {cell.published}"
+                    rows = (slice(None), cell.model)
+                    drawn.loc[rows, cell.metric] = 100 * draws.jeffreys(cell.k, cell.n, key, block)
+            if name in ("abilities", "pairs"):
+                drawn = drawn.assign(area=cells.areas(drawn))
+            for number, one in drawn.groupby(level=draws.DRAW):
+                made[number][name] = one.droplevel(draws.DRAW)
+        return made
+
+    def by_chance(self) -> None:
+        """Nothing: the printed numbers have no uniform player."""
 
     @cached_property
     def abilities(self) -> pd.DataFrame:

@@ -1,13 +1,15 @@
 """The TradeCraft paper's statements, each decided by its recorded games: results/replication/tradecraft_claims.csv."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from agon_papers.statements import Statement, decide, described, filled, load, public_functions, row, table_of
+from agon_papers.statements import Statement, described, filled, load, public_functions
 from agon_papers.tradecraft import functions
 from agon_papers.tradecraft.evidence import Evidence
 from agon_papers.tradecraft.facts import PAPER, Facts
+from agon_papers.verdicts import judge, row, table_of
 
 STATEMENTS = load(Path(__file__).with_name("statements.toml"), Statement)
 """Name -> the statement: section, claim (in our words), published, why, and its test. {names} stand for numbers of the paper's text."""
@@ -16,15 +18,15 @@ FUNCTIONS = public_functions(functions)
 
 
 def claims(facts: Facts) -> pd.DataFrame:
-    """Every claim with the deciding numbers and its verdict: holds, fails, or cannot be checked. One row each, see COLUMNS."""
+    """Every claim with the deciding numbers and its verdict by docs/statements-rule.md. One row each, see agon_papers.verdicts."""
     evidence = Evidence(facts)
     return table_of(decided(evidence, name) for name in STATEMENTS)
 
 
-def decided(evidence: Evidence, name: str) -> dict[str, str]:
+def decided(evidence: Evidence, name: str) -> dict[str, Any]:
     """One statement's row of `claims`."""
     statement = _filled(evidence.facts, name)
-    return row(PAPER, statement, lambda: decide(evidence, statement, FUNCTIONS))
+    return row(PAPER, statement, lambda: judge(evidence, statement, FUNCTIONS))
 
 
 def in_words(facts: Facts) -> pd.Series:

@@ -1,7 +1,7 @@
 """The tables that statements of the TradeCraft paper are about, by name; the index names their rows."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from agon_papers.comparisons import Groups
+from agon_papers.draws import Draws, within_cells
 from agon_papers.statements import Missing, selected
 from agon_papers.tradecraft import counts, scores
 from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
@@ -50,7 +51,10 @@ class Evidence:
     """The facts, and tables of them. Asking for one raises Missing if the games are not all there."""
 
     facts: Facts
+    draws: Draws | None = None
     groups: ClassVar[Groups] = GROUPS
+    unit: ClassVar[str] = "game"
+    seed: ClassVar[None] = None
 
     def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """The rows of a table with the wanted values. Raises Missing if there are none."""
@@ -59,6 +63,22 @@ class Evidence:
     @cache  # noqa: B019 - one evidence lives as long as its claims
     def _plain(self, table: str) -> pd.DataFrame:
         return PLAIN[table](self.whole)
+
+    def drawn(self, drawing: str, block: int) -> "Evidence":
+        """Evidence of record sets with games drawn within their pair of players; standard deviations are never of single games."""
+        if block not in self._drawn:
+            games = self.whole.players.drop_duplicates("match")
+            made = replace(self, draws=within_cells(pd.Index(games.match), games.matchup, block))
+            made.__dict__.update(whole=self.whole, players=self.players, scores=self.scores)
+            self._drawn[block] = made
+        return self._drawn[block]
+
+    @cached_property
+    def _drawn(self) -> "dict[int, Evidence]":
+        return {}
+
+    def by_chance(self) -> None:
+        """Nothing: what a uniform trader would score, no assessor has said."""
 
     @cached_property
     def whole(self) -> Facts:
@@ -70,11 +90,16 @@ class Evidence:
 
     @cached_property
     def players(self) -> pd.DataFrame:
-        """Counts by game and seat (`Facts.counted`); index group; winners: how many the game has; hands, targets: of its two players."""
+        """Counts by game and seat (`Facts.counted`); index group; winners: how many the game has; lost: the other has won; alone: won, and
+        the other has not (1; -1: the reverse); hands, targets: of its two players.
+        """
         table = self.whole.counted
         game = table.groupby("match")
         both = {f"{name}s": game[name].transform(" and ".join) for name in ("hand", "target")}
-        return table.assign(winners=game.won.transform("sum"), **both).set_index("group")
+        winners = game.won.transform("sum")
+        lost = (winners - table.won).astype(bool)
+        alone = table.won.astype(int) - lost
+        return table.assign(winners=winners, lost=lost, alone=alone, **both).set_index("group")
 
     @cached_property
     def rates(self) -> pd.DataFrame:
@@ -103,13 +128,18 @@ class Evidence:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """`scores.scored`, logged turns; pass: its name; kind: of preferences of the two players; hits, n: for `contrasted`."""
+        """`scores.scored`, logged turns; pass, label: names of pass and dimension; kind: of preferences of the
+        two players; primed: they have one; outcome: won or lost; hits, n: for `contrasted`.
+        """
         table = scores.scored(self.whole)
         same = np.where(table.group == table.against, "same preference", "two preferences")
         kind = np.where(table.group.isin(PERSONAS), same, "models")
         group = pd.Categorical(table.group, [*MODELS, *PERSONAS])
-        passes = {"pass": table.repetition.map(scores.PASSES)}
-        return table.assign(group=group, kind=kind, hits=table.value, n=1, **passes)
+        names = {"pass": table.repetition.map(scores.PASSES), "label": table.dimension.map(DIMENSIONS)}
+        outcome = np.where(table.won.astype(bool), "won", "lost")
+        return table.assign(
+            group=group, kind=kind, primed=kind != "models", outcome=outcome, hits=table.value, n=1, **names
+        )
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import pandas as pd
 from scipy.stats import kruskal
 
 from agon.metrics.interval import contrasted
+from agon_papers.draws import Draws
 from agon_papers.tradecraft.counts import SHARES, head_to_head
 from agon_papers.tradecraft.evidence import Evidence, chance
 from agon_papers.tradecraft.facts import DIMENSIONS
@@ -17,12 +18,15 @@ Who = Mapping[str, str]
 
 def gaps(evidence: Evidence, one: Who, other: Who, dimension: str = "") -> pd.DataFrame:
     """Mean scores of the one less the other's, over both passes: `least`, `most`; `low`, `high`: ends of the intervals over games."""
+    if evidence.draws is not None:
+        scores = evidence.rows("scores", {"dimension": [dimension] if dimension else [*DIMENSIONS]})
+        return _drawn_gaps(evidence.draws, scores, one, other)
     rows = {}
     for name in [dimension] if dimension else DIMENSIONS:
         found = []
         for run in PASSES.values():
             table = evidence.rows("scores", {"dimension": [name], "pass": [run]})
-            parts = [table[(table[list(who)] == pd.Series(who)).all(axis=1)] for who in (one, other)]
+            parts = [table[whose(table, who)] for who in (one, other)]
             found.append(contrasted(parts, lambda means: means[0] - means[1]))
         apart = [each.ratios[0] - each.ratios[1] for each in found]
         texts = [
@@ -34,21 +38,50 @@ def gaps(evidence: Evidence, one: Who, other: Who, dimension: str = "") -> pd.Da
     return pd.DataFrame.from_dict(rows, orient="index", columns=["least", "most", "low", "high", "said"])
 
 
+def _drawn_gaps(draws: Draws, scores: pd.DataFrame, one: Who, other: Who) -> pd.DataFrame:
+    apart = {}
+    for key, table in scores.groupby(["dimension", "pass"]):
+        sums = [draws.totals(table[whose(table, who)], ["hits", "n"]) for who in (one, other)]
+        apart[key] = sums[0].hits / sums[0].n - sums[1].hits / sums[1].n
+    wide = pd.DataFrame(apart).stack(level=0, future_stack=True)
+    return pd.DataFrame({"least": wide.min(axis=1), "most": wide.max(axis=1)}).rename(index=DIMENSIONS, level=1)
+
+
+def whose(scores: pd.DataFrame, who: Who) -> pd.Series:
+    """Which rows are of the players meant."""
+    return (scores[list(who)] == pd.Series(who)).all(axis=1)
+
+
 def rate_gaps(evidence: Evidence, group: str, measure: str) -> pd.DataFrame:
     """The rate of a group less that of each rival: `value`, with the ends of its interval over games, `low` and `high`."""
-    table = evidence.players.rename(columns=dict(zip(SHARES[measure], ("hits", "n"), strict=True)))
+    rivals = evidence.groups[f"rivals of {group}"]
+    if evidence.draws is not None:
+        above, below = SHARES[measure]
+        players = evidence.rows("players", {})
+        sums = {name: evidence.draws.totals(players.loc[[name]], [above, below]) for name in (group, *rivals)}
+        rates = pd.DataFrame({name: each[above] / each[below] for name, each in sums.items()})
+        return rates[rivals].rsub(rates[group], axis=0).stack().to_frame("value")
+    table = evidence.rows("players", {}).rename(columns=dict(zip(SHARES[measure], ("hits", "n"), strict=True)))
     rows = {}
-    for other in evidence.groups[f"rivals of {group}"]:
+    for other in rivals:
         found = contrasted([table.loc[[group]], table.loc[[other]]], lambda rates: rates[0] - rates[1])
         rows[other] = (found.ratios[0] - found.ratios[1], found.low, found.high)
     return pd.DataFrame.from_dict(rows, orient="index", columns=["value", "low", "high"])
 
 
 def met(evidence: Evidence, one: str, other: str) -> pd.DataFrame:
-    """Games against each other: `one`, `other` (won by it alone), `both`, `neither`; `p`: of those won alone, if both were as likely."""
+    """Games against each other: `one`, `other` (won by it alone), `both`, `neither`; `lead` of the one.
+
+    `p`: of the games won alone, if both were as likely.
+    """
+    if evidence.draws is not None:
+        players = evidence.rows("players", {}).loc[[one]]
+        lead = evidence.draws.totals(players[players.against == other], ["alone"]).set_axis(["lead"], axis=1)
+        return pd.concat({f"{one} and {other}": lead}).swaplevel()
     won = head_to_head(evidence.whole, one, other) or (0, 0, 0, 0)
     said = f"{won[0]} to {won[1]}, both {won[2]}, neither {won[3]} of {sum(won)}"
     table = pd.DataFrame([(*won, chance(*won[:2]), said)], columns=["one", "other", "both", "neither", "p", "said"])
+    table["lead"] = table.one - table.other
     return table.set_axis([f"{one} and {other}"])
 
 

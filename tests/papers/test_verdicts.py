@@ -1,0 +1,174 @@
+"""The rule of docs/statements-rule.md: planted statements of every kind, the variances of the draws, and the rule's error rates."""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from agon import ROOT
+from agon_papers import verdicts
+from agon_papers.draws import SEED, Draws, jeffreys, stretched, within_cells
+from agon_papers.statements import KINDS, Statement, selected
+from agon_papers.verdicts import COLUMNS, ENOUGH, judge, row, table_of
+
+MODELS, OPPONENTS, MATCHES = ("A", "B", "C"), ("pp", "tft", "mf", "srep"), 5
+CELL = ["model", "opponent"]
+
+
+def records(a: float, b: float, c: float, noise: float = 0.5, wild: float = 1) -> pd.DataFrame:
+    """Matches in which A, B and C earn so many points on average in every cell; A's points vary `wild` times as much."""
+    dice = np.random.default_rng(SEED)
+    cells = [(model, opponent, n) for model in MODELS for opponent in OPPONENTS for n in range(MATCHES)]
+    rows = pd.DataFrame(cells, columns=[*CELL, "repetition"])
+    off = noise * np.where(rows.model == "A", wild, 1.0) * dice.normal(size=len(rows))
+    off -= pd.Series(off).groupby([rows.model, rows.opponent]).transform("mean")
+    points = rows.model.map({"A": a, "B": b, "C": c}) + off
+    return rows.assign(
+        match=[f"m{n}" for n in range(len(rows))], points=points, rounds=rows.model.map({"A": 2.0, "B": 1.0, "C": 0.0})
+    )
+
+
+@dataclass(frozen=True)
+class Given:
+    """Evidence of matches in cells."""
+
+    matches: pd.DataFrame
+    draws: Draws | None = None
+    unit = "match"
+    seed = None
+    groups: ClassVar = {"cell": CELL}
+
+    def rows(self, table, where):
+        return selected(self.matches, where)
+
+    def drawn(self, drawing, block):
+        whole = drawing == "spread"
+        matches = stretched(self.matches, CELL) if whole else self.matches
+        cells = matches.model + matches.opponent
+        return Given(matches, within_cells(pd.Index(matches.match), cells, block, whole=whole))
+
+    def by_chance(self):
+        return None
+
+
+def judged(matches, **fields):
+    said = {"section": "1", "claim": "c", "published": "p", "why": "w.", "measure": "points"}
+    statement = Statement(**{**said, **fields})
+    return row("x", statement, lambda: judge(Given(matches), statement, {}))
+
+
+PER_MODEL = {"how": "mean per model"}
+GAP = {"how": ["mean per model opponent", "spread model", "A - B", "mean"]}
+PLANTED = {
+    "level": {**PER_MODEL, "test": "all of A: value > 3"},
+    "share": {**PER_MODEL, "test": "most: value > 1"},
+    "comparison": {**GAP, "test": "all: value > 0"},
+    "order": {**PER_MODEL, "test": "order: A > B > C"},
+    "extreme": {**PER_MODEL, "test": "largest: A"},
+    "correlation": {"measure": ["points", "rounds"], "how": ["mean per cell", "spearman"], "test": "all: value >= 0.3"},
+    "equivalence": {**GAP, "range": 20, "test": "all: abs(value) <= margin"},
+}
+HOLD = dict.fromkeys(PLANTED, (8, 4, 0)) | {"equivalence": (4, 4, 0)}
+FAIL = dict.fromkeys(PLANTED, (-8, -4, 0)) | {"equivalence": (8, 4, 0)}
+ON_THE_EDGE = dict.fromkeys(PLANTED, (0.02, 0.01, 0)) | {
+    "level": (3.01, 0, 0),
+    "share": (1.01, 1.01, 0),
+    "equivalence": (4.99, 4, 0),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize(
+    ("means", "noise", "expected"), [(HOLD, 0.5, "holds"), (FAIL, 0.5, "fails"), (ON_THE_EDGE, 4, "undecided")]
+)
+def test_a_planted_statement_gets_its_verdict(kind, means, noise, expected):
+    matches = records(*means[kind], noise)
+    found = judged(matches, kind=kind, **PLANTED[kind])
+    assert found["verdict"] == expected and found["rule"] == kind
+    assert (found["stability"] >= ENOUGH) == (expected != "undecided") and found["low"] <= found["high"]
+    assert (found["n"], found["unit"]) == (len(matches), "match")
+
+
+@pytest.mark.parametrize(("wild", "expected"), [(6, "holds"), (1 / 6, "fails"), (1, "undecided")])
+def test_spreads_are_compared(wild, expected):
+    fields = {"how": ["sd per cell", "mean per model"], "test": "order: A > B"}
+    assert judged(records(0, 0, 0, 1, wild), kind="spread", **fields)["verdict"] == expected
+
+
+def test_a_fact_is_not_drawn_anew():
+    found = judged(records(0.02, 0.01, 0, 4), kind="exact", how="count per model opponent", test="all: value == 5")
+    assert found["verdict"] == "holds" and "stability" not in found
+    assert pd.isna(table_of([found]).stability[0]) and list(table_of([found])) == COLUMNS
+
+
+def test_planted_statements_are_of_every_kind():
+    assert {*PLANTED, "spread", "exact"} == set(KINDS)
+
+
+def test_the_rule_names_every_kind_and_the_numbers_of_the_program():
+    text = (ROOT / "docs/statements-rule.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(KINDS)
+    assert (
+        f"at least {ENOUGH:.0%}".replace("%", " %") in text and f"exact {verdicts.SURE:.0%}".replace("%", " %") in text
+    )
+
+
+def test_the_same_records_give_the_same_row():
+    once, again = (judged(records(0.02, 0.01, 0, 4), kind="comparison", **PLANTED["comparison"]) for _ in range(2))
+    assert once == again
+
+
+def values(n: int, cells: int, samples: int) -> np.ndarray:
+    return np.random.default_rng([SEED, n, cells]).normal(size=(samples, cells * n))
+
+
+def drawn_means(n: int, cells: int, whole: bool = False) -> np.ndarray:
+    """Weights of the mean over all cells, record sets x units."""
+    labels = pd.Series(np.repeat(np.arange(cells), n))
+    draws = [within_cells(pd.RangeIndex(cells * n), labels, block, whole=whole).weights for block in range(4)]
+    weights = np.concatenate(draws)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_drawn_means_vary_as_much_as_means_do(n):
+    samples = values(n, 42, 200)
+    spread = (drawn_means(n, 42) @ samples.T).var(axis=0)
+    within = samples.reshape(200, 42, n).var(axis=2, ddof=1).mean(axis=1) / (42 * n)
+    assert spread.mean() == pytest.approx(within.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_stretched_draws_keep_the_size_of_variances(n):
+    rows = pd.DataFrame({"cell": np.repeat(np.arange(300), n), "points": values(n, 300, 1)[0]})
+    made = stretched(rows, ["cell"]).assign(match=range(len(rows)))
+    drawn = within_cells(pd.Index(made.match), made.cell, 0, whole=True).take(made)
+    found = drawn.groupby(["draw", "cell"]).points.var().groupby("draw").mean().mean()
+    assert found == pytest.approx(rows.groupby("cell").points.var().mean(), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("n", "cells", "least", "most"), [(5, 42, 0.04, 0.06), (2, 42, 0.04, 0.065), (5, 6, 0.04, 0.07)]
+)
+def test_what_lies_on_its_margin_is_seldom_decided(n, cells, least, most):
+    """Two models that are alike: how often is it said that the first is better? Nominal: 5 %."""
+    samples = values(n, 2 * cells, 4000)
+    labels = pd.Series(np.repeat(np.arange(2 * cells), n))
+    weights = np.concatenate([within_cells(pd.RangeIndex(len(labels)), labels, block).weights for block in range(2)])
+    half = cells * n
+    apart = weights[:, :half] @ samples[:, :half].T - weights[:, half:] @ samples[:, half:].T
+    assert least <= ((apart > 0).mean(axis=0) >= ENOUGH).mean() <= most
+
+
+def test_counts_are_drawn_as_uncertain_as_they_are():
+    share = jeffreys(20, 21, "a", 0)
+    assert share.mean() == pytest.approx(20.5 / 22, abs=0.01) and (share < 1).all()
+    assert not np.array_equal(share, jeffreys(20, 21, "b", 0)) and np.array_equal(share, jeffreys(20, 21, "a", 0))
+
+
+def test_drawing_ends_early_where_nothing_is_in_doubt():
+    sure = judged(records(8, 4, 0), kind="comparison", **PLANTED["comparison"])
+    assert sure["draws"] == len(jeffreys(1, 2, "a", 0)) * min(verdicts.LOOKS)
