@@ -316,7 +316,10 @@ def computed(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFra
             table = evidence.draws.take(table[[name for name in table if name in named]])
     if part.only:
         table = table.query(part.only, engine="python")
-    values = {name: table.eval(expression, engine="python") for name, expression in _measures(part.measure).items()}
+    values = {
+        name: table[expression] if expression in table else table.eval(expression, engine="python")
+        for name, expression in _measures(part.measure).items()
+    }
     columns = [*values] or [*table.columns]
     for step in several(part.how):
         if step in CORRELATIONS and evidence.seed is not None:
