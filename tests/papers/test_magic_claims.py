@@ -12,19 +12,22 @@ from agon_papers import draws
 from agon_papers.magic.claims import FUNCTIONS, STATEMENTS, claims, decided, in_words
 from agon_papers.magic.evidence import GROUPS, Evidence
 from agon_papers.magic.facts import ABILITIES, MODELS, read_facts
-from agon_papers.verdicts import COLUMNS
+from agon_papers.statements import decide, filled
+from agon_papers.verdicts import COLUMNS, VERDICTS
 
 FACTS, SAMPLE = ROOT / "data/published/magic", ROOT / "tests/smoke/magic"
 SOURCES = [ROOT / "src/agon_papers/magic" / f"{name}.py" for name in ("claims", "evidence", "functions")]
 TEXTS = ("claim", "published", "why")
 
 HOLD = """
+gpts_are_superior
 over_a_hundred_cases gpt4_deception deception_differs llama_knows_itself win_rate_gain reasoning_gain
 coordination_and_rationality_gain_most gpt35_rationality_is_significant gpt4_is_paid_back_most scores_are_over_21_games
 case_scores_follow case_is_won_with_beliefs case_beliefs_are_probabilities judgement_formula cooperation_formula
 rationality_formula roles_are_seven
 """.split()  # noqa: SIM905
 UNCHECKED = """
+rational_play_earns_less
 most_gain_in_three_or_four o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
 most_models_overspend defection_ignores_the_scores both_prompts_work settings_are_fair deception_formula
 """.split()  # noqa: SIM905
@@ -58,7 +61,9 @@ def with_cell(facts, table, model, metric, value):
 
 
 def verdict(facts, name):
-    return decided(Evidence(facts), name)["verdict"]
+    """What the numbers themselves say, whatever is drawn."""
+    statement = filled(STATEMENTS[name], facts.text.set_index("key").value)
+    return VERDICTS[decide(Evidence(facts), statement, FUNCTIONS).holds]
 
 
 def test_every_statement_has_a_test_and_every_function_a_statement(facts):
@@ -119,8 +124,8 @@ def test_no_number_of_the_paper_is_typed_in_the_tests():
             "0",
             "1",
         }  # digits of `rounded`, and shown numbers' formats aside:
-        # places, thousands, ranks up to three, a tenth, half a unit of three digits, and Table 2
-        assert numbers <= {"2", "3", "1000", "1.1", "0.9985", "1.0015", "1e-9"}, (name, numbers)
+        # places, thousands, ranks up to three, a tenth, the rule's margin of correlations, half a unit of three digits, and Table 2
+        assert numbers <= {"2", "3", "1000", "1.1", "0.3", "0.9985", "1.0015", "1e-9"}, (name, numbers)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
@@ -167,7 +172,7 @@ def test_a_sample_of_models_says_what_is_missing():
     found = claims(read_facts(SAMPLE)).assign(name=[*STATEMENTS]).set_index("name")
     assert found.why["strongest_is_o1"].startswith("Missing: Table 1 here has no row GPT o1")
     assert (
-        found.verdict["beliefs_win_more_for_less"] == "holds"
+        found.verdict["beliefs_win_more_for_less"] in ("holds", "undecided")
         and found.verdict["a_wrong_accusation_is_a_win"] == "fails"
     )
     assert "Average improvement" in found.why["last_row_is_the_mean"]

@@ -18,7 +18,7 @@ from agon_papers.verdicts import COLUMNS, ENOUGH
 FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecraft"
 
 FAIL = """
-first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said every_turn_is_scored scores_are_averaged_over_games
+first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said scores_are_averaged_over_games
 invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_rejections_are_choices gpt_and_claude_are_even
 claude_beats_gemini cooperative_beats_competitive unprimed_beats_competitive
 """.split()  # noqa: SIM905
@@ -48,7 +48,16 @@ def found(facts):
 
 def test_every_table_that_a_row_names_is_there_and_the_reverse():
     named = {part.table for statement in STATEMENTS.values() for part in statement.tests() if not part.missing}
-    own = {name for name in vars(Evidence) if not name.startswith("_")} - {"groups", "rows", "whole"}
+    own = {name for name in vars(Evidence) if not name.startswith("_")} - {
+        "groups",
+        "rows",
+        "whole",
+        "draws",
+        "drawn",
+        "by_chance",
+        "unit",
+        "seed",
+    }
     assert named == {*FUNCTIONS, *PLAIN, *own} and len(STATEMENTS) == 71
 
 

@@ -26,7 +26,7 @@ def gaps(evidence: Evidence, one: Who, other: Who, dimension: str = "") -> pd.Da
         found = []
         for run in PASSES.values():
             table = evidence.rows("scores", {"dimension": [name], "pass": [run]})
-            parts = [table[whose(table, who)] for who in (one, other)]
+            parts = [table[_whose(table, who)] for who in (one, other)]
             found.append(contrasted(parts, lambda means: means[0] - means[1]))
         apart = [each.ratios[0] - each.ratios[1] for each in found]
         texts = [
@@ -41,13 +41,13 @@ def gaps(evidence: Evidence, one: Who, other: Who, dimension: str = "") -> pd.Da
 def _drawn_gaps(draws: Draws, scores: pd.DataFrame, one: Who, other: Who) -> pd.DataFrame:
     apart = {}
     for key, table in scores.groupby(["dimension", "pass"]):
-        sums = [draws.totals(table[whose(table, who)], ["hits", "n"]) for who in (one, other)]
+        sums = [draws.totals(table[_whose(table, who)], ["hits", "n"]) for who in (one, other)]
         apart[key] = sums[0].hits / sums[0].n - sums[1].hits / sums[1].n
     wide = pd.DataFrame(apart).stack(level=0, future_stack=True)
     return pd.DataFrame({"least": wide.min(axis=1), "most": wide.max(axis=1)}).rename(index=DIMENSIONS, level=1)
 
 
-def whose(scores: pd.DataFrame, who: Who) -> pd.Series:
+def _whose(scores: pd.DataFrame, who: Who) -> pd.Series:
     """Which rows are of the players meant."""
     return (scores[list(who)] == pd.Series(who)).all(axis=1)
 
