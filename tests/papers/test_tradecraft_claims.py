@@ -22,6 +22,7 @@ first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said sco
 invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_rejections_are_choices gpt_and_claude_are_even
 claude_beats_gemini cooperative_beats_competitive unprimed_beats_competitive
 """.split()  # noqa: SIM905
+NO_TABLES = {"groups", "rows", "whole", "draws", "drawn", "by_chance", "unit", "seed"}
 UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theory_of_mind"]
 
 
