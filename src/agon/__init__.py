@@ -51,7 +51,7 @@ Outside of all, agon's checkout; where agon has none, because it was installed a
 """
 
 if _PROJECT not in (None, SHIPPED):  # a study's own modules, such as its metrics.py
-    sys.path.insert(0, str(ROOT))
+    sys.path.append(str(ROOT))
 
 T = TypeVar("T")
 
@@ -218,7 +218,15 @@ def kind_of(made: Any) -> str:
 
 def in_project(path: str | Path) -> Path:
     """Where an output goes: a path as a setting gives it, from the project's folder, or from the home folder where it begins with ~/."""
-    return ROOT / Path(path).expanduser()
+    return ROOT / from_home(path)
+
+
+def from_home(path: str | Path) -> Path:
+    """A path that may begin with ~/, the home folder. Raises AgonError where there is none of that name."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise AgonError(f"{str(path)!r}: {error}") from None
 
 
 def input_places(path: str | Path) -> list[Path]:

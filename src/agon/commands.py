@@ -11,7 +11,8 @@ import shlex
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -207,7 +208,7 @@ def play(settings: Settings) -> None:
                 price = _range(estimates(matches, models, recording, Habits(ROOT / "data/recordings")))
                 raise AgonError(
                     f"{error}: {why and f'{why}; '}`dvc pull data.dvc` fetches what was recorded; "
-                    f"python -m agon record {_same()} would record what is missing, for {price}"
+                    f"{f'python -m agon record {_same()}'.rstrip()} would record what is missing, for {price}"
                     + ("; partial=true plays what is whole" if lacking is None else "")
                 ) from None
         if lacking:
@@ -364,9 +365,29 @@ def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequen
             raise AgonError(
                 f"run={run} has a page of {name} already: take another name, or make it again with force=true"
             )
-        for part in PARTS if "out" in parameters else ():
-            shutil.rmtree(in_project(parameters["out"]) / part, ignore_errors=True)
-    click.echo(shown(executed(name, parameters, folder)))
+        with _aside([in_project(parameters["out"]) / part for part in PARTS] if "out" in parameters else []):
+            made = executed(name, parameters, folder)
+    else:
+        made = executed(name, parameters, folder)
+    click.echo(shown(made))
+
+
+@contextmanager
+def _aside(folders: Iterable[Path]) -> Iterator[None]:
+    """Folders are away, and come back where what is done meanwhile fails."""
+    before = {each: each.with_name(f".{each.name}.before") for each in folders if each.is_dir()}
+    for each, away in before.items():
+        shutil.rmtree(away, ignore_errors=True)
+        each.rename(away)
+    try:
+        yield
+    except BaseException:
+        for each, away in before.items():
+            shutil.rmtree(each, ignore_errors=True)
+            away.rename(each)
+        raise
+    for away in before.values():
+        shutil.rmtree(away, ignore_errors=True)
 
 
 def export(

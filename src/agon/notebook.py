@@ -46,6 +46,8 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
         if "out" in declared:
             usual = {"out": f"results/notebooks/{name}"} | usual
         settings = _moved(usual, folder_of(run)) | given
+    except AgonError as error:
+        raise AgonError(f"conf/notebook/{name}.yaml: {error}") from None
     except (OmegaConfBaseException, yaml.YAMLError, AttributeError, RecursionError, TypeError, ValueError) as error:
         raise AgonError(f"parameters {' '.join(overrides)} cannot be read: {_line(error)}") from None
     if unknown := sorted(set(settings) - set(declared)):
@@ -63,10 +65,12 @@ def folder_of(run: str) -> Path:
 
 
 def _moved(usual: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Settings whose `out`, and all that lies below it, is in a folder."""
+    """Settings whose `out`, and all that lies below it, is in a folder. Raises AgonError where it cannot be."""
     out = str(usual.get("out", ""))
     if folder == ROOT or not out:
         return dict(usual)
+    if not (folder / out).resolve().is_relative_to(folder.resolve()):
+        raise AgonError(f"out: {out!r} is not a folder inside the project, so no run can have one of its own")
     target = Path(folder.relative_to(ROOT), out).as_posix()
     return {
         key: f"{target}{value.removeprefix(out)}"

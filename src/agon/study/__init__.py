@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from agon import ROOT, SHIPPED, AgonError, keep_file, shown
+from agon import ROOT, SHIPPED, AgonError, from_home, keep_file, shown
 from agon.conf import names, offered
 
 TEMPLATE = Path(__file__).with_name("template")
@@ -27,15 +27,15 @@ def make_study(name: str, model: str, path: str) -> Path:
     if model not in names("model"):
         raise AgonError(f"there is no model {model!r} in conf/model: {offered(model, names('model'))}")
     here = ROOT if Path.cwd().is_relative_to(ROOT) else Path.cwd()
-    folder = (here / Path(path).expanduser() / name).resolve()
+    folder = (here / from_home(path) / name).resolve()
     above = folder.parent.relative_to(ROOT).parts if folder.is_relative_to(ROOT) else ()
     if wrong := [part for part in above if part in TAKEN or part.startswith(".")]:
         raise AgonError(f"a study cannot be in {'/'.join(above)}: {wrong[0]} holds what its project runs or makes")
     if folder.exists():
         raise AgonError(f"{shown(folder)} is there: take another name, or path=FOLDER for another place")
+    asked = {"STUDY": name, "MODEL": model}
     for source in sorted(TEMPLATE.rglob("*")):
         if source.is_file():
-            place = str(source.relative_to(TEMPLATE)).removesuffix(".txt").replace("STUDY", name)
-            text = source.read_text(encoding="utf-8").replace("STUDY", name).replace("MODEL", model)
-            keep_file(folder / place, text)
+            place, text = str(source.relative_to(TEMPLATE)).removesuffix(".txt"), source.read_text(encoding="utf-8")
+            keep_file(folder / place.replace("STUDY", name), re.sub("STUDY|MODEL", lambda at: asked[at[0]], text))
     return folder
