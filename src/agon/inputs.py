@@ -53,7 +53,7 @@ def _listed(root: Path) -> list[dict[str, str]]:
 
 
 def _differs(what: str) -> AgonError:
-    return AgonError(f"{what}: `dvc checkout --force data.dvc` undoes this, `dvc add data` keeps it on purpose")
+    return AgonError(f"{what}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force data.dvc` deletes it, back to what is pinned")
 
 
 def _present(root: Path) -> Iterator[str]:
