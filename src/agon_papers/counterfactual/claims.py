@@ -72,7 +72,8 @@ def evidence_of(
     """The tables of `claims` made ready: models by their short names, and the variant that each caption truly shows."""
     printed = published.astype({"mean": str, "std": str})
     captions = true_variants(agreement(statistics(matches, "reconciled"), printed), printed)
-    return Evidence(prepared(matches, payoffs), short(shares), payoffs, captions, settings)
+    known = shares[shares.match.isin(matches.match)]
+    return Evidence(prepared(matches, payoffs), short(known), payoffs, captions, settings)
 
 
 def decided(evidence: Evidence, name: str) -> dict[str, Any]:
