@@ -63,6 +63,11 @@ def test_a_run_has_a_name_and_overwrites_neither_the_report_nor_another_run(proj
     assert project.run("notebook", "mine", "n=3", "run=a-run", "force=true").returncode == 0
     assert [path.name for path in (folder / "results").rglob("*.csv")] == ["of_3.csv"]
     assert report.items() <= files(project.folder).items()
+    before = files(folder)
+    failed = project.run("notebook", "mine", "n=" + "x" * 300, "run=a-run", "force=true")
+    assert failed.returncode == 1 and "mine.failed.ipynb" in failed.stderr, failed
+    (folder / "reports/mine.failed.ipynb").unlink()
+    assert files(folder) == before, "a run that fails leaves what was there"
 
 
 @pytest.mark.parametrize(
@@ -81,6 +86,13 @@ def test_what_is_no_run_is_refused_in_a_line(capfd, words, said):
     assert main(["notebook", "scripted", *words.split()]) == 1
     out, errors = capfd.readouterr()
     assert out == "" and errors.count("\n") == 1 and said in errors
+
+
+@pytest.mark.parametrize("out", ["/elsewhere", "../../results"])
+def test_a_run_does_not_write_outside_its_folder(monkeypatch, out):
+    monkeypatch.setattr("agon.notebook.settings_of", lambda *_: {"out": out})
+    with pytest.raises(AgonError, match=r"conf/notebook/scripted.yaml: out: .* is not a folder inside the project"):
+        parameters("scripted", run="mine")
 
 
 def test_all_that_a_run_writes_lies_in_its_folder():

@@ -14,7 +14,7 @@ import yaml
 from project import FULL
 
 from agon import ROOT, SHIPPED
-from agon.study import TEMPLATE
+from agon.study import TEMPLATE, make_study
 
 BIN = Path(sys.executable).parent
 
@@ -214,6 +214,18 @@ def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, tmp_path):
 def test_a_study_keeps_out_of_what_a_project_runs_and_makes(path):
     assert "a study cannot be in" in run("agon", "new", "study", "x", f"path={path}", where=ROOT, code=1)
     assert not (ROOT / path / "x").exists()
+
+
+def test_a_name_may_hold_what_stands_for_the_model(tmp_path):
+    made = make_study("MODEL_size", "standin", str(tmp_path))
+    experiment = yaml.safe_load((made / "conf/experiment/MODEL_size.yaml").read_text())
+    assert experiment["name"] == "MODEL_size" and experiment["models"] == ["standin"]
+
+
+def test_a_study_may_have_modules_called_like_pythons_own(tmp_path):
+    put(tmp_path, "conf/config.yaml")
+    (tmp_path / "statistics.py").write_text("mean = None\n")
+    assert "games" in run("agon", "list", "--help", where=tmp_path, PYTHONSAFEPATH="1")
 
 
 def test_the_template_is_as_notebooks_and_stages_are_to_be():

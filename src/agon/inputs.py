@@ -53,7 +53,9 @@ def _listed(root: Path) -> list[dict[str, str]]:
 
 
 def _differs(what: str) -> AgonError:
-    return AgonError(f"{what}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force data.dvc` deletes it, back to what is pinned")
+    return AgonError(
+        f"{what}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force data.dvc` deletes it"
+    )
 
 
 def _present(root: Path) -> Iterator[str]:

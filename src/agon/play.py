@@ -175,7 +175,9 @@ def play(
     finally:
         writer.flush()  # also what was done before an error
     if lacking and len(lacking) == len(matches):
-        raise Unrecorded(f"none of {len(matches):,} matches is recorded to its end: recorded with concurrency=1, one is after another")
+        raise Unrecorded(
+            f"none of {len(matches):,} matches is recorded to its end: recorded with concurrency=1, one is after another"
+        )
     return ordered(kept, [match.id for match in matches])
 
 
