@@ -223,3 +223,26 @@ def test_what_runs_before_a_commit_is_what_make_checks():
     checks = (ROOT / "Makefile").read_text().partition("\nchecks:")[2].partition("\n\n")[0]
     made = {line.strip().removesuffix(" notebooks/*.ipynb") for line in checks.splitlines()[1:]}
     assert {hook["entry"] for hook in hooks} == made
+
+
+@needs_results
+def test_the_verdicts_that_are_listed_as_changed_are_those_of_the_results():
+    names = {
+        (paper, row["claim"]): name
+        for paper in ("counterfactual", "magic", "tradecraft")
+        for name, row in tomllib.loads((ROOT / f"src/agon_papers/{paper}/statements.toml").read_text()).items()
+    }
+    decided = {
+        (row.paper, names.get((row.paper, row.claim))): row
+        for row in pd.read_csv(ROOT / "results/replication/claims.csv").itertuples()
+    }
+    listed = re.findall(
+        r"^\| (\w+) [^|]* \| `(\w+)` \| [^|]* \| ([^|]*) \| (.*) \|$", (ROOT / "docs/deviations.md").read_text(), re.M
+    )
+    assert len(listed) > 60
+    for paper, name, verdict, why in listed:
+        if (row := decided.get((paper, name))) is None:  # its text is put together from a list of models
+            continue
+        assert row.verdict == verdict, name
+        if numbers := re.search(r"\S+ \(\S+ to \S+\)", why):
+            assert numbers[0] == f"{row.estimate:.3g} ({row.low:.3g} to {row.high:.3g})", name
