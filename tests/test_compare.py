@@ -37,14 +37,15 @@ def together(*matches, **more):
     return pd.concat([match(*each, match=f"m{place}", **more) for place, each in enumerate(matches)])
 
 
-PLAYED = together(
+PLAYED_ROWS = [
     *(("zs", "tft", own, "CCCC") for own in ("CCDD", "CDDD", "CCCD")),
     *(("cot", "tft", own, "CCCC") for own in ("CCCC", "CCC-", "CCCD")),
     *(("zs", "grim", own, "CCCC") for own in ("DDDD", "DDDC")),
     *(("cot", "grim", own, "CCCC") for own in ("CDDD", "CCDD")),
     *(("cot", "pp", "CCCC", "CCCC"),) * 2,
     ("zs", "cot", "CCCC", "DDDD"),
-)
+]
+PLAYED = together(*PLAYED_ROWS)
 
 
 def test_conditions_are_compared_within_what_they_share():
@@ -85,6 +86,18 @@ def test_matches_in_which_something_stood_in_for_an_answer_are_named():
     assert found.conditions.replaced.tolist() == [2, 2]
     with pytest.raises(AgonError, match="no match here has the metric points"):
         compare(together(*rows, fallback="random_legal"), "points", "agent:zs,cot")
+
+
+def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
+    some = together(*PLAYED_ROWS, ("cot", "tft", "----", "CCCC"))
+    metrics = ["cooperation_rate", "points", "won", "valid_share"]
+    found, without = (compare(turns, metrics, "agent:zs,cot") for turns in (some, PLAYED))
+    pd.testing.assert_frame_equal(found.pairs, without.pairs)
+    assert "note: 1 of 8 matches of cot without any answer of a seat, left out" in found.notes
+    assert found.conditions.void.tolist() == [0, 5]
+    silent = together(("zs", "tft", "----", "CCCC"), ("cot", "tft", "CCCC", "CCCC"))
+    with pytest.raises(AgonError, match="no match of zs has won: in 1 of 1 a seat gave no answer at all"):
+        compare(silent, "won", "agent:zs,cot")
 
 
 def test_order_index_and_types_of_the_turns_do_not_matter():

@@ -195,7 +195,8 @@ def compare(
     these, else all values there are. Of three or more all pairs are compared.
     `within`: the columns whose values two matches must share to be compared; none: OF_SEAT without `by`. A match counts once: for the
     seats under test where its game has some, else for the first seat that has one of the conditions. With `repetition` among
-    `within`, repetitions are pairs. `detect`: a difference, for which the matches needed are said too.
+    `within`, repetitions are pairs. A match in which a seat gave no answer of its own has none of the metrics.
+    `detect`: a difference, for which the matches needed are said too.
     Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
     """
     turns = tidy(turns)
@@ -213,7 +214,8 @@ def compare(
     sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
     known_scores = scores(turns[turns["match"].isin(units["match"])], names, sorted(sides.seat.unique()))
     means = sides.merge(known_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
-    units = units.join(means, on="match")
+    units = units.join(means, on="match").assign(silent=units["match"].isin(_silent(turns)))
+    units.loc[units.silent, names] = np.nan
     rows, cells, notes = (
         list[dict[str, Any]](),
         list[pd.DataFrame](),
@@ -240,7 +242,7 @@ def compare(
         pairs,
         table[[*KEYS, *table.columns.drop(KEYS)]],
         counts,
-        [*notes, *apart, *_left_out(units, names, table, strata)],
+        [*notes, *dict.fromkeys(apart), *_left_out(units, names, table, strata)],
     )
 
 
@@ -310,7 +312,9 @@ def _apart(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Sequen
     """Why two conditions cannot be compared."""
     gone = [each for each in pair if units[name][units.condition == each].isna().all()]
     if gone:
-        return f"no match of {gone[0]} has {name}"
+        own = units[units.condition == gone[0]]
+        silent = f": in {own.silent.sum():,} of {len(own):,} a seat gave no answer at all" if own.silent.any() else ""
+        return f"no match of {gone[0]} has {name}{silent}"
     apart = [each for each in strata if _shared(units, name, pair, [key for key in strata if key != each])[1]]
     less = [key for key in strata if key not in apart[:1]]
     hint = ": name what they share with within=COLUMN,COLUMN"
@@ -338,16 +342,29 @@ def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, condi
     return sums.reindex(conditions).reset_index()
 
 
+def _silent(turns: pd.DataFrame) -> pd.Index:
+    """The matches in which a seat that was asked gave no answer of its own."""
+    asked = turns[turns.legal.notna() | turns.action.notna()]
+    own = asked.action.notna() & ~replaced(asked)
+    answered = own.groupby([asked["match"].astype("str"), asked.seat]).any().groupby("match").all()
+    return answered.index[~answered]
+
+
 def _left_out(units: pd.DataFrame, names: Sequence[str], table: pd.DataFrame, strata: Sequence[str]) -> list[str]:
     """What does not count, in words."""
     notes = []
+    for condition, own in units.groupby("condition"):
+        if silent := int(own.silent.sum()):
+            notes.append(
+                f"note: {silent:,} of {len(own):,} matches of {condition} without any answer of a seat, left out"
+            )
     if both := int(units.both.sum()):
         notes.append(
             f"note: in {both:,} matches two of the conditions sit at the table: each counts once, for the first seat"
         )
     for name in names:
         for condition, own in units.groupby("condition"):
-            if absent := int(own[name].isna().sum()):
+            if absent := int((own[name].isna() & ~own.silent).sum()):
                 notes.append(f"note: {absent:,} of {len(own):,} matches of {condition} have no {name}")
             in_some = table[(table.metric == name) & ((table["first"] == condition) | (table["second"] == condition))]
             keys = pd.MultiIndex.from_frame(own[list(strata)])
