@@ -1,5 +1,7 @@
 """Conditions compared: what is set against what, what is left out, and what is said of it."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from agon.cli import main
 from agon.compare import compare, known, scores
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
+from agon.replay import games_of
 from agon.turns import marked_partial, read, tidy, typed, write
 
 PD = GAMES["pd"]
@@ -98,6 +101,19 @@ def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
     silent = together(("zs", "tft", "----", "CCCC"), ("cot", "tft", "CCCC", "CCCC"))
     with pytest.raises(AgonError, match="no match of zs has won: in 1 of 1 a seat gave no answer at all"):
         compare(silent, "won", "agent:zs,cot")
+
+
+def test_turns_of_other_options_than_conf_has_are_refused():
+    said = json.dumps({"choice": [*PD.options]})
+    pd.testing.assert_frame_equal(
+        *(compare(turns, "regret", "agent:zs,cot").pairs for turns in (PLAYED, PLAYED.assign(legal=said)))
+    )
+    exchanged = PLAYED.assign(legal=json.dumps({"choice": [*reversed(PD.options)]}))
+    for asked in (lambda: compare(exchanged, "cooperation_rate", "agent:zs,cot"), lambda: games_of(exchanged)):
+        with pytest.raises(
+            AgonError, match=r"with other options \(defection, cooperation\) than conf/game/pd.yaml has"
+        ):
+            asked()
 
 
 def test_order_index_and_types_of_the_turns_do_not_matter():

@@ -21,7 +21,7 @@ from agon.metrics.differences import Cells, Difference, alone, difference, neede
 from agon.metrics.exact import holm
 from agon.metrics.tallies import METRICS as OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
-from agon.replay import called
+from agon.replay import called, offering
 from agon.turns import matches, partial, replaced, tidy
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
 def _measured(turns: pd.DataFrame, names: Sequence[str], seats: Sequence[int]) -> Iterator[pd.DataFrame]:
     """Tables of match, seat and metrics, from every module that offers one of `names` for some of the games."""
     pairs = set(turns[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None))
-    games = {(game.name, game.variant): game for game in reversed(called(pairs))}
+    games = {(game.name, game.variant): game for game in reversed(offering(called(pairs), turns))}
     families = modules("metrics")
     of_module: dict[ModuleType, list[tuple[str, str]]] = {}
     for pair in sorted(pairs):

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -87,12 +87,52 @@ def replayed(turns: pd.DataFrame) -> Replay:
 def games_of(*tables: pd.DataFrame) -> list[Game[Any]]:
     """The games of conf/game that are called as those that were played in tables of turns.
 
-    Raises AgonError when different ones that have payoff tables are called the same.
+    Raises AgonError when different ones that have payoff tables are called the same, and where one has other options than the
+    turns say.
     """
     played = {pair for turns in tables for pair in turns[["game", "variant"]].drop_duplicates().itertuples(index=False)}
     found = sorted(called(played), key=lambda game: (game.name, game.variant))
     distinct([game for game in found if game.normal_form is not None])
+    for turns in tables:
+        offering(found, turns)
     return found
+
+
+def offering(games: Sequence[Game[Any]], turns: pd.DataFrame) -> list[Game[Any]]:
+    """`games` without those that are called as one of `turns` but have other options, or the same in another order.
+
+    Only games with a payoff table have options. Raises AgonError where none is left of those that are called so.
+    """
+    if "legal" not in turns:
+        return list(games)
+    said: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for game, variant, legal in turns[["game", "variant", "legal"]].dropna().drop_duplicates().itertuples(index=False):
+        if isinstance(offered := action_of(str(legal)), dict) and isinstance(options := offered.get("choice"), list):
+            said.setdefault((str(game), str(variant)), set()).add(tuple(map(str, options)))
+    has = {id(game): form.options for game in games if (form := game.normal_form) is not None}
+    fit = [
+        game
+        for game in games
+        if id(game) not in has or said.get((game.name, game.variant), {has[id(game)]}) == {has[id(game)]}
+    ]
+    left = {(game.name, game.variant) for game in fit}
+    for game in games:
+        if (pair := (game.name, game.variant)) not in left:
+            played = " or ".join(sorted(", ".join(each) for each in said[pair]))
+            raise AgonError(
+                f"these turns of {' '.join(pair)} were played with other options ({played}) than {_file(game)} has "
+                f"({', '.join(has[id(game)])}): give the game there another name or variant"
+            )
+    return fit
+
+
+def _file(game: Game[Any]) -> str:
+    """Which file of conf/game describes a game."""
+    for path in input_files(CONF / "game", "*.yaml"):
+        with suppress(AgonError):
+            if any(_game(each) is game for each in expand_settings([path.stem])):
+                return f"conf/game/{path.name}"
+    return "conf/game"
 
 
 class Sight(NamedTuple):
