@@ -116,6 +116,14 @@ def test_turns_of_other_options_than_conf_has_are_refused():
             asked()
 
 
+def test_tokens_and_seconds_of_a_match_are_all_or_absent():
+    whole = match("zs", "tft", "CC", "CC", match="m").assign(tokens=[1, 2, 4, 8], seconds=[0.5, 1, 2, 4])
+    names = ["tokens_of_match", "seconds_of_match"]
+    assert scores(whole, names)[names].values.tolist() == [[5, 2.5], [10, 5]]
+    some = whole.assign(tokens=[1, 2, None, 8], seconds=[0.5, 1, 2, None])
+    assert scores(some, names)[names].isna().values.tolist() == [[True, False], [False, True]]
+
+
 def test_order_index_and_types_of_the_turns_do_not_matter():
     mixed = PLAYED.sample(frac=1, random_state=1).astype(object).set_axis([7] * len(PLAYED))
     one, other = (compare(turns, ["points", "won"], "agent:zs,cot") for turns in (PLAYED, mixed))

@@ -32,8 +32,8 @@ ANY = {
     "points_per_round": "points of the match per round",
     "won": "whether no seat had more points (1 or 0)",
     "valid_share": "share of its turns that are valid",
-    "tokens_of_match": "tokens sent and received",
-    "seconds_of_match": "time taken to answer",
+    "tokens_of_match": "tokens sent and received; absent where an answer lacks them",
+    "seconds_of_match": "time taken to answer; absent where an answer lacks it",
 }
 """Metrics that any game has."""
 
@@ -104,11 +104,8 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
     """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
     seats = matches(turns).astype({"match": "str"}).set_index(["match", "seat"])
-    sums = (
-        turns.astype({"match": "str", "tokens": float})
-        .groupby(["match", "seat"])[["tokens", "seconds"]]
-        .sum(min_count=1)
-    )
+    asked = turns[_asked(turns)].astype({"match": "str", "tokens": float})
+    sums = asked.groupby(["match", "seat"])[["tokens", "seconds"]].agg(lambda column: column.sum(skipna=False))
     own = seats.replaced.groupby("match").transform("max") == 0
     found = {
         "points": seats.total.where(own),
@@ -119,6 +116,11 @@ def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
         "seconds_of_match": sums.seconds,
     }
     return pd.DataFrame(found).reindex(seats.index)
+
+
+def _asked(turns: pd.DataFrame) -> pd.Series:
+    """Whether a seat was asked for its turn, not only paid; recorded games say so by the action alone."""
+    return turns.legal.notna() | turns.action.notna()
 
 
 def _measured(turns: pd.DataFrame, names: Sequence[str], seats: Sequence[int]) -> Iterator[pd.DataFrame]:
@@ -331,7 +333,7 @@ def _fields(found: Difference, detect: float | None) -> dict[str, Any]:
 
 def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
     """One row per condition: its matches, and what became of the answers of its seats."""
-    asked = turns.legal.notna() | turns.action.notna()
+    asked = _asked(turns)
     rows = turns.assign(answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns)).astype(
         {"match": "str"}
     )
@@ -344,7 +346,7 @@ def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, condi
 
 def _silent(turns: pd.DataFrame) -> pd.Index:
     """The matches in which a seat that was asked gave no answer of its own."""
-    asked = turns[turns.legal.notna() | turns.action.notna()]
+    asked = turns[_asked(turns)]
     own = asked.action.notna() & ~replaced(asked)
     answered = own.groupby([asked["match"].astype("str"), asked.seat]).any().groupby("match").all()
     return answered.index[~answered]
