@@ -124,6 +124,12 @@ def test_tokens_and_seconds_of_a_match_are_all_or_absent():
     assert scores(some, names)[names].isna().values.tolist() == [[True, False], [False, True]]
 
 
+def test_points_per_round_are_of_the_rounds_that_are_there():
+    late = PLAYED[PLAYED["round"] > 2]
+    found = scores(late, ["points", "points_per_round"])
+    assert found.points_per_round.tolist() == (found.points / 2).tolist()
+
+
 def test_order_index_and_types_of_the_turns_do_not_matter():
     mixed = PLAYED.sample(frac=1, random_state=1).astype(object).set_axis([7] * len(PLAYED))
     one, other = (compare(turns, ["points", "won"], "agent:zs,cot") for turns in (PLAYED, mixed))

@@ -104,12 +104,14 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
     """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
     seats = matches(turns).astype({"match": "str"}).set_index(["match", "seat"])
-    asked = turns[_asked(turns)].astype({"match": "str", "tokens": float})
-    sums = asked.groupby(["match", "seat"])[["tokens", "seconds"]].agg(lambda column: column.sum(skipna=False))
+    asked = turns[_asked(turns)].astype({"match": "str", "tokens": float}).groupby(["match", "seat"])
+    each = asked[["tokens", "seconds"]]
+    sums = each.sum().where(each.count().eq(asked.size(), axis=0))
+    rounds = turns.groupby(turns["match"].astype("str"))["round"].nunique()
     own = seats.replaced.groupby("match").transform("max") == 0
     found = {
         "points": seats.total.where(own),
-        "points_per_round": (seats.total / seats.rounds).where(own),
+        "points_per_round": seats.total.div(rounds, level="match").where(own),
         "won": seats.won.astype(float).where(own),
         "valid_share": seats.valid,
         "tokens_of_match": sums.tokens,
