@@ -130,6 +130,13 @@ def test_points_per_round_are_of_the_rounds_that_are_there():
     assert found.points_per_round.tolist() == (found.points / 2).tolist()
 
 
+@pytest.mark.parametrize(("worth", "said"), [(np.nan, "payoff is missing in 1 rows"), (np.inf, "infinite in 1 rows")])
+def test_payoffs_that_are_no_numbers_are_refused(worth, said):
+    odd = PLAYED.reset_index(drop=True).assign(payoff=lambda turns: turns.payoff.mask(turns.index == 5, worth))
+    with pytest.raises(AgonError, match=said):
+        compare(odd, "points", "agent:zs,cot")
+
+
 def test_order_index_and_types_of_the_turns_do_not_matter():
     mixed = PLAYED.sample(frac=1, random_state=1).astype(object).set_axis([7] * len(PLAYED))
     one, other = (compare(turns, ["points", "won"], "agent:zs,cot") for turns in (PLAYED, mixed))

@@ -174,7 +174,7 @@ def _relabelled(column: pd.Series, change: Callable[[str], str]) -> pd.Series:
 def tidy(turns: pd.DataFrame) -> pd.DataFrame:
     """Turns that were concatenated, filtered, sorted or merged, with the types of COLUMNS and an index of their own.
 
-    Columns of one's own stay as they are, and columns of turns may be missing. Raises AgonError where a value is missing or is of
+    Columns of one's own stay as they are, and columns of turns may be missing. Raises AgonError where a value is missing, infinite or of
     another kind, and for rows that are there twice.
     """
     changed = {}
@@ -187,9 +187,17 @@ def tidy(turns: pd.DataFrame) -> pd.DataFrame:
             changed[name] = _as_type(column, dtype)
     same = not changed and isinstance(turns.index, pd.RangeIndex)
     found = turns if same else turns.assign(**changed).reset_index(drop=True)
+    _require_finite(found)
     if set(KEY) <= set(found):
         _require_once(found)
     return found
+
+
+def _require_finite(turns: pd.DataFrame) -> None:
+    """Raises AgonError for an infinite number."""
+    for name in turns.columns.intersection(["payoff", "seconds"]):
+        if count := int(np.isinf(turns[name]).sum()):
+            raise AgonError(f"not a turns table: {name} is infinite in {count:,} rows")
 
 
 def _as_type(column: pd.Series, dtype: Any) -> pd.Series:
@@ -225,6 +233,7 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
     if mistyped := _mistyped(turns):
         raise AgonError(f"not a turns table: {mistyped}")
+    _require_finite(turns)
     _require_once(turns)
     return turns
 
