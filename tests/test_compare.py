@@ -1,6 +1,7 @@
 """Conditions compared: what is set against what, what is left out, and what is said of it."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -135,6 +136,28 @@ def test_payoffs_that_are_no_numbers_are_refused(worth, said):
     odd = PLAYED.reset_index(drop=True).assign(payoff=lambda turns: turns.payoff.mask(turns.index == 5, worth))
     with pytest.raises(AgonError, match=said):
         compare(odd, "points", "agent:zs,cot")
+
+
+@pytest.fixture
+def own(monkeypatch, tmp_path):
+    """Writes a module of one's own, which conf/config.yaml names among its packages."""
+
+    def written(name, metric):
+        text = f"METRICS = {{{metric!r}: 'one'}}\ndef measured(turns, games, names, seats):\n"
+        text += f"    return turns[['match', 'seat']].drop_duplicates().assign({metric}=turns.seat * 2)\n"
+        (tmp_path / f"{name}.py").write_text(text)
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("agon.compare.PACKAGES", {"own_measures"})
+    yield written
+    sys.modules.pop("own_measures", None)
+
+
+@pytest.mark.parametrize("name", ["points", "regret", "cooperation"])
+def test_ones_own_metric_with_a_name_of_agons_is_refused(own, name):
+    own("own_measures", name)
+    with pytest.raises(AgonError, match=f"own_measures has a metric '{name}', and so have games: .*another name"):
+        known()
 
 
 def test_order_index_and_types_of_the_turns_do_not_matter():

@@ -59,11 +59,18 @@ def known() -> list[Known]:
 
     A module offers metrics by METRICS (name -> what it is, in a line) and `measured(turns, games, names, seats)`, which gives a row per
     match and seat (those of `seats` at least) with the columns match, seat, and `names`.
+    Raises AgonError for a name that two of them have.
     """
     found = [Known(name, "any", gives) for name, gives in ANY.items()]
+    found += [Known(name, "with seats under test", gives) for name, gives in OF_TESTED.items()]
     for games, module in _modules():
+        names = {each.name: each.games for each in found}
+        if taken := [name for name in module.METRICS if name in names]:
+            raise AgonError(
+                f"{module.__name__} has a metric {taken[0]!r}, and so have games: {names[taken[0]]}; give yours another name"
+            )
         found += [Known(name, games, gives) for name, gives in module.METRICS.items()]
-    return found + [Known(name, "with seats under test", gives) for name, gives in OF_TESTED.items()]
+    return found
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
