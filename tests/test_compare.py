@@ -153,6 +153,12 @@ def own(monkeypatch, tmp_path):
     sys.modules.pop("own_measures", None)
 
 
+def test_a_single_module_of_ones_own_offers_metrics(own):
+    own("own_measures", "doubled")
+    assert [each.games for each in known() if each.name == "doubled"] == ["own_measures"]
+    assert scores(PLAYED, ["doubled"]).doubled.tolist() == [0, 2] * PLAYED["match"].nunique()
+
+
 @pytest.mark.parametrize("name", ["points", "regret", "cooperation"])
 def test_ones_own_metric_with_a_name_of_agons_is_refused(own, name):
     own("own_measures", name)

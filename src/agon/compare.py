@@ -78,8 +78,10 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
     find_families()
     yield from ((family, each) for family, each in modules("metrics").items() if _offers(each))
     for package in sorted(each for each in PACKAGES if not each.startswith("agon.")):
-        for name in (package, f"{package}.metrics"):
-            if find_spec(package) and find_spec(name) and _offers(module := import_module(name)):
+        spec = find_spec(package)
+        inside = [f"{package}.metrics"] if spec and spec.submodule_search_locations else []  # a single module has none
+        for name in [package, *inside] if spec else []:
+            if find_spec(name) and _offers(module := import_module(name)):
                 yield package, module
 
 
