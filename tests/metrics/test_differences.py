@@ -108,6 +108,16 @@ def test_drawn_arrangements_come_near_to_the_t_test_and_say_how_near(sizes):
     assert abs(p - wanted) < 4 * error + 0.02
 
 
+@pytest.mark.parametrize("many", [9_000, 30_000])
+def test_one_match_against_many_is_quick_and_the_same_from_either_side(many):
+    values = np.random.default_rng(5).normal(0, 1, many)
+    odd = np.array([np.sort(values)[-many // 100]])
+    (p, error), other = (permutation([cell], np.ones(1)) for cell in ((values, odd), (odd, values)))
+    both = np.append(values, odd)
+    wanted = (np.abs(both - both.mean()) >= abs(odd[0] - both.mean()) - 1e-9).mean()
+    assert abs(p - wanted) <= 4 * error + 1e-12 and abs(other[0] - wanted) <= 4 * other[1] + 1e-12
+
+
 def test_many_pairs_are_drawn():
     dice = np.random.default_rng(4)
     apart = dice.integers(-5, 7, 60).astype(float)

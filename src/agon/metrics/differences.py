@@ -20,7 +20,9 @@ Cells = Sequence[tuple[Numbers, Numbers]]
 ARRANGEMENTS = 20_000
 """Up to so many the permutation test counts them all, and is exact."""
 LISTED = 1_000
-"""Up to so many ways to exchange the matches of a stratum are listed before one is drawn; else matches are shuffled."""
+"""Up to so many ways to exchange the matches of a stratum are listed before one is drawn; else matches are shuffled.
+
+Of one match against many all ways are listed."""
 DRAWN = 9_999
 """So many are drawn else; fewer for many matches, and 1,999 at least."""
 POWER = 0.8
@@ -245,7 +247,7 @@ def permutation(cells: Cells, weights: Numbers, seed: int = 1) -> tuple[float, f
     for slope, values, size, count in parts:
         if not values.any():
             continue
-        if count <= LISTED:
+        if count <= LISTED or count == len(values):  # that is one match against many
             sums += slope * dice.choice(_subset_sums(values, size), drawn)
         else:
             sums += slope * dice.permuted(np.broadcast_to(values, (drawn, len(values))), axis=1)[:, :size].sum(axis=1)
@@ -255,6 +257,8 @@ def permutation(cells: Cells, weights: Numbers, seed: int = 1) -> tuple[float, f
 
 def _subset_sums(values: Numbers, size: int) -> Numbers:
     """The sums of all ways to choose so many of the values."""
+    if 2 * size > len(values):  # what is chosen is what the fewer others leave; listed in the same order
+        return values.sum() - _subset_sums(values, len(values) - size)[::-1]
     chosen = np.array(list(combinations(range(len(values)), size)))
     sums: Numbers = values[chosen].sum(axis=1)
     return sums
