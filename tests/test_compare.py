@@ -229,6 +229,34 @@ def test_what_cannot_be_compared_is_said_in_a_line(metric, by, said):
         compare(PLAYED, metric, by)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "by", "within", "said"),
+    [
+        ("points", "opponents", (), "no column 'opponents': did you mean opponent?"),
+        ("points", "agent:zs,cot", ["opponentx"], "no column 'opponentx': did you mean opponent?"),
+        ("points", "seat", (), "seat is no condition"),
+        ("points", "match", (), "match tells every match from all others"),
+        ("points", "agent:zs,cot", ["match"], "match tells every match from all others"),
+        ("points", "agent:zs,cot", ["game", "agent"], "agent is what is compared"),
+        ("points", "agent:zs,cot", ["condition"], "a column 'condition', which the result has too"),
+        ("points", "agent:zs,cot", ["both"], "a column 'both', which the result has too"),
+        ("points", "agent:zs,cot", ["points"], "a column 'points', which the result has too"),
+        ([], "agent:zs,cot", (), "say by which metric"),
+    ],
+)
+def test_what_is_asked_for_wrongly_is_said_in_a_line(metrics, by, within, said):
+    own = PLAYED.assign(condition="a", both="b", points="c")
+    with pytest.raises(AgonError, match=said):
+        compare(own, metrics, by, within=within)
+
+
+@pytest.mark.parametrize("gone", ["legal", "model", "payoff", "tokens"])
+def test_a_column_of_turns_that_is_missing_is_named(gone):
+    for asked in (lambda turns: compare(turns, "points", "agent:zs,cot"), lambda turns: scores(turns, ["points"])):
+        with pytest.raises(AgonError, match=f"turns have no column '{gone}'"):
+            asked(PLAYED.drop(columns=gone))
+
+
 def test_scores_are_those_of_the_family():
     turns = read("tests/smoke/counterfactual_turns.parquet")
     turns = turns[turns.match.isin(turns.match.unique()[:20])]

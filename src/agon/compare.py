@@ -45,6 +45,13 @@ OF_SEAT = ["game", "variant", "seat", "role", "agent", "model", "opponent", "opp
 """What tells a seat's matches apart; conditions are compared within it."""
 
 
+NEEDED = [
+    *("experiment", "match", "game", "variant", "repetition", "round", "turn", "seat", "role", "agent", "model"),
+    *("legal", "action", "valid", "fallback", "payoff", "tokens", "seconds"),
+]
+"""The columns of turns that metrics and comparisons take."""
+
+
 class Known(NamedTuple):
     """A metric that can be asked for by its name."""
 
@@ -98,7 +105,7 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
     names = [each.name for each in known()]
     if unknown := [each for each in metrics if each not in names]:
         raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names)} (agon list metrics)")
-    turns = tidy(turns)
+    turns = _with_all(turns)
     found = _of_any(turns).reindex(columns=metrics).dropna(axis=1, how="all")
     if wanted := [name for name in metrics if name not in ANY]:
         for part in _measured(turns, wanted, sorted(turns.seat.unique()) if seats is None else seats):
@@ -108,6 +115,13 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
         games = ", ".join(each.games for each in known() if each.name == gone[0])
         raise AgonError(f"no match here has the metric {gone[0]}, which is for games: {games} (agon list metrics)")
     return found[list(metrics)].astype(float).reset_index()
+
+
+def _with_all(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns`, tidy. Raises AgonError where a column is missing that any metric takes."""
+    if missing := [each for each in NEEDED if each not in turns]:
+        raise AgonError(f"turns have no column {missing[0]!r}, which metrics and comparisons take")
+    return tidy(turns)
 
 
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
@@ -212,11 +226,14 @@ def compare(
     `detect`: a difference, for which the matches needed are said too.
     Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
     """
-    turns = tidy(turns)
+    turns = _with_all(turns)
     names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    if not names:
+        raise AgonError("say by which metric to compare (agon list metrics)")
     column, _, listed = by.partition(":")
     strata = list(within) or [each for each in OF_SEAT if each != column]
-    wanted = [each for each in listed.split(",") if each]
+    wanted = [each for each in dict.fromkeys(listed.split(",")) if each]
+    _require_apart(column, strata, names)
     units = _units(turns, column, strata, wanted)
     conditions = wanted or sorted(units.condition.unique())
     if gone := [each for each in conditions if each not in set(units.condition)]:
@@ -259,15 +276,29 @@ def compare(
     )
 
 
+def _require_apart(column: str, strata: Sequence[str], names: Collection[str]) -> None:
+    """Raises AgonError for a condition or stratum that no two matches can have, or whose name the result needs."""
+    if column == "seat":
+        raise AgonError("seat is no condition: every match has all its seats, and counts once")
+    if "match" in (column, *strata):
+        raise AgonError("match tells every match from all others: it is neither a condition nor what two can share")
+    if column in strata:
+        raise AgonError(f"{column} is what is compared: two conditions never share it, so leave it out of within")
+    taken = {"condition", "both", "seat_of", "silent", *KEYS, *CELL, *names}
+    if own := [each for each in strata if each in taken]:
+        raise AgonError(f"within has a column {own[0]!r}, which the result has too: rename yours")
+
+
 def _units(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Collection[str]) -> pd.DataFrame:
     """One row per match that has a condition: match, condition, seat_of (the seats that count for it), and all that `strata` may be.
 
     `both`: whether another condition sits at the table too. All values are texts. Raises AgonError.
     """
+    opponents = ["opponent", "opponent_model"]
     usual = ["match", "game", "variant", "seat", "role", "agent", "model"]
-    columns = [each for each in dict.fromkeys([*usual, column, *strata]) if not each.startswith("opponent")]
+    columns = [each for each in dict.fromkeys([*usual, column, *strata]) if each not in opponents]
     if unknown := [each for each in columns if each not in turns]:
-        raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns), *OF_SEAT])}")
+        raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns), *opponents])}")
     for each in [each for each in columns if each not in usual]:
         if turns.groupby(["match", "seat"], observed=True)[each].nunique(dropna=False).max() > 1:
             raise AgonError(f"{each} has several values for one seat of a match: conditions and strata have one")
