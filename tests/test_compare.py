@@ -13,6 +13,7 @@ from agon.cli import main
 from agon.compare import compare, known, scores
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
+from agon.metrics.differences import DRAWN
 from agon.replay import games_of
 from agon.turns import marked_partial, read, tidy, typed, write
 
@@ -164,6 +165,14 @@ def test_ones_own_metric_with_a_name_of_agons_is_refused(own, name):
     own("own_measures", name)
     with pytest.raises(AgonError, match=f"own_measures has a metric '{name}', and so have games: .*another name"):
         known()
+
+
+def test_p_that_draws_cannot_bring_lower_is_said_to_be_at_most_that():
+    rows = [(agent, "tft", letter * 4, "CCCC") for agent, letter in (("zs", "D"), ("cot", "C")) for _ in range(12)]
+    found = compare(together(*rows), ["cooperation_rate", "points"], "agent:zs,cot")
+    assert found.pairs.p.eq(1 / (DRAWN + 1)).all() and str(found).count(f"p at most {1 / (DRAWN + 1):.3g} (1 of ") == 2
+    assert f"after Holm at most {2 / (DRAWN + 1):.3g}" in str(found)
+    assert "at most" not in str(compare(PLAYED, "cooperation_rate", "agent:zs,cot"))
 
 
 def test_order_index_and_types_of_the_turns_do_not_matter():

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import combinations, groupby
+from math import isclose
 from operator import itemgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -426,14 +427,18 @@ def _left_out(units: pd.DataFrame, names: Sequence[str], table: pd.DataFrame, st
 
 def _told(row: Any) -> str:
     unit = "pairs" if row.how == "paired" else "matches of each"
-    p = f"p {row.p:.3g}" + (f" (+- {row.p_error:.1g})" if row.p_error else "")
+    floor = row.p_error > 0 and isclose(
+        row.p, row.p_error
+    )  # no arrangement that was drawn is as far apart: p is 1 / (draws + 1)
+    most = "at most " if floor else ""
+    error = f" (1 of {1 / row.p:,.0f})" if floor else f" (+- {row.p_error:.1g})" if row.p_error else ""
     effect = (
         f"{row.effect:+.2f} ({row.effect_low:+.2f} to {row.effect_high:+.2f})" if row.effect == row.effect else "absent"
     )
     lines = [
         f"{row.metric}: {row.first} {row.first_mean:.4g}, {row.second} {row.second_mean:.4g}; difference {_signed(row)}",
         f"  {row.n_first:,} and {row.n_second:,} matches in {count(row.strata, 'stratum', 'strata')} ({row.how}); effect size {effect}",
-        f"  permutation {p}, after Holm {row.holm:.3g}",
+        f"  permutation p {most}{row.p:.3g}{error}, after Holm {most}{row.holm:.3g}",
     ]
     told = [f"{row.needed:,.0f} {unit} at this difference"] if row.needed == row.needed else []
     if "needed_to_detect" in row._fields and row.needed_to_detect == row.needed_to_detect:
