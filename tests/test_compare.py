@@ -317,6 +317,18 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
     assert "say what to compare" in capfd.readouterr().err
 
 
+def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):
+    for name in ("one", "other"):
+        write(typed(dict(PLAYED.items())), tmp_path / f"{name}.parquet")
+    files = f"turns={tmp_path}/one.parquet,{tmp_path}/other.parquet"
+    assert main(["compare", files, "metric=points", "by=agent:zs,cot"]) == 1
+    assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet hold the same match, m0 (" in said
+    with pytest.raises(
+        AgonError, match="first match m0, turn 1, seat 0; of tables put together two hold the same match"
+    ):
+        compare(pd.concat([PLAYED, PLAYED]), "points", "agent:zs,cot")
+
+
 @pytest.mark.parametrize("kind", ["games", "agents", "models", "experiments", "notebooks", "metrics"])
 def test_what_there_is_is_listed_with_a_line_each(kind, capsys):
     assert main(["list", kind]) == 0

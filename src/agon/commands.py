@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -464,7 +465,13 @@ def compare(
         raise AgonError("say what to compare: experiment=NAME, or turns=FILE,FILE")
     paths = [Path(each) for each in turns.split(",")] if turns else [Path(f"transcripts/{experiment}.parquet")]
     folder = _own_folder(out, (), force) if out else None
-    table = pd.concat([read(path).assign(file=path.stem) for path in paths])
+    tables = [read(path) for path in paths]
+    for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
+        if both := set(first.match) & set(second.match):
+            raise AgonError(
+                f"{shown(one)} and {shown(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
+            )
+    table = pd.concat([each.assign(file=path.stem) for path, each in zip(paths, tables, strict=True)])
     found = compared(table, metric.split(","), by, within=[each for each in within.split(",") if each], detect=detect)
     click.echo(str(found))
     if folder is not None:

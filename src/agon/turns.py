@@ -242,8 +242,11 @@ def _require_once(turns: pd.DataFrame) -> None:
     """Raises AgonError for a (match, turn, seat) that is there twice."""
     twice = turns.duplicated(KEY).to_numpy()
     if twice.any():
-        first = tuple(turns[KEY].iloc[int(twice.argmax())])
-        raise AgonError(f"not a turns table: {twice.sum()} rows repeat a (match, turn, seat), first {first}")
+        match, turn, seat = turns[KEY].iloc[int(twice.argmax())]
+        raise AgonError(
+            f"not a turns table: {twice.sum()} rows repeat a (match, turn, seat), first match {match}, turn {turn}, seat {seat}; "
+            "of tables put together two hold the same match"
+        )
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
