@@ -139,8 +139,9 @@ def difference(cells: Cells, level: float = 0.95, seed: int = 1) -> Difference:
     - paired, where one condition has one match in every cell: by the differences of the strata, which count alike, and are taken to
       be drawn.
 
-    It is absent where there is no spread at all, or nothing to tell it from. The effect's interval inverts the noncentral t, as if all
-    cells had the same variance. p is of the two-sided permutation test that exchanges matches within their stratum.
+    It is absent where there is no spread at all (but for shares), or nothing to tell it from. The effect's interval inverts the
+    noncentral t, as if all cells had the same variance. p is of the two-sided permutation test that exchanges matches within their
+    stratum.
     """
     found = estimate(cells, level)
     effect, effect_low, effect_high = _effect(found, level)
