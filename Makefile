@@ -20,13 +20,13 @@ repro: .venv/.ok
 	@dvc repro --quiet
 	@cat reports/summary.txt
 
-# DVC runs stage after stage, on one core. From nothing, these two lines of stages run beside each other. They share `compose` alone,
-# which one begins with, while the other begins with stages that do not read it. What is in neither, or did not come to its end there, is
-# for the `dvc repro` that follows.
+# DVC runs stage after stage, on one core. From nothing, these two lines of stages run beside each other. They share `compose`, which
+# one begins with, while the other begins with stages that do not read it, and `play@scripted`, which the first reads at its end. What
+# is in neither, or did not come to its end there, is for the `dvc repro` that follows.
 line-tradecraft line-others:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
-line-tradecraft: STAGES = compose '*rating*' '*tradecraft*'
-line-others: STAGES = 'printed@*' play_notebook 'ingest@c*' 'paper@c*' own@counterfactual_play 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted own@magic_viewer 'beside@*'
+line-tradecraft: STAGES = compose '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' 'own@tradecraft*' 'tradecraft_*' 'paper@t*'
+line-others: STAGES = printed@magic_tables play_notebook 'ingest@c*' 'play@[ms]*' printed@magic_claims 'paper@c*' own@counterfactual_play 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted own@magic_viewer 'beside@*'
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
