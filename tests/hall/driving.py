@@ -419,7 +419,7 @@ def checked(server, row, monkeypatch):
     path = server.folder / "played" / f"{row.match}.parquet"
     turns = validated(read(path))
     game = tables.seating(row.game, row.entrants, conf=server.project / "conf").game
-    monkeypatch.setattr(replay, "_games", lambda name, variant: [game])
+    monkeypatch.setattr(replay, "called", lambda wanted: [game])
     assert not game.to_move(replay.replayed(turns).state)
     assert set(turns.match) == {row.match}
     assert len(matches(turns)) == game.seats

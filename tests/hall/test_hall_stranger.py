@@ -55,7 +55,7 @@ def test_its_form_is_made_from_its_space(auction):
 
 
 def test_it_is_watched_step_by_step(auction, tmp_path, monkeypatch):
-    monkeypatch.setattr(replay, "_games", lambda name, variant: [auction])
+    monkeypatch.setattr(replay, "called", lambda wanted: [auction])
     done, turns = played(auction, lambda view, dice: view.past[-1].value // 2)
     made = page(tmp_path, turns)
     assert "highest bid wins" in made.about
