@@ -242,7 +242,7 @@ def test_a_space_that_says_only_what_it_must_is_played():
     game = Asks(space=Own())
     plan._try_out(plan.Seat("x", LLM), game)
     turns = table([(match := seated(first, first, game=game), play_now(match))])
-    assert list(turns.legal) == ['{"own": 2}'] * 2 and list(turns.action) == ['"a"'] * 2 and turns.valid.all()
+    assert list(turns.legal) == ['{"own": 2}'] * 2 and list(turns.action) == ["a"] * 2 and turns.valid.all()
 
 
 # --- fields that are called like what every game has

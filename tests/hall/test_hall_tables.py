@@ -463,7 +463,7 @@ def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answe
     assert answers(folder) == kept
     place = run(goes_on(table))
     assert place.status == "over" and set(kept) <= set(answers(folder))
-    assert played(folder, place).action.iloc[0] == '"cooperation"'
+    assert played(folder, place).action.iloc[0] == "cooperation"
 
 
 # --- models
