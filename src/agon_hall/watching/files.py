@@ -9,7 +9,7 @@ import pyarrow as pya
 import pyarrow.parquet as pq
 
 from agon import AgonError
-from agon.turns import is_turns, read, shown, typed
+from agon.turns import action_of, action_text, is_turns, read, shown, typed
 
 LISTED = ["match", "game", "variant", "repetition", "seat", "agent", "model"]
 
@@ -91,4 +91,7 @@ def turns_of(path: Path, match: str) -> pd.DataFrame:
         raise AgonError(f"{shown(path)} is not a turns table: {error}") from None
     if turns.empty:
         raise AgonError(f"there is no match {match!r} in {shown(path)}")
-    return turns.sort_values(["turn", "seat"], kind="stable").reset_index(drop=True)
+    plain = turns.action.map(
+        lambda label: action_text(action_of(label)), na_action="ignore"
+    )  # older tables quote words
+    return turns.assign(action=plain).sort_values(["turn", "seat"], kind="stable").reset_index(drop=True)
