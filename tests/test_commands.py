@@ -521,7 +521,8 @@ def test_playing_what_nobody_recorded_says_how_and_for_how_much(project, said):
     assert code == 1 and out == "" and not (project.folder / "transcripts/unplayed.parquet").exists()
     assert re.fullmatch(
         r"agon: no recorded answer of quick for \w+/\d/0.0.0: `dvc pull data.dvc` fetches what was recorded; "
-        r"python -m agon record experiment=unplayed would record what is missing, for about [\d,]+ calls, 0.00 USD \(.*\); partial=true plays what is whole\n",
+        r"python -m agon record experiment=unplayed would record what is missing, for about [\d,]+ calls, 0.00 USD \(.*\)"
+        r"; partial=true plays what is whole\n",
         errors,
     )
 

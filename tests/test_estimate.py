@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 from harness import GAMES, experiment
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
@@ -201,6 +201,7 @@ def test_a_whole_paper_is_counted_match_by_match():
     st.sampled_from(["zs", "cot", "zs_sc3", "zs_constrained", "zs_weighed", "beliefs_matrix"]),
     st.sampled_from(["tft", None]),
 )
+@example(0.0, 0, "zs_weighed", "tft")
 @settings(max_examples=12, deadline=None)
 def test_without_recordings_whatever_is_possible_lies_in_the_range(tmp_path_factory, malformed, words, agent, other):
     matches, model = pairing(agent, other or agent, repetitions=1), standin(words, malformed=malformed)

@@ -113,6 +113,8 @@ class Counted(NamedTuple):
     tokens_out: float = 0.0
     most: float = 0.0
     """Tokens that the answers may have."""
+    least: float = 0.0
+    """Tokens that they have at the least; none where answers are weighed, for some servers count none there."""
 
     def plus(self, other: "Counted") -> "Counted":
         """Both together."""
@@ -156,7 +158,8 @@ class _Supposed:
             return found
         sent = sum(len(each.text) for each in request.messages) / LETTERS[1]
         tokens, most = self._length(request)
-        self.asked.append((_question(request.sample), Counted(1, sent, tokens, most)))
+        least = 0.0 if request.options else min(SHORTEST, tokens)
+        self.asked.append((_question(request.sample), Counted(1, sent, tokens, most, least)))
         text = "" if self.wrong or request.options else self._said(request, min(tokens, request.expected))
         weights = (0.0,) * len(request.options)
         return Answer(text, tokens_in=round(sent), tokens_out=round(tokens), weights=weights)
@@ -244,7 +247,7 @@ def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model
         longest += sum(min(widest + (before and before * (each.most + CORRECTION)), context) for before in grown)
     for number, each in enumerate(calls):
         shortest = max(min(calls[0].tokens_in, each.tokens_in), each.tokens_in - said) if number < sure else 0.0
-        least = min(SHORTEST, each.tokens_out) if number < sure else 0.0
+        least = each.least if number < sure else 0.0
         ins = ins.plus(Spread(shortest * LETTERS[1] / LETTERS[0], each.tokens_in))
         outs = outs.plus(Spread(least, each.tokens_out))
         said += each.tokens_out

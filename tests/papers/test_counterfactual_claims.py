@@ -10,7 +10,6 @@ from agon.conf import games
 from agon.games.matrix.metrics import action_shares, per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
-from agon_papers import draws
 from agon_papers.counterfactual.cells import MODELS
 from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
 from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
@@ -59,13 +58,7 @@ def named(rows: pd.DataFrame) -> pd.Series:
     return rows[["game", "variant", "model", "agent", "opponent", "repetition"]].astype(str).agg("/".join, axis=1)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_draws():
-    """Matches of a cell are alike here, so that few record sets tell as much as many."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(draws, "BLOCK", 4)
-        patched.setattr("agon_papers.verdicts.LOOKS", (1,))
-        yield
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 def having(rows: pd.DataFrame, values: dict[str, object], **where: object) -> pd.DataFrame:

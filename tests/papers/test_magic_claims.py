@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from agon import ROOT
-from agon_papers import draws
 from agon_papers.magic.claims import FUNCTIONS, STATEMENTS, claims, decided, in_words
 from agon_papers.magic.evidence import GROUPS, Evidence
 from agon_papers.magic.facts import ABILITIES, MODELS, read_facts
@@ -33,13 +32,7 @@ most_models_overspend defection_ignores_the_scores both_prompts_work settings_ar
 """.split()  # noqa: SIM905
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_draws():
-    """The rule itself is tested in test_verdicts."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(draws, "BLOCK", 4)
-        patched.setattr("agon_papers.verdicts.LOOKS", (1,))
-        yield
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 @pytest.fixture(scope="module")

@@ -26,13 +26,7 @@ NO_TABLES = {"groups", "rows", "whole", "draws", "drawn", "by_chance", "unit", "
 UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theory_of_mind"]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few_draws():
-    """The rule itself is tested in test_verdicts."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(draws, "BLOCK", 4)
-        patched.setattr("agon_papers.verdicts.LOOKS", (1,))
-        yield
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,14 @@
+"""For tests of what statements say, and not of the rule: few record sets are drawn."""
+
+import pytest
+
+from agon_papers import draws, verdicts
+
+
+@pytest.fixture(scope="module")
+def few_draws():
+    """The rule itself is tested in test_verdicts; where matches of a cell are alike, few record sets tell as much as many."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(draws, "BLOCK", 4)
+        patched.setattr(verdicts, "LOOKS", (1,))
+        yield
