@@ -2,7 +2,8 @@
 
 Run with `make bench`. 200 matches of 16 rounds between a model and chance, 100 calls at once; the bound is calls x latency / 100.
 extra_info holds medians: wall over bound, milliseconds of this process's CPU time per call (prompt, call, reading and
-recording together), decisions replayed per second, and peak memory of 1,600 matches at once; beside them a plain client's.
+recording together), decisions replayed per second, and peak memory of 1,600 matches at once; beside them those of a plain
+client and of the SDK by itself, which neither read nor keep the answers.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from statistics import median
 
 import aiohttp
 import pytest
+from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from agon import ROOT
 from agon.models.ledger import Ledger, Replayed
@@ -79,6 +81,24 @@ def plain(url, conversations):
     return time.perf_counter() - start, time.process_time() - used
 
 
+def sdk(url, conversations):
+    """The same by the SDK alone, as its documentation shows it; seconds of wall and of CPU time."""
+
+    async def talk(client, bodies):
+        for body in bodies:
+            await client.chat.completions.create(**body)
+
+    async def talk_all():
+        async with AsyncOpenAI(
+            base_url=f"{url}/v1", api_key="none", max_retries=0, http_client=DefaultAioHttpClient()
+        ) as client:
+            await asyncio.gather(*(talk(client, bodies) for bodies in conversations))
+
+    start, used = time.perf_counter(), time.process_time()
+    asyncio.run(talk_all())
+    return time.perf_counter() - start, time.process_time() - used
+
+
 def conversations(folder, count):
     """The bodies of the requests of `count` matches, out of a recording."""
     lines = [json.loads(line) for line in (folder / "exchanges.jsonl").read_bytes().splitlines()]
@@ -100,7 +120,7 @@ def conversations(folder, count):
 
 @pytest.mark.parametrize("latency", [0.05, 0.5])
 def test_recording(benchmark, tmp_path, latency):
-    found, runs, plains = matches(200), [], []
+    found, runs, plains, sdks = matches(200), [], [], []
     calls = len(found) * ROUNDS
     bound = calls * latency / AT_ONCE
     with serving(latency) as url:
@@ -109,10 +129,12 @@ def test_recording(benchmark, tmp_path, latency):
         def run():
             folder = tmp_path / str(len(runs))
             runs.append(recorded(folder, found, model(url)))
-            plains.append(plain(url, conversations(folder, len(found))))
+            said = conversations(folder, len(found))
+            plains.append(plain(url, said))
+            sdks.append(sdk(url, said))
 
         benchmark.pedantic(run, rounds=5 if latency < 0.1 else 3)
-    for name, found_ in (("agon", runs), ("plain aiohttp", plains)):
+    for name, found_ in (("agon", runs), ("the SDK alone", sdks), ("plain aiohttp", plains)):
         benchmark.extra_info[f"{name}: wall / bound"] = round(median(wall for wall, _ in found_) / bound, 3)
         benchmark.extra_info[f"{name}: CPU ms per call"] = round(1000 * median(cpu for _, cpu in found_) / calls, 3)
 
