@@ -486,7 +486,7 @@ def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):
     first, second, rest, _ = told(project, *limited, "record experiment=halted", "record experiment=whole")
     assert first[0] == second[0] == 3 and rest[0] == 0 and first[2] == second[2] == rest[2] == ""
     assert re.search(
-        r"stopped; \d of the matches begun are not at their end: budget.calls=10; the same command goes on where it was",
+        r"stopped; \d match(es)? begun and not at the end: budget.calls=10; the same command goes on where it was",
         first[1],
     )
     assert ": 10 exchanges; 10 calls, " in first[1] and ": 20 exchanges; 10 calls, " in second[1]
@@ -547,7 +547,8 @@ def test_recording_what_asks_no_model_says_what_to_do_instead(said):
 def test_a_price_that_is_not_known_is_said_to_be_so_and_forbids_a_budget_in_money(said):
     plan, money, tokens = (said[command] for command in REFUSED[-3:])
     assert re.search(r"^priceless .* unknown ", plan[1], re.MULTILINE)
-    assert "0.00 USD and what priceless cost: no price in conf/model" in plan[1]
+    assert "; no price in conf/model/priceless.yaml\n" in plan[1]
+    assert "; the money for priceless is not in it, whose price conf/model does not say" in plan[1]
     assert money[0] == 1 and money[2].startswith("agon: model priceless: budget.usd needs its price")
     assert tokens[0] == 3 and "budget.tokens=3000" in tokens[1] and "answers of unknown price" in tokens[1]
 
@@ -626,9 +627,7 @@ def test_recorded_answers_that_do_not_fit_any_more_are_said_to_be_there(project,
     held = len(recorded(project, "changed"))
     assert play[0] == 1 and play[2].count("\n") == 1
     for text in (play[2], record[1]):
-        assert (
-            f"{held} recorded answers are there, but none of them is of these matches: what differs is {said}" in text
-        )
+        assert f"the recording has {held} answers, none of these matches: what differs is {said}" in text
 
 
 # --- stopped, and what cannot be written

@@ -69,10 +69,8 @@ def test_what_is_left_out_and_what_was_void_is_said():
         ["cot", 7, 28, 1],
     ]
     told = str(found)
-    assert "2 of 7 matches of cot share no stratum with another" in told
-    assert (
-        "in 1 matches two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
-    )
+    assert "2 of 7 matches of cot in no stratum that another has" in told
+    assert "in 1 match two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
 
 
 def test_turns_that_are_not_whole_are_named():
@@ -95,7 +93,7 @@ def test_matches_in_which_something_stood_in_for_an_answer_are_named():
 
 def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
     some = together(*PLAYED_ROWS, ("cot", "tft", "----", "CCCC"))
-    metrics = ["cooperation_rate", "points", "won", "valid_share"]
+    metrics = ["cooperation_rate", "points", "won"]
     found, without = (compare(turns, metrics, "agent:zs,cot") for turns in (some, PLAYED))
     pd.testing.assert_frame_equal(found.pairs, without.pairs)
     assert "note: 1 of 8 matches of cot without any answer of a seat, left out" in found.notes
@@ -103,6 +101,22 @@ def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
     silent = together(("zs", "tft", "----", "CCCC"), ("cot", "tft", "CCCC", "CCCC"))
     with pytest.raises(AgonError, match="no match of zs has won: in 1 of 1 a seat gave no answer at all"):
         compare(silent, "won", "agent:zs,cot")
+
+
+def test_what_says_how_asking_went_counts_matches_without_any_answer():
+    rows = [("zs", "tft", "CCCC", "CCCC"), ("zs", "tft", "----", "CCCC"), *(("cot", "tft", "CCCC", "CCCC"),) * 2]
+    some = together(*rows).assign(tokens=5)
+    metrics = ["valid_share", "validity_rate", "void", "tokens_of_match", "cooperation_rate"]
+    found = compare(some, metrics, "agent:zs,cot")
+    assert found.pairs.first_mean.tolist() == [0.5, 50, 2, 20, 1] and found.pairs.n_first.tolist() == [2, 2, 2, 2, 1]
+    assert "note: 1 of 2 matches of zs without any answer of a seat, left out of cooperation_rate" in found.notes
+    assert not compare(some, "valid_share", "agent:zs,cot").notes
+
+
+def test_a_seat_that_was_never_asked_has_no_share_of_valid_answers():
+    paid = match("zs", "tft", "CC", "CC", match="m")
+    paid.loc[paid.seat == 1, ["legal", "action"]] = None
+    assert scores(paid, ["valid_share"]).valid_share.isna().tolist() == [False, True]
 
 
 def test_turns_of_other_options_than_conf_has_are_refused():
@@ -116,6 +130,28 @@ def test_turns_of_other_options_than_conf_has_are_refused():
             AgonError, match=r"with other options \(defection, cooperation\) than conf/game/pd.yaml has"
         ):
             asked()
+
+
+def test_turns_that_were_paid_or_ruled_otherwise_than_conf_says_are_refused():
+    dearer = PLAYED.assign(payoff=PLAYED.payoff + 1)
+    kind = PD.options[0]
+    paid, wanted = (", ".join(f"{each + more:g}" for each in PD.payoffs((kind, kind))) for more in (1, 0))
+    for turns, said in (
+        (dearer, f"were paid {paid} for {kind}, {kind}, not {wanted}: give the game in conf/game/pd.yaml another"),
+        (PLAYED.assign(rules=7), "were played by rules 7, not 1: give the game in conf/game/pd.yaml another name"),
+    ):
+        for asked in (
+            lambda turns=turns: compare(turns, "regret", "agent:zs,cot"),
+            lambda turns=turns: games_of(turns),
+        ):
+            with pytest.raises(AgonError, match=said):
+                asked()
+    assert compare(dearer, "points", "agent:zs,cot").pairs.n_first[0] == 5, "points are those of the turns alone"
+
+
+def test_what_a_void_round_pays_is_not_compared_with_the_table():
+    void = PLAYED.assign(payoff=PLAYED.payoff.where(PLAYED.valid, 9))
+    assert not PLAYED.valid.all() and games_of(void)
 
 
 def test_tokens_and_seconds_of_a_match_are_all_or_absent():
@@ -188,9 +224,26 @@ def test_of_three_conditions_all_pairs_are_compared_and_corrected():
         for agent, owns in (("a", "CD"), ("b", "DC"), ("c", "DD"))
         for own in (owns * 2, "CCCD")
     ]
-    found = compare(together(*rows), ["cooperation_rate", "points"], "agent", detect=0.1)
+    found = compare(
+        together(*rows), ["cooperation_rate", "points"], "agent", detect={"points": 2, "cooperation_rate": 0.1}
+    )
+    assert found.pairs.groupby("metric").detect.unique().to_dict() == {"cooperation_rate": [0.1], "points": [2]}
     assert found.pairs[["first", "second"]].drop_duplicates().values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
     assert len(found.pairs) == 6 and (found.pairs.holm >= found.pairs.p).all() and "needed_to_detect" in found.pairs
+
+
+@pytest.mark.parametrize(
+    ("detect", "said"),
+    [
+        (0.1, "detect=0.1 of which metric.* write detect.points=... detect.won=..."),
+        ({"point": 1}, "detect has 'point', which is not compared: did you mean points?"),
+    ],
+)
+def test_a_difference_to_detect_is_of_one_metric(detect, said):
+    with pytest.raises(AgonError, match=said):
+        compare(PLAYED, ["points", "won"], "agent:zs,cot", detect=detect)
+    one = compare(PLAYED, ["points", "won"], "agent:zs,cot", detect={"points": 1}).pairs
+    assert one.detect.notna().tolist() == [True, False]
 
 
 def test_by_what_the_opponent_is_and_by_a_column_of_ones_own():
@@ -305,7 +358,7 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
         f"turns={tmp_path}/turns.parquet",
         "metric=cooperation_rate,points",
         "by=agent:zs,cot",
-        "detect=0.1",
+        "detect.cooperation_rate=0.1",
     ]
     assert main([*words, f"out={tmp_path}/made"]) == 0
     told = capfd.readouterr().out
@@ -313,8 +366,30 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
     names = {path.name for path in (tmp_path / "made").iterdir()}
     assert names >= {"pairs.csv", "strata.csv", "conditions.csv", "points_zs_cot.png", "cooperation_rate_zs_cot.svg"}
     assert main([*words, f"out={tmp_path}/made"]) == 1 and "another has made" in capfd.readouterr().err
-    assert main(["compare", "metric=points", "by=agent"]) == 1
-    assert "say what to compare" in capfd.readouterr().err
+    for wrong, said in (
+        ("detect=0.1", "of which metric"),
+        ("detect.points=much", "it must be a number, and is text"),
+        ("experiment=scripted", "both say what to compare"),
+    ):
+        words[-1] = wrong
+        assert main(words) == 1 + wrong.endswith("much") and said in capfd.readouterr().err
+
+
+def test_without_a_name_it_is_the_projects_own_experiment(capfd, monkeypatch):
+    asked = []
+    monkeypatch.setattr("agon.turns.read", lambda path, *_: asked.append(path) or PLAYED)
+    assert main(["compare", "metric=points", "by=agent:zs,cot"]) == 0
+    assert [str(path) for path in asked] == ["transcripts/scripted.parquet"], "as conf/config.yaml has it"
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
+    for place, (name, agent) in enumerate({"a/t": "zs", "b/t": "cot", "b/u": "cot"}.items()):
+        some = pd.concat([match(agent, "tft", own, "CCCC", match=f"{name}{own}") for own in ("CCDD", "CCCC", "CDDD")])
+        write(typed(dict(some.assign(repetition=place).items())), tmp_path / f"{name}.parquet")
+    files = [f"{tmp_path}/{name}.parquet" for name in ("a/t", "b/t", "b/u")]
+    assert main(["compare", f"turns={','.join(files)}", "metric=points", "by=file", "within=opponent"]) == 0
+    told = capfd.readouterr().out
+    assert all(f"\n{name}: 3 matches" in told for name in ("a/t", "b/t", "b/u"))
 
 
 def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):

@@ -167,7 +167,7 @@ def test_exporting_again_gives_the_same_bytes_and_other_matches_are_not_mixed_in
     first = files()
     jsonl(turns, tmp_path)
     assert files() == first
-    with pytest.raises(AgonError, match="holds 1 other matches: empty it"):
+    with pytest.raises(AgonError, match="holds 1 other match: empty it"):
         jsonl(turns[turns.match != "0001"], tmp_path)
     assert files() == first
 

@@ -215,7 +215,7 @@ SEATED = {"name": "mine", "repetitions": 1, "pairings": [{"games": ["pd"], "seat
         ({"repetitions": 0}, "repetitions: "),
         ({"repetition": 3}, "there is no setting repetition"),
         ({"name": "mine\n"}, "name: "),
-        ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 matches of 2,000,000,000 decisions"),
+        ({"pairings": [{"games": ["long"], "seats": [["kind"], ["kind"]]}]}, "1 match of 2,000,000,000 decisions"),
         (
             {"pairings": [], "tournaments": [{"games": ["pd"], "agents": ["kind"] * 2000, "repetitions": 10**6}]},
             "say large",

@@ -33,7 +33,7 @@ def test_what_is_whole_is_played_and_what_is_missing_is_named(project):
     whole = turns.match.nunique()
     assert 0 < whole < 3 and set(turns.groupby("match", observed=True)["round"].max()) == {16}
     assert done.stdout.splitlines()[:2] == [
-        f"PARTIAL: {3 - whole} of 3 matches are not recorded to their end:",
+        f"PARTIAL: {3 - whole} of 3 matches not recorded to the end:",
         f"  pd default: zs@standin against tft: {3 - whole} of 3",
     ]
     assert partial(turns) == [f"{NAME}, {whole} of 3 matches"] and experiments(table(project)) == {NAME}
@@ -48,4 +48,4 @@ def test_when_all_is_recorded_nothing_is_partial_and_the_whole_is_not_written_ov
     longer = project.run("play", f"experiment={NAME}", "partial=true", "experiment.repetitions=5")
     assert longer.returncode == 1 and "is of matches that are all whole" in longer.stderr
     none = project.run("play", f"experiment={NAME}", "partial=true", "experiment.sampling=as_printed")
-    assert none.returncode == 1 and "none of 3 matches is recorded to its end" in none.stderr
+    assert none.returncode == 1 and "of 3 matches none is recorded to its end" in none.stderr

@@ -44,21 +44,41 @@ def put(folder, name, /, **settings):
 
 
 def test_the_nearest_folder_with_a_configuration_is_the_project(tmp_path):
-    put(tmp_path / "study", "conf/config.yaml")
+    put(tmp_path / "study", "conf/config.yaml", agon=True)
     (tmp_path / "study/deep/down").mkdir(parents=True)
     ask = "import agon; print(agon.ROOT, agon.SHIPPED)"
     assert python(ask, tmp_path / "study/deep/down").split() == [str(tmp_path / "study"), str(SHIPPED)]
     assert python(ask, tmp_path).split() == [str(SHIPPED)] * 2, "outside of all, it is agon's checkout"
 
 
+def test_a_project_of_another_program_is_none_of_agons(tmp_path):
+    put(tmp_path, "conf/config.yaml", agon=True)
+    other = put(tmp_path / "other", "conf/config.yaml", defaults=[{"db": "mysql"}], agon=None)
+    ask = "import agon; print(agon.ROOT)"
+    assert python(ask, other / "conf").split() == [str(tmp_path)]
+    said = run("agon", "plan", where=other, code=1)
+    assert said.startswith(f"agon: {other}/conf/config.yaml does not say `agon: true`") and len(said.splitlines()) == 1
+    assert "is made" in run("agon", "new", "study", "own", "model=standin", where=other)
+    (other / "conf/config.yaml").write_text("agon: true\n")
+    assert python(ask, other).split() == [str(other)]
+    assert "matches" in run("agon", "plan", where=other)
+
+
 def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
-    put(tmp_path, "conf/config.yaml", defaults=[{"experiment": "own"}], budget={"usd": 3})
+    put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"experiment": "own"}], budget={"usd": 3})
     put(tmp_path, "conf/game/pd.yaml", rounds=3, variant="brief", **_without("conf/game/pd.yaml", "rounds", "variant"))
     put(tmp_path, "conf/agent/mine.yaml", _target_="scripts.sulk", _partial_=True)
     put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[_meeting("mine", "grim")])
     (tmp_path / "scripts.py").write_text("def sulk(view, dice):\n    return view.legal.options[1]\n")
     assert "scripts.sulk' is not in" in run("agon", "plan", where=tmp_path, code=1)
-    put(tmp_path, "conf/config.yaml", defaults=[{"experiment": "own"}], budget={"usd": 3}, packages=["scripts"])
+    put(
+        tmp_path,
+        "conf/config.yaml",
+        agon=True,
+        defaults=[{"experiment": "own"}],
+        budget={"usd": 3},
+        packages=["scripts"],
+    )
     settings = yaml.safe_load(run("agon", "plan", "--cfg", "job", where=tmp_path))
     assert settings["budget"] == {"usd": 3, "tokens": None, "calls": None}
     assert "3 matches" in run("agon", "play", where=tmp_path)
@@ -77,7 +97,7 @@ def _meeting(*agents):
 
 def test_a_game_of_its_own_lies_in_the_study(tmp_path):
     shutil.copytree(ROOT / "tests/games/stranger/auction", tmp_path / "games/auction")
-    put(tmp_path, "conf/config.yaml", families=["games/auction"])
+    put(tmp_path, "conf/config.yaml", agon=True, families=["games/auction"])
     put(tmp_path, "conf/game/auction.yaml", _target_="auction.game.Auction", name="auction", variant="default")
     put(tmp_path, "conf/agent/shade.yaml", _target_="auction.scripts.shade", _partial_=True)
     meeting = {"games": ["auction"], "agents": ["shade", "anything"]}
@@ -88,7 +108,7 @@ def test_a_game_of_its_own_lies_in_the_study(tmp_path):
 def test_settings_problems_and_rulesets_of_both_are_found(tmp_path):
     if not (SHIPPED / "data/settings").is_dir():
         pytest.skip("no data/: `dvc pull data.dvc` fetches it")
-    put(tmp_path, "conf/config.yaml")
+    put(tmp_path, "conf/config.yaml", agon=True)
     of = {
         name: sorted((SHIPPED / f"data/{name}").glob("*.json"))[0]
         for name in ("settings/magic/public_goods", "rulesets")
@@ -106,7 +126,7 @@ print(len(expand_settings(["public_goods"])), len(ruleset("mine").items) > 0, le
 
 
 def test_where_settings_come_from_is_said(tmp_path):
-    put(tmp_path, "conf/config.yaml")
+    put(tmp_path, "conf/config.yaml", agon=True)
     put(tmp_path, "conf/experiment/own.yaml", name="own")
     said = run("agon", "plan", "experiment=own", "--info", where=tmp_path)
     assert f"project: {tmp_path}\n" in said and f"experiment=own: {tmp_path / 'conf/experiment/own.yaml'}\n" in said
@@ -129,8 +149,8 @@ def clone(tmp_path):
     (tmp_path / "src/agon/__main__.py").write_text(
         "import sys\n\ndef run():\n    print('the clone:', *sys.argv[1:])\nrun()\n"
     )
-    put(tmp_path, "conf/config.yaml")
-    put(tmp_path, "studies/one/conf/config.yaml")
+    put(tmp_path, "conf/config.yaml", agon=True)
+    put(tmp_path, "studies/one/conf/config.yaml", agon=True)
     return tmp_path
 
 
@@ -186,7 +206,7 @@ def test_a_study_runs_at_once_in_a_repository_that_stays_clean(tmp_path):
 
 
 def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
-    put(tmp_path, "conf/config.yaml")
+    put(tmp_path, "conf/config.yaml", agon=True)
     put(tmp_path, "conf/agent/tit_for_tat.yaml", _target_="agon.games.matrix.scripts.grim", _partial_=True)
     ask = "from agon.conf import load; print(load('agent', 'tit_for_tat').func.__name__)"
     assert python(ask, tmp_path) == "grim\n" and python(ask, tmp_path.parent) == "tit_for_tat\n"
@@ -223,7 +243,7 @@ def test_a_name_may_hold_what_stands_for_the_model(tmp_path):
 
 
 def test_a_study_may_have_modules_called_like_pythons_own(tmp_path):
-    put(tmp_path, "conf/config.yaml")
+    put(tmp_path, "conf/config.yaml", agon=True)
     (tmp_path / "statistics.py").write_text("mean = None\n")
     assert "games" in run("agon", "list", "--help", where=tmp_path, PYTHONSAFEPATH="1")
 

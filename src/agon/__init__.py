@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 _CODE = Path(__file__).resolve().parent
+CONFIG = "conf/config.yaml"
 
 
-def _upwards(part: str) -> Path | None:
-    """The nearest folder, from the working folder upwards, that holds a file `part`."""
+def _upwards(part: str) -> Iterator[Path]:
+    """The folders, from the working folder upwards, that hold a file `part`."""
     here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / part).is_file()), None)
+    return (folder for folder in (here, *here.parents) if (folder / part).is_file())
 
 
 def _require_own_source() -> None:
@@ -22,7 +23,7 @@ def _require_own_source() -> None:
 
     A command starts again with that source. Raises ImportError for all else, which cannot start again by itself.
     """
-    checkout = _upwards("src/agon/__init__.py")
+    checkout = next(_upwards("src/agon/__init__.py"), None)
     if checkout is None or (checkout / "src/agon").resolve() == _CODE:
         return
     first, before = str(checkout / "src"), os.environ.get("PYTHONPATH", "")
@@ -42,10 +43,25 @@ _require_own_source()
 SHIPPED = _CODE / "shipped" if (_CODE / "shipped").is_dir() else _CODE.parents[1]
 """Where the conf, data and notebooks that come with agon lie: its checkout, or a folder in the installed package."""
 
-_PROJECT = _upwards("conf/config.yaml")
+MARK = "agon: true"
+"""The line of conf/config.yaml that says that its folder is a project of agon; other programs have files of that name too."""
+
+
+def _is_marked(folder: Path) -> bool:
+    try:
+        return re.search(rf"^{MARK}\b", (folder / CONFIG).read_text(encoding="utf-8"), re.MULTILINE) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+_FOUND = list(_upwards(CONFIG))
+_PROJECT = next(filter(_is_marked, _FOUND), None)
+
+STRANGE = next((folder for folder in _FOUND[:1] if folder != _PROJECT), None)
+"""A nearer folder with a conf/config.yaml that does not bear MARK; None where there is none."""
 
 ROOT = _PROJECT or (Path.cwd() if SHIPPED.parent == _CODE else SHIPPED)
-"""The project: the nearest folder, from the working folder upwards, that has a conf/config.yaml.
+"""The project: the nearest folder, from the working folder upwards, whose conf/config.yaml bears MARK.
 
 Outside of all, agon's checkout; where agon has none, because it was installed as a package, the working folder.
 """
@@ -82,6 +98,11 @@ def shown(path: Path) -> str:
 def visible(text: str) -> str:
     """Text that does nothing to a terminal or a log: what cannot be printed, but for line ends, is spelled out (\\x1b)."""
     return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """`1 round`, `2 rounds`, `3 matches`."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + ('es' if noun.endswith('ch') else 's')}"
 
 
 class AgonError(Exception):

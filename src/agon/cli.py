@@ -17,13 +17,13 @@ from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from agon import ROOT, SHIPPED, AgonError, fault_of, input_path, input_places, shown, visible
+from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, fault_of, input_path, input_places, shown, visible
 from agon.__main__ import stopped
 
 SETTINGS = "[setting=value ...]"
@@ -52,6 +52,11 @@ class Verb(click.Command):
         raise NotImplementedError
 
     def _called(self, words: Sequence[str], cfg: str | None) -> int:
+        if STRANGE is not None and self.name != "new":
+            raise AgonError(
+                f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
+                "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
+            )
         run, settings = self._composed(words)
         if not cfg:
             return run() or 0
@@ -149,11 +154,13 @@ class Plain(Verb):
             else:
                 usual = msgspec.NODEFAULT if each.default is each.empty else each.default
                 fields.append((each.name, hints[each.name], usual))
+        kinds = {name: get_args(get_args(hint)[0]) for name, hint, _ in fields}
+        self.tables = {name for name, parts in kinds.items() if any(get_origin(part) is dict for part in parts)}
         self.schema = msgspec.defstruct(run.__name__, fields, kw_only=True, forbid_unknown_fields=True)
         super().__init__(run, f"{self.names} {SETTINGS if fields else ''}".strip())
 
     def _composed(self, words: Sequence[str]) -> Composed:
-        names, given = [word for word in words if "=" not in word], _given(words)
+        names, given = [word for word in words if "=" not in word], self._folded(_given(words))
         if names and not self.names:
             raise click.UsageError(f"{names[0]!r} sets nothing: write setting=value (agon {self.name} --help)")
         if self.names and not names:
@@ -170,6 +177,19 @@ class Plain(Verb):
                 f"the settings do not fit: {fault_of(error, self.schema)} (agon {self.name} --help)"
             ) from None
         return partial(self.run, *names, **settings), settings
+
+    def _folded(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Settings with those of one table, SETTING.NAME=value, together. Raises UsageError where the table has a value of its own."""
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            table, _, key = name.partition(".")
+            if not key or table not in self.tables:
+                found[name] = value
+            elif table in given:
+                raise click.UsageError(f"{table}= and {name}= are both there: write one of them")
+            else:
+                found.setdefault(table, {})[key] = value
+        return found
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
         for field in msgspec.structs.fields(self.schema):
@@ -291,7 +311,7 @@ def agon() -> None:
     """Games that need social and strategic reasoning, played by language models, scripts and people.
 
     Settings are those of conf/config.yaml, experiments are files in conf/experiment, and paths begin in the project's
-    folder: the nearest one, from here upwards, with a conf/config.yaml. debug=true shows tracebacks. The shell completes
+    folder: the nearest one, from here upwards, whose conf/config.yaml says `agon: true`. debug=true shows tracebacks. The shell completes
     verbs and settings after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
     """
 

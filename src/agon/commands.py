@@ -20,7 +20,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
 
-from agon import ROOT, SHIPPED, AgonError, in_project, input_files, input_path, shown, text_of, visible
+from agon import (
+    ROOT,
+    SHIPPED,
+    AgonError,
+    count,
+    in_project,
+    input_files,
+    input_path,
+    keep_file,
+    shown,
+    text_of,
+    visible,
+)
 from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
@@ -53,20 +65,19 @@ def plan(settings: Settings) -> None:
 
     _, matches, models, recording = _experiment(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
-    for game, count in Counter(match.game.name for match in matches).items():
+    for game, several in Counter(match.game.name for match in matches).items():
         own = [variant for name, variant in variants if name == game]
-        click.echo(
-            f"{game:14} {count:10,} {_plural(count, 'match')}: {', '.join(own) if len(own) <= 8 else f'{len(own)} settings'}"
-        )
+        number, _, noun = count(several, "match").partition(" ")
+        click.echo(f"{game:14} {number:>10} {noun}: {', '.join(own) if len(own) <= 8 else count(len(own), 'setting')}")
     moves = [(match.game.fixed_rounds or 0) * match.game.seats for match in matches]
     decisions = f"{sum(moves):,} decisions, " if all(moves) else ""
     agents = {seat.agent for match in matches for seat in match.seats}
-    click.echo(f"{_many(len(matches), 'match')}, {decisions}{_many(len(agents), 'agent')}")
+    click.echo(f"{count(len(matches), 'match')}, {decisions}{count(len(agents), 'agent')}")
     if not models:
         click.echo("all scripts: no calls, no cost")
         return
     if len(recording):
-        click.echo(f"recorded already: {_many(len(recording), 'exchange')} in {shown(recording.path)}; what is left:")
+        click.echo(f"recorded already: {count(len(recording), 'exchange')} in {shown(recording.path)}; what is left:")
     if settings["batch"]:
         models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
     rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
@@ -82,8 +93,9 @@ def plan(settings: Settings) -> None:
             click.echo(
                 f"{name:{width}} {played:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {_clock(each.seconds[place]):>9}"
             )
-        priced = f"; prices of {models[each.model].priced}" if models[each.model].priced else ""
-        click.echo(f"  by {each.basis}{priced}")
+        day = models[each.model].priced
+        priced = "no price" if each.usd is None else f"price as of {day}" if day else ""
+        click.echo(f"  {each.basis}" + (f"; {priced} in conf/model/{each.model}.yaml" if priced else ""))
     click.echo(_range(rows))
 
 
@@ -128,23 +140,23 @@ def record(settings: Settings) -> int:
         expected = sum(each.questions for each in rows)
         with _bar(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
             ledger = Ledger(models, writer, budget, readable=settings["readable"])
-            ended, matches_at_once, failing = Counter[str](), settings["concurrency"], _Failing(budget.spent)
+            ended, matches_at_once = Counter[str](), settings["concurrency"]
+            failing = _Failing(budget.spent, click.echo if bar.disable else bar.write, once=not bar.disable)
 
-            def count(match: Match) -> None:
+            def tick(match: Match) -> None:
                 ended["matches"] += 1
 
             def told() -> None:
-                if bar.disable:
-                    failing.tell()
-                else:
+                failing.tell()
+                if not bar.disable:
                     _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
 
             if dask:
                 from agon.bridges import dask as scale
 
-                asked = scale.record(asking, ledger, settings["executor"], matches_at_once, count)
+                asked = scale.record(asking, ledger, settings["executor"], matches_at_once, tick)
             else:
-                asked = recorded(asking, ledger, matches_at_once, count)
+                asked = recorded(asking, ledger, matches_at_once, tick)
             halted = asyncio.run(_watched(asked, told))
             told()
     finally:
@@ -164,7 +176,7 @@ def record(settings: Settings) -> int:
     if halted:
         reason = Counter(str(each) for each in halted).most_common(1)[0][0]
         click.echo(
-            f"stopped; {len(halted):,} of the matches begun are not at their end: {visible(reason)}; the same command goes on where it was"
+            f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; the same command goes on where it was"
         )
         return 3
     click.echo(f"now: python -m agon play {_same()}".rstrip())
@@ -218,10 +230,10 @@ def play(settings: Settings) -> None:
         for old in set(journal.parent.glob("*/")) - {journal}:
             shutil.rmtree(old, ignore_errors=True)
     if lacking:
-        click.echo(f"PARTIAL: {len(lacking):,} of {len(matches):,} matches are not recorded to their end:")
+        click.echo(f"PARTIAL: {len(lacking):,} of {count(len(matches), 'match')} not recorded to the end:")
         _list(lacking, matches)
     whole = len(matches) - len(lacking or ())
-    click.echo(f"{shown(out)}: {_many(whole, 'match')}, {_many(len(turns), 'turn')}")
+    click.echo(f"{shown(out)}: {count(whole, 'match')}, {count(len(turns), 'turn')}")
 
 
 def _some(turns: DataFrame, planned: int, out: Path, force: bool) -> DataFrame:
@@ -241,10 +253,10 @@ def _list(lacking: Sequence[Match], matches: Sequence[Match]) -> None:
         return f"{match.game.name} {match.game.variant}: {players}"
 
     planned, missing = Counter(map(kind, matches)), Counter(map(kind, lacking))
-    for each, count in list(missing.items())[:LISTED]:
-        click.echo(visible(f"  {each}: {count:,} of {planned[each]:,}"))
+    for each, number in list(missing.items())[:LISTED]:
+        click.echo(visible(f"  {each}: {number:,} of {planned[each]:,}"))
     if len(missing) > LISTED:
-        click.echo(f"  and {len(missing) - LISTED:,} more such lines")
+        click.echo(f"  and {count(len(missing) - LISTED, 'more such line')}")
 
 
 def ingest(settings: Settings) -> int:
@@ -262,19 +274,20 @@ def ingest(settings: Settings) -> int:
     for bad in found.bad:
         click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:
-        raise AgonError(f"no match in {visible(settings['path'])} could be read: {len(found.bad)} bad files")
+        raise AgonError(f"no match in {visible(settings['path'])} could be read: {count(len(found.bad), 'bad file')}")
     write(found.turns, out)
     click.echo(
-        f"{shown(out)}: {_many(found.matches, 'match')}, {_many(len(found.turns), 'turn')}; {_many(len(found.bad), 'bad file')}"
+        f"{shown(out)}: {count(found.matches, 'match')}, {count(len(found.turns), 'turn')}; {count(len(found.bad), 'bad file')}"
     )
     return 3 if found.bad else 0
 
 
-def compose() -> None:
+def compose(*, experiment: Annotated[str, "a file in conf/experiment; nothing: all"] = "") -> None:
     """Writes what each experiment is composed of.
 
     transcripts/composed/NAME.json has all settings that experiment NAME uses, and for a source of recorded games the games
     that it may hold. `dvc repro` begins with it: stages depend on these files, so what nothing uses runs nothing else again.
+    Files of experiments that are gone are deleted, if it wrote them; what another has made stays.
     """
     from agon.conf import configuration, expand_settings, names, settings_of
     from agon.plan import composed
@@ -283,21 +296,40 @@ def compose() -> None:
     found: dict[str, Any] = {
         source: {"game": {name: settings_of("game", name) for name in expand_settings(held)}}
         for source, held in sources.items()
+        if not experiment
     }
-    for name in names("experiment"):
+    for name in [experiment] if experiment else names("experiment"):
         if name in sources:
             raise AgonError(f"conf/experiment/{name}.yaml is called like a source of recorded games: rename it")
         try:
             found[name] = composed(settings_of("experiment", name))
         except AgonError as fault:  # its own stage, if it has one, says the same and fails; others go on
+            if experiment:
+                raise
             click.echo(visible(f"conf/experiment/{name}.yaml: {fault}"), err=True)
             found[name] = {"fault": str(fault)}
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.json"):
-        old.unlink()
+    for name in found:
+        if (path := folder / f"{name}.json").exists() and not _is_composed(path):
+            raise AgonError(f"{shown(path)} was not written by `agon compose`: move it away")
+    written = ROOT / ".agon/composed.json"
+    before = set(json.loads(text_of(written)) if written.is_file() else ())
+    for name in () if experiment else sorted(before - set(found)):
+        if _is_composed(old := folder / f"{name}.json"):
+            old.unlink()
     for name, settings in found.items():
-        (folder / f"{name}.json").write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    click.echo(f"{shown(folder)}: {len(found)} files")
+        keep_file(folder / f"{name}.json", json.dumps(settings, indent=1, sort_keys=True) + "\n", force=True)
+    keep_file(written, json.dumps(sorted(before | set(found) if experiment else found)), force=True)
+    click.echo(f"{shown(folder)}: {count(len(found), 'file')}")
+
+
+def _is_composed(path: Path) -> bool:
+    """Whether a file is of the form that `compose` writes."""
+    try:
+        made = json.loads(text_of(path, 100_000_000))
+    except (AgonError, ValueError, RecursionError):
+        return False
+    parts = {"experiment", "game", "agent", "model", "sampling"}
+    return isinstance(made, dict) and set(made) in ({"fault"}, {"game"}, parts)
 
 
 def verify() -> None:
@@ -341,7 +373,7 @@ def collect(settings: Settings) -> None:
     write(turns, out)
     people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
     click.echo(
-        f"{shown(out)}: {_many(len(played), 'match')}, {_many(people, 'seat')} of people, {_many(len(turns), 'turn')}"
+        f"{shown(out)}: {count(len(played), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
     )
 
 
@@ -410,7 +442,7 @@ def export(
     if format == "jsonl":
         own = {f"{match}.jsonl" for match in turns.match.unique()}
         _own_folder(out or usual, own, force)
-        click.echo(f"{shown(target)}: {_many(jsonl(turns, target), 'match')}")
+        click.echo(f"{shown(target)}: {count(jsonl(turns, target), 'match')}")
     else:
         if target.is_dir() or (target.exists() and out and not force):
             raise AgonError(f"out={out or usual} is there: {OTHER}")
@@ -443,12 +475,17 @@ def compare(
     *,
     metric: Annotated[str, "one or several, as points,won (agon list metrics)"],
     by: Annotated[str, "COLUMN:ONE,OTHER, as agent:zs,cot; a column alone: all its values"],
-    experiment: Annotated[str, "whose transcript: transcripts/NAME.parquet"] = "",
+    experiment: Annotated[
+        str, "whose transcript, transcripts/NAME.parquet; nothing: the project's own experiment"
+    ] = "",
     turns: Annotated[str, "or FILE,FILE: turns tables, told apart by the column `file`"] = "",
     within: Annotated[
         str, "columns that two matches must share to be compared; nothing: all that tell seats apart"
     ] = "",
-    detect: Annotated[float | None, "a difference: how many matches show it?"] = None,
+    detect: Annotated[
+        float | dict[str, float] | None,
+        "a difference: how many matches show it? Of several metrics detect.METRIC=...",
+    ] = None,
     out: Annotated[str, "a new folder for the tables and a figure per pair; nothing: they are not written"] = "",
     force: Force = False,
 ) -> None:
@@ -459,11 +496,14 @@ def compare(
     import pandas as pd
 
     from agon.compare import compare as compared
+    from agon.conf import configuration
     from agon.turns import read, write_table
 
-    if bool(experiment) == bool(turns):
-        raise AgonError("say what to compare: experiment=NAME, or turns=FILE,FILE")
-    paths = [Path(each) for each in turns.split(",")] if turns else [Path(f"transcripts/{experiment}.parquet")]
+    if experiment and turns:
+        raise AgonError("experiment= and turns= both say what to compare: write one of them")
+    if not turns:
+        turns = f"transcripts/{experiment or configuration()['experiment']['name']}.parquet"
+    paths = [Path(each) for each in turns.split(",")]
     folder = _own_folder(out, (), force) if out else None
     tables = [read(path) for path in paths]
     for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
@@ -471,7 +511,7 @@ def compare(
             raise AgonError(
                 f"{shown(one)} and {shown(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
             )
-    table = pd.concat([each.assign(file=path.stem) for path, each in zip(paths, tables, strict=True)])
+    table = pd.concat([each.assign(file=name) for name, each in zip(_told_apart(paths), tables, strict=True)])
     found = compared(table, metric.split(","), by, within=[each for each in within.split(",") if each], detect=detect)
     click.echo(str(found))
     if folder is not None:
@@ -481,7 +521,17 @@ def compare(
 
         for place, row in enumerate(found.pairs.itertuples()):
             save(found.figure(place), folder / re.sub(r"[^\w.-]+", "-", f"{row.metric}_{row.first}_{row.second}"))
-        click.echo(f"{shown(folder)}: tables, and {len(found.pairs):,} figures")
+        click.echo(f"{shown(folder)}: {count(3, 'table')}, and {count(len(found.pairs), 'figure')}")
+
+
+def _told_apart(paths: Sequence[Path]) -> list[str]:
+    """What files are called in short: without endings, and with as many of their folders as tell them apart."""
+    parts = [in_project(path).with_suffix("").parts for path in paths]
+    for depth in range(1, max(map(len, parts))):
+        names = ["/".join(each[-depth:]) for each in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]
 
 
 def list_(*kinds: str) -> None:
@@ -595,19 +645,10 @@ def _range(rows: Sequence[Estimate]) -> str:
         for parts in ([each.load.calls for each in rows], [each.usd or (0.0, 0.0, 0.0) for each in rows])
     )
     return (
-        f"about {_many(round(calls), 'call')}, {usd:,.2f} USD"
-        + (f" and what {', '.join(unknown)} cost: no price in conf/model" if unknown else "")
+        f"about {count(round(calls), 'call')}, {usd:,.2f} USD"
         + f" ({low:,.0f} to {_number(high)} calls, {least:,.2f} to {_number(most, ',.2f')} USD)"
+        + (f"; the money for {', '.join(unknown)} is not in it, whose price conf/model does not say" if unknown else "")
     )
-
-
-def _plural(count: float, noun: str) -> str:
-    return noun if count == 1 else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-
-
-def _many(count: int, noun: str) -> str:
-    """So many of what a noun names."""
-    return f"{count:,} {_plural(count, noun)}"
 
 
 def _number(value: float, form: str = ",.0f") -> str:
@@ -630,16 +671,16 @@ def _recorded(recording: Recording, budget: Budget) -> str:
     cached = (
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
     )
-    unpriced = f" and {spent.unpriced:,} answers of unknown price" if spent.unpriced else ""
+    unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
     told = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
-    errors = ", ".join(f"{count:,} x {kind}" for kind, count in spent.errors.most_common()) or "none"
+    errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last else ""
     more = (
         f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
     )
     return (
-        f"{shown(recording.path)}: {_many(len(recording), 'exchange')}; "
-        f"{_many(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
+        f"{shown(recording.path)}: {count(len(recording), 'exchange')}; "
+        f"{count(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
         f"{spent.usd:,.4f} USD{told}{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
     )
 
@@ -669,24 +710,24 @@ async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
 
 
 class _Failing:
-    """Where no bar is shown: says that calls fail, the first time and whenever twice as many have."""
+    """Says that calls fail: the first time and whenever twice as many have; `once`, beside a bar that counts them: the first time."""
 
-    def __init__(self, spent: Spent) -> None:
-        self.spent, self.next = spent, 1
+    def __init__(self, spent: Spent, say: Callable[..., object], once: bool) -> None:
+        self.spent, self.say, self.once, self.next = spent, say, once, 1.0
 
     def tell(self) -> None:
         """Says so where it is time."""
         if (failed := self.spent.errors.total()) >= self.next:
-            self.next = 2 * failed
-            said = f"{_many(failed, 'call')} failed so far, the last: {self.spent.last}"
-            click.echo(visible(f"note: {said}; failed calls are tried again"), err=True)
+            self.next = math.inf if self.once else 2 * failed
+            said = f"{count(failed, 'call')} failed so far, the last: {self.spent.last}"
+            self.say(visible(f"note: {said}; failed calls are tried again"), file=sys.stderr)
 
 
 def _show(bar: Any, ledger: Ledger, matches: str) -> None:
     """Questions asked now, of those that were expected; what came of them, what it cost, and errors by kind."""
     spent, heard = ledger.budget.spent, ledger.answers
-    errors = " ".join(f"{kind}:{count}" for kind, count in spent.errors.most_common(3))
-    parts = [matches, f"{heard.rounds:,} rounds", f"{spent.calls:,} calls", heard.share, f"{spent.usd:.2f} USD"]
+    errors = " ".join(f"{kind}:{number}" for kind, number in spent.errors.most_common(3))
+    parts = [matches, count(heard.rounds, "round"), count(spent.calls, "call"), heard.share, f"{spent.usd:.2f} USD"]
     bar.n = heard.questions
     bar.total = max(bar.total, bar.n)
     bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)

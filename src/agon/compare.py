@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import combinations, groupby
-from math import isclose
+from math import isclose, nan
 from operator import itemgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from agon import PACKAGES, AgonError
+from agon import PACKAGES, AgonError, count
 from agon.conf import find_families, offered
 from agon.games.base import family_module, modules
-from agon.games.html import count
 from agon.games.tables import seat_table
 from agon.metrics.differences import Cells, Difference, alone, difference, needed
 from agon.metrics.exact import holm
 from agon.metrics.tallies import METRICS as OF_TESTED
+from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
 from agon.replay import called, offering
 from agon.turns import matches, partial, replaced, tidy
@@ -37,6 +37,10 @@ ANY = {
     "seconds_of_match": "time taken to answer; absent where an answer lacks it",
 }
 """Metrics that any game has."""
+OF_ASKING = {"valid_share", "tokens_of_match", "seconds_of_match"}
+"""Of these, those that say how asking went, not what was played: they count matches in which nothing could be read, too.
+
+A module names its own as OF_ASKING."""
 
 KEYS, CELL = (
     ["metric", "first", "second"],
@@ -60,24 +64,30 @@ class Known(NamedTuple):
     games: str
     """Which have it."""
     gives: str
+    of_asking: bool = False
+    """Whether it says how asking went, not what was played."""
 
 
 def known() -> list[Known]:
     """All metrics: those of any game, of games with seats under test, of families of games, and of one's own packages.
 
     A module offers metrics by METRICS (name -> what it is, in a line) and `measured(turns, games, names, seats)`, which gives a row per
-    match and seat (those of `seats` at least) with the columns match, seat, and `names`.
+    match and seat (those of `seats` at least) with the columns match, seat, and `names`. OF_ASKING, where it has one, names those
+    that say how asking went.
     Raises AgonError for a name that two of them have.
     """
-    found = [Known(name, "any", gives) for name, gives in ANY.items()]
-    found += [Known(name, "with seats under test", gives) for name, gives in OF_TESTED.items()]
+    found = [Known(name, "any", gives, name in OF_ASKING) for name, gives in ANY.items()]
+    found += [
+        Known(name, "with seats under test", gives, name in ASKING_OF_TESTED) for name, gives in OF_TESTED.items()
+    ]
     for games, module in _modules():
         names = {each.name: each.games for each in found}
         if taken := [name for name in module.METRICS if name in names]:
             raise AgonError(
                 f"{module.__name__} has a metric {taken[0]!r}, and so have games: {names[taken[0]]}; give yours another name"
             )
-        found += [Known(name, games, gives) for name, gives in module.METRICS.items()]
+        asking = getattr(module, "OF_ASKING", ())
+        found += [Known(name, games, gives, name in asking) for name, gives in module.METRICS.items()]
     return found
 
 
@@ -107,7 +117,10 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
     if unknown := [each for each in metrics if each not in names]:
         raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names)} (agon list metrics)")
     turns = _with_all(turns)
-    found = _of_any(turns).reindex(columns=metrics).dropna(axis=1, how="all")
+    each = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
+    found = pd.DataFrame(index=pd.MultiIndex.from_frame(each.sort_values(["match", "seat"])))
+    if not ANY.keys().isdisjoint(metrics):
+        found = _of_any(turns).reindex(found.index, columns=metrics).dropna(axis=1, how="all")
     if wanted := [name for name in metrics if name not in ANY]:
         for part in _measured(turns, wanted, sorted(turns.seat.unique()) if seats is None else seats):
             own = part.astype({"match": "str"}).set_index(["match", "seat"])
@@ -127,21 +140,29 @@ def _with_all(turns: pd.DataFrame) -> pd.DataFrame:
 
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
     """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
-    seats = matches(turns).astype({"match": "str"}).set_index(["match", "seat"])
-    asked = turns[_asked(turns)].astype({"match": "str", "tokens": float}).groupby(["match", "seat"])
+    seats = matches(turns).set_index(["match", "seat"])
+    asked = turns[_asked(turns)].astype({"tokens": float}).groupby(["match", "seat"], observed=True)
     each = asked[["tokens", "seconds"]]
     sums = each.sum().where(each.count().eq(asked.size(), axis=0))
-    rounds = turns.groupby(turns["match"].astype("str"))["round"].nunique()
+    rounds = turns.groupby("match", observed=True)["round"].nunique()
+    seats, sums, rounds = (_named(table) for table in (seats, sums, rounds))
     own = seats.replaced.groupby("match").transform("max") == 0
     found = {
         "points": seats.total.where(own),
         "points_per_round": seats.total.div(rounds, level="match").where(own),
         "won": seats.won.astype(float).where(own),
-        "valid_share": seats.valid,
+        "valid_share": seats.valid.where(_named(asked.size()).reindex(seats.index).notna()),
         "tokens_of_match": sums.tokens,
         "seconds_of_match": sums.seconds,
     }
     return pd.DataFrame(found).reindex(seats.index)
+
+
+def _named(table: Any) -> Any:
+    """A table by match and perhaps seat, with matches as texts."""
+    match = table.index.get_level_values("match").astype("str")
+    seat = [table.index.get_level_values("seat")] if table.index.nlevels > 1 else []
+    return table.set_axis(pd.MultiIndex.from_arrays([match, *seat], names=["match", "seat"]) if seat else match)
 
 
 def _asked(turns: pd.DataFrame) -> pd.Series:
@@ -173,6 +194,9 @@ def _measured(turns: pd.DataFrame, names: Sequence[str], seats: Sequence[int]) -
 
 def _of_games(turns: pd.DataFrame, pairs: Collection[tuple[str, str]]) -> pd.DataFrame:
     """The turns of some games and variants."""
+    there = turns[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None)
+    if set(there) <= set(pairs):
+        return turns
     return turns[pd.MultiIndex.from_frame(turns[["game", "variant"]].astype(str)).isin(list(pairs))]
 
 
@@ -215,7 +239,7 @@ def compare(
     by: str,
     *,
     within: Sequence[str] = (),
-    detect: float | None = None,
+    detect: float | Mapping[str, float] | None = None,
 ) -> Comparison:
     """Compares conditions by metrics (see `known`), match by match, within what the conditions share.
 
@@ -223,14 +247,16 @@ def compare(
     these, else all values there are. Of three or more all pairs are compared.
     `within`: the columns whose values two matches must share to be compared; none: OF_SEAT without `by`. A match counts once: for the
     seats under test where its game has some, else for the first seat that has one of the conditions. With `repetition` among
-    `within`, repetitions are pairs. A match in which a seat gave no answer of its own has none of the metrics.
-    `detect`: a difference, for which the matches needed are said too.
+    `within`, repetitions are pairs. A match in which a seat gave no answer of its own has no metric of what was played.
+    A metric of OF_ASKING says how asking went, and counts these matches too: what gave no readable answer is a share of 0.
+    `detect`: a difference, for which the matches needed are said too; of several metrics, the difference of each by its name.
     Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
     """
     turns = _with_all(turns)
     names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names:
         raise AgonError("say by which metric to compare (agon list metrics)")
+    wanted_differences = _by_metric(detect, names)
     column, _, listed = by.partition(":")
     strata = list(within) or [each for each in OF_SEAT if each != column]
     wanted = [each for each in dict.fromkeys(listed.split(",")) if each]
@@ -246,7 +272,8 @@ def compare(
     known_scores = scores(turns[turns["match"].isin(units["match"])], names, sorted(sides.seat.unique()))
     means = sides.merge(known_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
     units = units.join(means, on="match").assign(silent=units["match"].isin(_silent(turns)))
-    units.loc[units.silent, names] = np.nan
+    asking = {each.name for each in known() if each.of_asking}
+    units.loc[units.silent, [name for name in names if name not in asking]] = np.nan
     rows, cells, notes = (
         list[dict[str, Any]](),
         list[pd.DataFrame](),
@@ -261,7 +288,7 @@ def compare(
                 continue
             found = difference(values)
             of = {"metric": name, "first": pair[0], "second": pair[1]}
-            rows.append(of | _fields(found, detect))
+            rows.append(of | _fields(found, wanted_differences.get(name), bool(wanted_differences)))
             cells.append(shared.assign(**alone(values), **of))
     if not rows:
         raise AgonError(apart[0])
@@ -273,7 +300,7 @@ def compare(
         pairs,
         table[[*KEYS, *table.columns.drop(KEYS)]],
         counts,
-        [*notes, *dict.fromkeys(apart), *_left_out(units, names, table, strata)],
+        [*notes, *dict.fromkeys(apart), *_left_out(units, names, asking, table, strata)],
     )
 
 
@@ -307,6 +334,8 @@ def _units(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Coll
     tested, kept = _tested(seats), list(dict.fromkeys(["match", *strata]))
     seats = seats.astype(dict.fromkeys(seats.columns.drop("seat"), "str")).astype(object)
     seats = seats.where(seats.notna(), "")
+    if wanted and column in seats:  # others are not looked at
+        seats = seats[seats["match"].isin(set(seats["match"][seats[column].isin(wanted)]))]
     found = []
     for _, group in groupby(seats.to_dict("records"), key=itemgetter("match")):
         rows = [*group]
@@ -368,19 +397,28 @@ def _apart(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Sequen
     return f"{pair[0]} and {pair[1]} share no stratum ({', '.join(strata)}){hint}"
 
 
-def _fields(found: Difference, detect: float | None) -> dict[str, Any]:
-    paired = found.how == "paired"
-    more = {} if detect is None else {"detect": detect, "needed_to_detect": needed(detect, found.spread, paired)}
-    return asdict(found) | more
+def _by_metric(detect: float | Mapping[str, float] | None, names: Sequence[str]) -> Mapping[str, float]:
+    """The difference to be detected of each metric that has one. Raises AgonError."""
+    if isinstance(detect, Mapping):
+        if strange := [each for each in detect if each not in names]:
+            raise AgonError(f"detect has {strange[0]!r}, which is not compared: {offered(strange[0], names)}")
+        return detect
+    if detect is not None and len(names) > 1:
+        each = " ".join(f"detect.{name}=..." for name in names)
+        raise AgonError(f"detect={detect:g} of which metric? Their units differ; write {each}, or some of them")
+    return {} if detect is None else {names[0]: detect}
+
+
+def _fields(found: Difference, detect: float | None, asked: bool) -> dict[str, Any]:
+    count = nan if detect is None else needed(detect, found.spread, found.how == "paired")
+    return asdict(found) | ({"detect": nan if detect is None else detect, "needed_to_detect": count} if asked else {})
 
 
 def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
     """One row per condition: its matches, and what became of the answers of its seats."""
     asked = _asked(turns)
-    rows = turns.assign(answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns)).astype(
-        {"match": "str"}
-    )
-    each = rows.groupby(["match", "seat"])[["answers", "void", "replaced"]].sum().reset_index()
+    rows = turns[["match", "seat"]].assign(answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns))
+    each = rows.groupby(["match", "seat"], observed=True).sum().reset_index().astype({"match": "str"})
     own = sides.merge(each, on=["match", "seat"]).merge(units[["match", "condition"]], on="match")
     sums = own.groupby("condition")[["answers", "void", "replaced"]].sum()
     sums.insert(0, "matches", own.groupby("condition")["match"].nunique())
@@ -391,35 +429,40 @@ def _silent(turns: pd.DataFrame) -> pd.Index:
     """The matches in which a seat that was asked gave no answer of its own."""
     asked = turns[_asked(turns)]
     own = asked.action.notna() & ~replaced(asked)
-    answered = own.groupby([asked["match"].astype("str"), asked.seat]).any().groupby("match").all()
-    return answered.index[~answered]
+    answered = own.groupby([asked["match"], asked.seat], observed=True).any().groupby("match", observed=True).all()
+    return answered.index[~answered].astype("str")
 
 
-def _left_out(units: pd.DataFrame, names: Sequence[str], table: pd.DataFrame, strata: Sequence[str]) -> list[str]:
+def _left_out(
+    units: pd.DataFrame, names: Sequence[str], asking: Collection[str], table: pd.DataFrame, strata: Sequence[str]
+) -> list[str]:
     """What does not count, in words."""
     notes = []
+    played = [name for name in names if name not in asking]
+    less = f" of {', '.join(played)}" if len(played) < len(names) else ""
     for condition, own in units.groupby("condition"):
-        if silent := int(own.silent.sum()):
-            notes.append(
-                f"note: {silent:,} of {len(own):,} matches of {condition} without any answer of a seat, left out"
-            )
+        if played and (silent := int(own.silent.sum())):
+            notes.append(f"note: {_of(silent, own)} of {condition} without any answer of a seat, left out{less}")
     if both := int(units.both.sum()):
         notes.append(
-            f"note: in {both:,} matches two of the conditions sit at the table: each counts once, for the first seat"
+            f"note: in {count(both, 'match')} two of the conditions sit at the table: each counts once, for the first seat"
         )
     for name in names:
         for condition, own in units.groupby("condition"):
-            if absent := int((own[name].isna() & ~own.silent).sum()):
-                notes.append(f"note: {absent:,} of {len(own):,} matches of {condition} have no {name}")
+            if absent := int((own[name].isna() & ~(own.silent & (name in played))).sum()):
+                notes.append(f"note: {_of(absent, own)} of {condition} without {name}")
             in_some = table[(table.metric == name) & ((table["first"] == condition) | (table["second"] == condition))]
             keys = pd.MultiIndex.from_frame(own[list(strata)])
             alone = int((~keys.isin(pd.MultiIndex.from_frame(in_some[list(strata)])) & own[name].notna()).sum())
             if alone:
                 of = f" with {name}" if len(names) > 1 else ""
-                notes.append(
-                    f"note: {alone:,} of {len(own):,} matches of {condition} share no stratum{of} with another: left out"
-                )
+                notes.append(f"note: {_of(alone, own)} of {condition} in no stratum{of} that another has: left out")
     return notes
+
+
+def _of(some: int, every: Collection[Any]) -> str:
+    """`3 of 8 matches`."""
+    return f"{some:,} of {count(len(every), 'match')}"
 
 
 # ---- in words, and as a picture ----
@@ -437,7 +480,8 @@ def _told(row: Any) -> str:
     )
     lines = [
         f"{row.metric}: {row.first} {row.first_mean:.4g}, {row.second} {row.second_mean:.4g}; difference {_signed(row)}",
-        f"  {row.n_first:,} and {row.n_second:,} matches in {count(row.strata, 'stratum', 'strata')} ({row.how}); effect size {effect}",
+        f"  {row.n_first:,} and {count(row.n_second, 'match')} in {count(row.strata, 'stratum', 'strata')} ({row.how}); "
+        f"effect size {effect}",
         f"  permutation p {most}{row.p:.3g}{error}, after Holm {most}{row.holm:.3g}",
     ]
     told = [f"{row.needed:,.0f} {unit} at this difference"] if row.needed == row.needed else []
@@ -456,4 +500,5 @@ def _signed(row: Any) -> str:
 
 
 def _counted(row: Any) -> str:
-    return f"{row.condition}: {row.matches:,} matches, {row.answers:,} answers, {row.void:,} void, {row.replaced:,} replaced"
+    told = f"{count(row.matches, 'match')}, {count(row.answers, 'answer')}"
+    return f"{row.condition}: {told}, {row.void:,} void, {row.replaced:,} replaced"

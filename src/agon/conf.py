@@ -124,6 +124,7 @@ def config(conf: Path = CONF) -> tuple[dict[str, Any], dict[str, str]]:
     parts = [document(path) for path in reversed(input_places(conf / "config.yaml")) if path.is_file()]
     chosen: dict[str, str] = {}
     for part in parts or [document(conf / "config.yaml")]:
+        part.pop("agon", None)  # agon.MARK
         for each in part.pop("defaults", None) or ():
             chosen |= each if isinstance(each, dict) else {}
     merged: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(*parts))  # type: ignore[assignment]

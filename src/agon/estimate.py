@@ -309,7 +309,8 @@ class Habits:
             for same in (True,) if isinstance(model, StandIn) else (True, False):  # one script tells nothing of another
                 ratios = list(islice(self._ratios(alike, agent, model, same), LOOKED_AT))
                 if ratios:
-                    told = f"{len(ratios)} recorded seats of {agent} in {match.game.name}" + (
+                    seats = "seat" if len(ratios) == 1 else "seats"
+                    told = f"{len(ratios)} recorded {seats} of {agent} in {match.game.name}" + (
                         "" if same else ", of other models"
                     )
                     self._seen[wanted] = Load(*(_range([each[n] for each in ratios], same) for n in range(3))), told
@@ -463,12 +464,17 @@ def _basis(found: set[str]) -> str:
         return "nothing is left to ask"
     known = sorted(each for each in found if each)
     rest = (
-        ["bounds where nothing is recorded: answers of max_tokens, none readable, as often as agents ask"]
+        ["a guess where nothing like it is recorded (at most: every answer has max_tokens and none can be read)"]
         if "" in found
         else []
     )
     return "; ".join(
-        (["; ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")] if known else []) + rest
+        (
+            ["estimated from " + "; ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")]
+            if known
+            else []
+        )
+        + rest
     )
 
 

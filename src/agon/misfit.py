@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from agon import count
 from agon.models import Answer, Halted, Model, Request
 from agon.models.base import identity_of
 from agon.models.recording import Recording
@@ -64,7 +65,7 @@ def misfit(matches: Sequence[Match], models: Mapping[str, Model], recording: Rec
         why = "the first question"
     else:
         why = "a setting of the game or of an agent, or a later question"
-    return f"{held:,} recorded answers are there, but none of them is of these matches: what differs is {why}"
+    return f"the recording has {count(held, 'answer')}, none of these matches: what differs is {why}"
 
 
 def _lines(recording: Recording) -> Iterator[_Line]:

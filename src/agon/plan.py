@@ -18,6 +18,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from agon import AgonError, fault_of, input_path, kind_of, located, shown
+from agon import count as counted
 from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
@@ -192,7 +193,7 @@ def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path
             calls += played * rounds * game.seats * (bool(each.models) or "@" in str(each))
     if matches > MATCHES or decisions > DECISIONS:
         raise AgonError(
-            f"experiment {asked.name} comes to {matches:,} matches of {decisions:,} decisions, of which models may be asked "
+            f"experiment {asked.name} comes to {counted(matches, 'match')} of {decisions:,} decisions, of which models may be asked "
             f"for {calls:,}: take fewer repetitions, rounds or agents, or say large=true"
         )
 

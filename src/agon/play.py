@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from agon import AgonError
+from agon import AgonError, count
 from agon.agents import Place, Reply, together
 from agon.games import Game, Observation
 from agon.games.base import Note, known_notes
@@ -176,7 +176,7 @@ def play(
         writer.flush()  # also what was done before an error
     if lacking and len(lacking) == len(matches):
         raise Unrecorded(
-            f"none of {len(matches):,} matches is recorded to its end: recorded with concurrency=1, one is after another"
+            f"of {count(len(matches), 'match')} none is recorded to its end: recorded with concurrency=1, one is after another"
         )
     return ordered(kept, [match.id for match in matches])
 

@@ -2,10 +2,11 @@
 
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from agon import AgonError, input_files, visible
@@ -13,10 +14,11 @@ from agon.conf import CONF, distinct, expand_settings, load
 from agon.games import Game, IllegalAction, Observation
 from agon.games.pages import UNREADABLE, asked_for, news
 from agon.loop import started
-from agon.turns import action_of, tidy
+from agon.turns import action_of, decoded, tidy
 
 OWN_NAME = re.compile(r"^name: (\w+)\s*(?:#.*)?$", re.MULTILINE)
 """The name of a game's family in its file; without one, it is that of the file it builds upon."""
+BUILT_UPON = re.compile(r"^defaults: \[(\w+), _self_\]", re.MULTILINE)
 
 
 class Step(NamedTuple):
@@ -87,8 +89,8 @@ def replayed(turns: pd.DataFrame) -> Replay:
 def games_of(*tables: pd.DataFrame) -> list[Game[Any]]:
     """The games of conf/game that are called as those that were played in tables of turns.
 
-    Raises AgonError when different ones that have payoff tables are called the same, and where one has other options than the
-    turns say.
+    Raises AgonError when different ones that have payoff tables are called the same, and where one has other options, other payoffs
+    or another version of its rules than the turns say.
     """
     played = {pair for turns in tables for pair in turns[["game", "variant"]].drop_duplicates().itertuples(index=False)}
     found = sorted(called(played), key=lambda game: (game.name, game.variant))
@@ -99,12 +101,82 @@ def games_of(*tables: pd.DataFrame) -> list[Game[Any]]:
 
 
 def offering(games: Sequence[Game[Any]], turns: pd.DataFrame) -> list[Game[Any]]:
-    """`games` without those that are called as one of `turns` but have other options, or the same in another order.
+    """`games` without those that are called as one of `turns` but have other rules.
 
-    Only games with a payoff table have options. Raises AgonError where none is left of those that are called so.
+    Other rules: another version of them (the column `rules`); for games with a payoff table also other options, or the same in
+    another order, and other payoffs than `turns` say of the actions that were taken. Of columns that are missing nothing is asked.
+    Raises AgonError where none is left of those that are called so.
     """
-    if "legal" not in turns:
-        return list(games)
+    fit = _of_options(games, turns) if "legal" in turns else list(games)
+    for faults in (_other_versions(fit, turns), _other_payoffs(fit, turns)):
+        fit = [game for game in fit if id(game) not in faults]
+        left = {(game.name, game.variant) for game in fit}
+        for game, why in faults.values():
+            if (game.name, game.variant) not in left:
+                raise AgonError(f"{why}: give the game in {_file(game)} another name or variant")
+    return fit
+
+
+Faults = dict[int, tuple[Game[Any], str]]
+"""Games that do not fit to turns, by their id, and why in words."""
+
+
+def _other_versions(games: Sequence[Game[Any]], turns: pd.DataFrame) -> Faults:
+    """Games whose version of the rules is another."""
+    if "rules" not in turns:
+        return {}
+    said: dict[tuple[str, str], set[int]] = {}
+    for name, variant, rules in turns[["game", "variant", "rules"]].drop_duplicates().itertuples(index=False):
+        said.setdefault((str(name), str(variant)), set()).add(int(rules))
+    return {
+        id(game): (
+            game,
+            f"these turns of {game.name} {game.variant} were played by rules {min(others)}, not {game.rules}",
+        )
+        for game in games
+        if (others := said.get((game.name, game.variant), set()) - {game.rules})
+    }
+
+
+def _other_payoffs(games: Sequence[Game[Any]], turns: pd.DataFrame) -> Faults:
+    """Games with a payoff table that pay otherwise, in rounds in which every seat took an action."""
+    faults: Faults = {}
+    if not {"match", "turn", "seat", "action", "valid", "payoff"} <= set(turns):
+        return faults
+    done = turns.loc[
+        turns.valid & turns.action.notna(), ["game", "variant", "match", "turn", "seat", "action", "payoff"]
+    ]
+    for game in games:
+        if (form := game.normal_form) is None:
+            continue
+        for profile, points in _paid(done[done.game.eq(game.name) & done.variant.eq(game.variant)], form.seats):
+            if points != (wanted := form.payoffs(profile)):
+                one, other = (", ".join(f"{each:g}" for each in paid) for paid in (points, wanted))
+                told = (
+                    f"these turns of {game.name} {game.variant} were paid {one} for {', '.join(profile)}, not {other}"
+                )
+                faults.setdefault(id(game), (game, told))
+    return faults
+
+
+def _paid(turns: pd.DataFrame, seats: int) -> Iterator[tuple[tuple[str, ...], tuple[float, ...]]]:
+    """What seats did at once, and what that paid them: every such pair once."""
+    match = turns["match"].astype("category").cat.codes.to_numpy(dtype=np.int64)
+    step, seat = match << 32 | turns.turn.to_numpy(), turns.seat.to_numpy()
+    order = np.arange(len(step)) if (np.diff(step) >= 0).all() else np.lexsort([seat, step])
+    step, seat = step[order], seat[order]
+    first = np.arange(max(0, len(step) - seats + 1))
+    for place in range(seats):
+        first = first[(seat[first + place] == place) & (step[first + place] == step[first])]
+    actions, paid = decoded(turns.action).cat, turns.payoff.to_numpy()[order]
+    taken = actions.codes.to_numpy()[order]
+    columns = [each[first + place] for each in (taken, paid) for place in range(seats)]
+    for row in pd.DataFrame(dict(enumerate(columns))).drop_duplicates().itertuples(index=False):
+        yield tuple(actions.categories[code] for code in row[:seats]), tuple(row[seats:])
+
+
+def _of_options(games: Sequence[Game[Any]], turns: pd.DataFrame) -> list[Game[Any]]:
+    """`games` without those of other options than `turns` say. Raises AgonError where none is left of those that are called so."""
     said: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for game, variant, legal in turns[["game", "variant", "legal"]].dropna().drop_duplicates().itertuples(index=False):
         if isinstance(offered := action_of(str(legal)), dict) and isinstance(options := offered.get("choice"), list):
@@ -196,15 +268,18 @@ def _seen(replay: Replay) -> str:
 def called(wanted: Collection[tuple[str, str]]) -> list[Game[Any]]:
     """The games of conf/game that are called so (game, variant)."""
     names, variants, made = {name for name, _ in wanted}, {variant for _, variant in wanted}, []
-    for path in input_files(CONF / "game", "*.yaml"):
-        own = OWN_NAME.search(path.read_text(encoding="utf-8"))
+    files = (
+        {path.stem: path.read_text(encoding="utf-8") for path in input_files(CONF / "game", "*.yaml")} if wanted else {}
+    )
+    for file, text in files.items():
+        if "\nname:" not in text and (base := BUILT_UPON.search(text)):
+            text = files.get(base[1], text)
+        own = OWN_NAME.search(text)
         if own and own[1] not in names:  # to compose all files takes a second
             continue
         with suppress(AgonError):  # another game's file is broken, or its settings are not there
             made += [
-                _game(each)
-                for each in expand_settings([path.stem])
-                if "/" not in each or each.partition("/")[2] in variants
+                _game(each) for each in expand_settings([file]) if "/" not in each or each.partition("/")[2] in variants
             ]
     return [game for game in made if (game.name, game.variant) in wanted]
 

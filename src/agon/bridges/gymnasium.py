@@ -12,7 +12,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from agon import AgonError
+from agon import AgonError, count
 from agon.agents import Script, seat_dice
 from agon.games import Choice, Dice, Game, IllegalAction, Observation
 from agon.loop import TABLE, steps
@@ -148,7 +148,7 @@ class OneSeat(Env[Any, Any]):
         game: Game[Any] = table.game
         if seat not in range(game.seats) or len(opponents) != game.seats - 1:
             raise AgonError(
-                f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {len(opponents)} opponents does not fit"
+                f"{game.name} has seats 0 to {game.seats - 1}: seat {seat} with {count(len(opponents), 'opponent')} does not fit"
             )
         self.table, self.agent = table, table.possible_agents[seat]
         others = [other for other in range(game.seats) if other != seat]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 import pandas as pd
 
-from agon import AgonError
+from agon import AgonError, count
 from agon.agents.llm import NO_ANSWER
 from agon.models import recording
 from agon.models.base import message
@@ -34,7 +34,7 @@ def jsonl(turns: pd.DataFrame, folder: Path) -> int:
     paths = {match: folder / f"{quote(str(match), safe='')}.jsonl" for match in turns.match.unique()}
     if others := set(folder.glob("*.jsonl")) - set(paths.values()):
         raise AgonError(
-            f"{shown(folder)} holds {len(others):,} other matches: empty it, or name another folder with out="
+            f"{shown(folder)} holds {count(len(others), 'other match')}: empty it, or name another folder with out="
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,8 @@ MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d", "8"]
 DASHES = ["-", "--", "-.", ":"]
 COLOURS = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7d00"]
 """Okabe and Ito's colours, safe for colour-blind readers (yellow darkened); markers and dashes say the same in grey."""
+BOLD = ["#6a00a8", "#b5006b", "#7a3b00"]
+"""Colours of lines that are to stand out, which no other line has."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 10,
@@ -146,7 +148,7 @@ def lines(
 ) -> None:
     """One line per value of `by` over `x` (columns value, and low, high for a bar where they are there), told apart thrice.
 
-    Lines of the names in `bold` are thick.
+    Lines of the names in `bold` look like no other: they are thick, in colours of their own, and their markers are white within.
     """
     names = list(order or pd.unique(table[by].astype(str)))
     places = list(dict.fromkeys(table[x]))
@@ -156,7 +158,12 @@ def lines(
         at = rows[x].to_numpy() if numeric else np.array([places.index(place) for place in rows[x]], dtype=float)
         shift = 0 if numeric else (number - (len(names) - 1) / 2) * 0.05
         style = {"color": COLOURS[number % 8], "marker": MARKERS[number % 14], "ls": DASHES[number % 4], "label": name}
-        axes.plot(at + shift, rows.value, ms=7 if name in bold else 4.5, lw=2.8 if name in bold else 1.3, **style)
+        style |= {"ms": 4.5, "lw": 1.3}
+        if name in bold:
+            own = list(bold).index(name)
+            style |= {"color": BOLD[own % 3], "marker": MARKERS[own % 14], "ls": DASHES[own // 3 % 4]}
+            style |= {"ms": 7.5, "lw": 2.8, "mfc": "white", "mew": 1.8, "zorder": 3}
+        axes.plot(at + shift, rows.value, **style)
         if {"low", "high"} <= set(rows):
             axes.vlines(at + shift, rows.low, rows.high, color=style["color"], lw=0.8, alpha=0.7)
     if numeric:

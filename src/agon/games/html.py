@@ -7,6 +7,8 @@ from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
+from agon import count as count
+
 LONG = 600
 """Characters: longer texts are shown in a box that scrolls."""
 LINES = 12
@@ -49,11 +51,6 @@ def label(value: Any, most: int = 80) -> str:
 def number(value: float) -> str:
     """A number for people: 1,000,000; 0.25; at most four decimals."""
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
-
-
-def count(number: int, noun: str, nouns: str = "") -> str:
-    """`1 round`, `2 rounds`."""
-    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:

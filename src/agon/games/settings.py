@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import click
 import msgspec
 
-from agon import AgonError, fault_of, in_project, input_files, keep_file, located, shown, text_of
+from agon import AgonError, count, fault_of, in_project, input_files, keep_file, located, shown, text_of
 from agon.games.base import family_module, modules
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
@@ -133,7 +133,7 @@ def make_settings(
             settings, said = makers[game].chosen(settings, topics, keep, matches)
         for number, setting in enumerate(settings, 1):
             keep_file(place / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
-        click.echo(f"{shown(place)}: {len(settings)} settings {said}".rstrip())
+        click.echo(f"{shown(place)}: {count(len(settings), 'setting')} {said}".rstrip())
 
 
 def _makers() -> dict[str, Any]:

@@ -32,6 +32,8 @@ METRICS = {
     "payback": "points received from the pool",
 }
 """What `per_match` has of games with seats under test, and in a line what it is; `tallies` counts more."""
+OF_ASKING = {"valid"}
+"""Of these, those that say how asking went, not what was played (agon.compare)."""
 
 USED = [
     *("match", "game", "variant", "repetition", "round", "turn", "phase", "seat", "agent", "model"),

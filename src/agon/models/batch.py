@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from agon import AgonError
+from agon import AgonError, count
 from agon.models.base import Answer, CallFailed, Halted, Model, Request, key_of
 from agon.models.errors import one_line
 from agon.models.remote import Remote, Results
@@ -248,7 +248,7 @@ class Batched(Model):
 
     def _known(self, batch: Batch, given: str, what: str) -> None:
         self.journal.add(Batch(batch.batch, id=given))
-        self.say(f"{self.model}: batch {given} of {len(batch.keys):,} requests {what}")
+        self.say(f"{self.model}: batch {given} of {count(len(batch.keys), 'request')} {what}")
 
     async def _follow(self, batch: Batch) -> None:
         """Waits for a batch's end, and gives out what came."""
@@ -304,7 +304,7 @@ class Batched(Model):
     def _kept(self, batch: Batch, kind: str, why: str) -> CallFailed:
         """Ends the run because of a batch that was paid: it stays in the journal, so it is not handed in again."""
         anew = f"Without its lines in {self.journal.path.name} they are asked, and paid, anew"
-        return CallFailed(kind, f"batch {batch.id} of {len(batch.keys):,} requests: {why}. {anew}", "stop")
+        return CallFailed(kind, f"batch {batch.id} of {count(len(batch.keys), 'request')}: {why}. {anew}", "stop")
 
     def _give_out(self, batch: Batch, results: Results) -> None:
         """Raises CallFailed where nothing can be read of a batch that must have been answered."""
@@ -324,7 +324,7 @@ class Batched(Model):
         failed = [key for key in wanted if not isinstance(found.get(key), bytes)]
         self._lose(batch, failed)
         self.say(
-            f"{self.model}: batch {batch.id} is over: {len(wanted) - len(failed):,} answers, {len(failed):,} failures"
+            f"{self.model}: batch {batch.id} is over: {count(len(wanted) - len(failed), 'answer')}, {count(len(failed), 'failure')}"
         )
         for key in wanted:
             came, waiting = Came(found.get(key, results.rest), batch, key in twice), self._waiting.get(key)

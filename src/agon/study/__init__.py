@@ -7,7 +7,10 @@ from agon import ROOT, SHIPPED, AgonError, from_home, keep_file, shown
 from agon.conf import names, offered
 
 TEMPLATE = Path(__file__).with_name("template")
-"""Its files; STUDY and MODEL stand for what is asked for. A name ends in .txt where DVC or Git would take the file for theirs."""
+"""Its files; STUDY and MODEL stand for what is asked for, AGON for the way to agon's checkout: lines with it are left out elsewhere.
+
+A name ends in .txt where DVC or Git would take the file for theirs.
+"""
 TAKEN = {"conf", "data", "notebooks", "reports", "results", "src", "tests", "transcripts"}
 """Folders of a project that hold what it runs or makes."""
 
@@ -33,9 +36,13 @@ def make_study(name: str, model: str, path: str) -> Path:
         raise AgonError(f"a study cannot be in {'/'.join(above)}: {wrong[0]} holds what its project runs or makes")
     if folder.exists():
         raise AgonError(f"{shown(folder)} is there: take another name, or path=FOLDER for another place")
-    asked = {"STUDY": name, "MODEL": model}
+    asked = {"STUDY": name, "MODEL": model, "AGON": ""}
+    if (SHIPPED / "src").is_dir() and folder.is_relative_to(SHIPPED):
+        asked["AGON"] = "/".join([".."] * len(folder.relative_to(SHIPPED).parts))
     for source in sorted(TEMPLATE.rglob("*")):
         if source.is_file():
             place, text = str(source.relative_to(TEMPLATE)).removesuffix(".txt"), source.read_text(encoding="utf-8")
-            keep_file(folder / place.replace("STUDY", name), re.sub("STUDY|MODEL", lambda at: asked[at[0]], text))
+            if not asked["AGON"]:
+                text = re.sub("^.*AGON.*\n", "", text, flags=re.MULTILINE)
+            keep_file(folder / place.replace("STUDY", name), re.sub("STUDY|MODEL|AGON", lambda at: asked[at[0]], text))
     return folder

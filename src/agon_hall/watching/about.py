@@ -10,7 +10,7 @@ from agon_hall.watching.parts import facts_table, in_points, who_played
 
 
 def _cut(value: str, most: int = 3000) -> str:
-    return value if len(value) <= most else f"{value[:most]} ({len(value) - most:,} more characters)"
+    return value if len(value) <= most else f"{value[:most]} ({count(len(value) - most, 'more character')})"
 
 
 def about(watched: Watched) -> str:

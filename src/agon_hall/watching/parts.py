@@ -98,7 +98,7 @@ def folded(name: str, said: Any, unfolded: bool = False) -> str:
     if len(words) <= SHORT and words.count("\n") < 5:
         return text(words)
     opened = " open" if unfolded else ""
-    return f"<details{opened}><summary>{name}, {len(words):,} characters</summary>{text(words)}</details>"
+    return f"<details{opened}><summary>{name}, {count(len(words), 'character')}</summary>{text(words)}</details>"
 
 
 def _legal(legal: Any) -> str:

@@ -174,8 +174,8 @@ def cooperation_figure(table: pd.DataFrame, title: str = "Cooperation over round
     for place, (game, variant) in zip(axes, places, strict=True):
         rows = drawn[(drawn.game == game) & (drawn.variant == variant)]
         name, counted = variant if table.game.nunique() == 1 else f"{game} {variant}", numbers(rows, "point")
-        head = f"{name}\n{counted}" if table.own.any() else f"{name} ({counted})"
-        labels = ("round", f"share of decisions to {cooperate(table)}")
+        head = "\n".join([name, *counted.split(", ")]) if table.own.any() else f"{name} ({counted})"
+        labels = ("round", f"share of decisions\nto {cooperate(table)}" if place is axes[0] else "")
         figures.lines(place, rows, "round", "model", head, labels, order=names, bold=_own(table))
     figures.legend(made, axes[0], columns=4 if table.own.any() else max(4, 2 * len(places)))
     least = table[~table.own].n.min() if (~table.own).any() else table.n.min()

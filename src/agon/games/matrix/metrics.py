@@ -20,6 +20,9 @@ from agon.turns import decoded, replaced, tidy
 
 KEYS = ["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model", "opponent", "opponent_model"]
 
+USED = [*KEYS[:8], "round", "turn", "action", "fallback", "valid", "payoff", "tokens"]
+"""Columns of turns that count; of weighed ones `detail` too."""
+
 METRICS = {
     "total_points": "points over all rounds that count",
     "opponent_comprehension": "earliest round from which it earns no less than the other in 90 % of rounds",
@@ -37,6 +40,8 @@ METRICS = {
     "replaced": "rounds in which something was done in a player's stead",
 }
 """What `per_match` has of every match and player, and in a line what it is."""
+OF_ASKING = {"validity_rate", "void", "replaced"}
+"""Of these, those that say how asking went, not what was played (agon.compare)."""
 
 REPLACED, STRANGE = -2, -3
 """In the place of an action: something was done in the player's stead; it is none of the game."""
@@ -235,7 +240,7 @@ def weighed(
     `exploitability` (see the function) and the distances are those of the mix, without sampling noise. `mass`: the probability
     that the model gives any legal answer. Decisions that were not weighed have no row. Tables and errors as of `per_match`.
     """
-    found = _game_by_game(_weighed, turns, payoffs, equilibria, seats)
+    found = _game_by_game(_weighed, turns, payoffs, equilibria, seats, ["detail"])
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
 
 
@@ -245,15 +250,21 @@ def _game_by_game(
     payoffs: pd.DataFrame,
     equilibria: pd.DataFrame | None,
     seats: Sequence[int],
+    more: Sequence[str] = (),
 ) -> list[pd.DataFrame]:
-    """What `measure` makes of the turns, payoffs and equilibria of every game, for each of `seats`. Raises AgonError without payoffs."""
+    """What `measure` makes of the turns, payoffs and equilibria of every game, for each of `seats`. Raises AgonError without payoffs.
+
+    `more`: columns beside USED.
+    """
     found = []
-    for (game, variant), group in tidy(turns).groupby(["game", "variant"], observed=True, sort=True):
+    turns = tidy(turns[[each for each in [*USED, *more] if each in turns]])
+    for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
         rules = _of_game(payoffs, game, variant)
         if rules.empty:
             raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
         known = None if equilibria is None else _of_game(equilibria, game, variant)
-        found += [measure(group, rules, known, seat) for seat in seats]
+        sides = _sides(group)
+        found += [measure(sides[seat], sides[1 - seat], rules, known, seat) for seat in seats]
     return found
 
 
@@ -267,8 +278,9 @@ def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
     return counts.join(groups[WEIGHED].mean()).reset_index()
 
 
-def _weighed(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
-    mine, theirs, _ = _sides(group, seat)
+def _weighed(
+    mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int
+) -> pd.DataFrame:
     payoff, options = _payoff_matrix(rules, seat)
     mixes, others = chances(mine.detail, options), chances(theirs.detail, options)
     played = _positions(theirs, options)
@@ -298,9 +310,11 @@ def chances(details: Sequence[Any], options: Sequence[str]) -> NDArray[np.float6
     return found
 
 
-def _one_game(group: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int) -> pd.DataFrame:
-    mine, theirs, rounds = _sides(group, seat)
+def _one_game(
+    mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int
+) -> pd.DataFrame:
     payoff, options = _payoff_matrix(rules, seat)
+    rounds = int(mine["round"].max())
     grid = (-1, rounds)
     course = Course(
         own=_positions(mine, options).reshape(grid),
@@ -357,9 +371,10 @@ def _of_game(table: pd.DataFrame, game: object, variant: object) -> pd.DataFrame
 
 
 def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str]]:
-    table = rules[rules.seat == seat].pivot_table(index="action", columns="others", values="payoff", sort=False)
-    options = list(table.index)
-    return table[options].to_numpy(dtype=float), options
+    rows = rules[rules.seat == seat]
+    paid = dict(zip(zip(rows.action, rows.others, strict=True), rows.payoff, strict=True))
+    options = list(dict.fromkeys(rows.action))
+    return np.array([[paid[own, other] for other in options] for own in options], dtype=float), options
 
 
 def _targets(known: pd.DataFrame | None, seat: int, options: Sequence[str]) -> NDArray[np.float64] | None:
@@ -369,20 +384,20 @@ def _targets(known: pd.DataFrame | None, seat: int, options: Sequence[str]) -> N
     return own.pivot_table(index="equilibrium", columns="action", values="weight")[list(options)].to_numpy(dtype=float)
 
 
-def _sides(group: pd.DataFrame, seat: int) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+def _sides(group: pd.DataFrame) -> list[pd.DataFrame]:
+    """The turns of seat 0 and those of seat 1, row by row of the same round, matches one behind another. Raises AgonError."""
     keys = group.match.cat.codes.to_numpy() * np.int64(1 << 32) + group.turn.to_numpy()
     sides = []
-    for own in (group.seat == seat, group.seat == 1 - seat):
+    for own in (group.seat == 0, group.seat == 1):
         side = group[own]
         key = keys[own.to_numpy()]
         sides.append(side if (key[1:] > key[:-1]).all() else side.iloc[np.argsort(key, kind="stable")])
-    mine, theirs = sides
-    rounds = int(group["round"].max())
-    counts = mine.match.value_counts(sort=False)
-    whole = len(mine) == len(theirs) and len(mine) + len(theirs) == len(group)
-    if not whole or not counts[counts > 0].eq(rounds).all() or (mine.match.array != theirs.match.array).any():
+    one, other = (side.match.cat.codes.to_numpy() for side in sides)
+    whole = len(one) == len(other) and len(one) + len(other) == len(group)
+    counts = np.bincount(one)
+    if not whole or (counts[counts > 0] != group["round"].max()).any() or (one != other).any():
         raise AgonError("matches of a game must have two seats and equally many rounds, without gaps")
-    return mine, theirs, rounds
+    return sides
 
 
 def _positions(turns: pd.DataFrame, options: Sequence[str]) -> NDArray[np.int8]:

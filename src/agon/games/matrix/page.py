@@ -125,5 +125,5 @@ def _list(scene: Scene, game: MatrixGame) -> str:
     who = [scene.who(seat) for seat in scene.order]
     head = [*(f"{each} plays" for each in who), *(f"{each} gets" for each in who)]
     rows = [[*map(text, profile), *map(number, got)] for profile, got in outcomes[:MOST]]
-    more = f"<p>And {len(outcomes) - MOST} more outcomes.</p>" if len(outcomes) > MOST else ""
+    more = f"<p>And {count(len(outcomes) - MOST, 'more outcome')}.</p>" if len(outcomes) > MOST else ""
     return table("Points for a round, by what everybody does in it", head, rows) + more

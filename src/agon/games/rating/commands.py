@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 from msgspec import Meta
 
-from agon import AgonError, in_project, keep_file, shown
+from agon import AgonError, count, in_project, keep_file, shown
 from agon.games.settings import Force
 
 Count = Annotated[int, Meta(ge=1)]
@@ -42,7 +42,7 @@ def make_logs(
             raise AgonError(f"match {name}: {wrong}")
         keep_file(place / f"{name}.json", packed(log), force)
     unknown = f", {aimless} without targets: their games are not in conf/game" if aimless else ""
-    click.echo(f"{len(names)} logs in {shown(place)}{unknown}")
+    click.echo(f"{count(len(names), 'log')} in {shown(place)}{unknown}")
 
 
 VERBS = [make_logs]

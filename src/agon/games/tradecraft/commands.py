@@ -12,7 +12,7 @@ import click
 import msgspec
 from msgspec import Meta
 
-from agon import AgonError, fault_of, in_project, input_path, keep_file, shown, text_of
+from agon import AgonError, count, fault_of, in_project, input_path, keep_file, shown, text_of
 from agon.games.settings import Force
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS, force: Force = False) 
             file = taken_over(text)
             _write(folder, file.ruleset, file, force)
         twice = len(msgspec.json.decode(text)["recipes"]) - len(file.recipes)
-        click.echo(f"{file.ruleset}: {len(file.recipes)} recipes; {twice} duplicates left out")
+        click.echo(f"{file.ruleset}: {count(len(file.recipes), 'recipe')}; {count(twice, 'duplicate')} left out")
 
 
 def remake_rulesets(*, folder: Folder = RULESETS, force: Force = False) -> None:

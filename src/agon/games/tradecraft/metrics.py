@@ -35,6 +35,8 @@ METRICS = {
     "turned_down": "share of its own proposals",
 }
 """What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
+OF_ASKING = {"invalid", "invalid_with_checks"}
+"""Of these, those that say how asking went, not what was played (agon.compare)."""
 
 TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
 
