@@ -135,12 +135,18 @@ DRAWS = {
 }
 
 
-def covered(n, strata, draw, factor, runs=600):
-    dice = np.random.default_rng(n + strata)
+def covered(sizes, draw, factor, runs=600, shared=0.0):
+    """How often the interval holds the truth; `sizes`: matches of each condition, by stratum; `shared`: how strata spread."""
+    dice = np.random.default_rng(len(sizes) + sizes[0][1])
     truth = (factor - 1) * np.mean(draw(dice, 200_000))
     hits = known = 0
     for _ in range(runs):
-        made = estimate([(draw(dice, n), factor * draw(dice, n)) for _ in range(strata)])
+        levels = dice.normal(0, shared, len(sizes))
+        sides = []
+        for times, side in zip((1, factor), zip(*sizes, strict=True), strict=True):
+            parts = np.split(times * draw(dice, sum(side)), np.cumsum(side)[:-1])
+            sides.append([level + part for level, part in zip(levels, parts, strict=True)])
+        made = estimate(list(zip(*sides, strict=True)))
         known += made.low == made.low
         hits += made.low <= truth <= made.high
     return hits / known
@@ -152,7 +158,33 @@ def test_intervals_cover_what_they_say(draw, n, strata):
     error = (0.05 * 0.95 / 600) ** 0.5
     least = 0.93 if draw != "skewed" else 0.925
     most = 0.985 if n == 2 else 0.965  # with two matches of each they are a little too wide
-    assert least - 2 * error <= covered(n, strata, DRAWS[draw], 2) <= most + 2 * error
+    assert least - 2 * error <= covered([(n, n)] * strata, DRAWS[draw], 2) <= most + 2 * error
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+@pytest.mark.parametrize("draw", DRAWS)
+def test_intervals_of_pairs_cover_what_they_say(draw, n):
+    error = (0.05 * 0.95 / 600) ** 0.5
+    assert 0.93 - 2 * error <= covered([(1, 1)] * n, DRAWS[draw], 1.5, shared=2) <= 0.97 + 2 * error
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+@pytest.mark.parametrize("draw", DRAWS)
+def test_intervals_where_some_cells_have_one_match_cover_what_they_say(draw, n):
+    error = (0.05 * 0.95 / 600) ** 0.5
+    found = covered([(1, n), (n, n), (n, n), (n, 1)], DRAWS[draw], 1.5)
+    assert 0.93 - 2 * error <= found <= (0.985 if n == 2 else 0.97) + 2 * error
+
+
+def test_a_cell_of_one_match_has_its_conditions_variance_and_no_other():
+    [alone_] = alone([(np.array([1.0]), np.array([4.0, 6.0]))])["low"]
+    assert np.isnan(alone_)
+    cells = [(np.array([1.0]), np.array([4.0, 6.0])), (np.array([1.0, 5.0]), np.array([3.0, 9.0]))]
+    made, weights = estimate(cells), np.array([2 / 3, 1]) / (5 / 3)
+    own = weights**2 @ [8, 8 / 2]  # the first condition spreads as its one cell of two matches does
+    parts = np.array([own, weights[0] ** 2 * 1, weights[1] ** 2 * 9])
+    half = t.ppf(0.975, parts.sum() ** 2 / (parts**2).sum()) * parts.sum() ** 0.5
+    assert (made.low, made.high) == pytest.approx((made.second - made.first - half, made.second - made.first + half))
 
 
 @pytest.mark.parametrize(("n", "shares"), [(3, (0.2, 0.6)), (5, (0.5, 0.5)), (10, (0.05, 0.3)), (30, (0.5, 0.9))])

