@@ -576,6 +576,17 @@ def test_a_dead_port_is_said_while_it_is_tried_again_and_changes_no_recording(pr
     assert not project.recordings("dead").exists()
 
 
+def test_beside_a_bar_a_dead_port_is_said_once(project, monkeypatch):
+    monkeypatch.setitem(project.environment, "AGON_PROGRESS", "1")
+    with socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))
+        project.model(f"http://127.0.0.1:{dead.getsockname()[1]}/v1", tries=3, pause=0.3)
+        project.experiment("dead", 1)
+        run = project.run("record", "experiment=dead")
+    said = re.findall(r"note: \d calls? failed so far, the last: the connection failed", run.stderr)
+    assert run.returncode == 3 and len(said) == 1 and run.stderr.index(said[0]) < run.stderr.rindex("question")
+
+
 def test_what_a_budget_did_not_allow_is_named_beside_what_was_expected(project):
     [(_, out, _)] = told(project, "record experiment=unplayed experiment.name=few budget.calls=1")
     assert re.search(r"expected before: about .* USD\), if budget.calls=1 allowed it$", out, re.MULTILINE)

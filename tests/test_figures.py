@@ -2,10 +2,12 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from agon import figures
+from agon.figures.strata import ROWS, strata_figure
 from agon_papers.counterfactual import pictures
 
 TABLE = pd.DataFrame(
@@ -104,6 +106,29 @@ def test_lines_differ_in_marker_and_dash_as_well_as_in_colour():
     figures.lines(axes, table, "x", "by", "t", ("x", "y"))
     looks = {(line.get_marker(), line.get_linestyle()) for line in axes.get_lines()}
     assert len(looks) == 3 and made is axes.figure
+
+
+def test_a_bold_line_looks_like_no_other():
+    table = pd.DataFrame([{"x": x, "by": by, "value": x} for by in map(str, range(10)) for x in (1, 2)])
+    _, [axes] = figures.figure(1, 1, (4, 3))
+    figures.lines(axes, table, "x", "by", "", ("x", "y"), bold=["8", "9"])
+    lines = axes.get_lines()
+    colours = [to_rgb(line.get_color()) for line in lines]
+    assert not set(colours[8:]) & set(colours[:8]) and colours[8] != colours[9]
+    assert [line.get_markerfacecolor() == "white" for line in lines] == [False] * 8 + [True] * 2
+
+
+@pytest.mark.parametrize(("models", "opponents", "rows"), [(4, 5, 20), (30, 20, 30), (300, 1, ROWS)])
+def test_the_rows_of_strata_have_names_however_many_there_are(models, opponents, rows):
+    cells = [{"model": f"m{model}", "opponent": f"o{other}"} for model in range(models) for other in range(opponents)]
+    apart = np.linspace(-1, 1, len(cells))
+    strata = pd.DataFrame(cells).assign(n_first=2, n_second=3, difference=apart, low=apart - 1, high=apart + 1)
+    whole = {"metric": "points", "first": "a", "second": "b", "difference": 0, "low": -0.1, "high": 0.1}
+    whole |= {"n_first": 2 * len(cells), "n_second": 3 * len(cells), "how": "welch"}
+    [axes] = strata_figure(strata, pd.Series(whole), ["model", "opponent"]).axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(names) == len(set(names)) == rows + 1 and names[-1].startswith("all (")
+    assert ("farthest from 0" in titles(axes.figure)) == (rows == ROWS)
 
 
 def test_a_name_with_dollars_is_drawn_as_it_is(tmp_path):

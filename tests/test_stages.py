@@ -153,6 +153,28 @@ def test_an_experiment_that_cannot_be_composed_is_named_and_stops_no_other(tmp_p
     }
 
 
+def test_compose_owns_what_it_wrote_and_nothing_else(tmp_path):
+    project = Project(tmp_path)
+    for path in (tmp_path / "conf/experiment").iterdir():
+        if path.stem not in ("scripted", "standin_demo"):
+            path.unlink()
+    folder = tmp_path / "transcripts/composed"
+    assert project.run("compose").returncode == 0
+    copied, notes = folder / "copied.json", folder / "notes.json"
+    copied.write_text((folder / "scripted.json").read_text())
+    notes.write_text('{"mine": 1}')
+    (tmp_path / "conf/experiment/standin_demo.yaml").unlink()
+    run = project.run("compose", "experiment=scripted")
+    assert run.stdout == "transcripts/composed: 1 file\n" and (folder / "standin_demo.json").is_file()
+    assert project.run("compose").returncode == 0
+    names = {path.stem for path in folder.iterdir()}
+    assert names == {"scripted", "counterfactual", "tradecraft", "copied", "notes"}, "gone is what it wrote alone"
+    (folder / "scripted.json").write_text(notes.read_text())
+    run = project.run("compose")
+    assert run.returncode == 1 and "transcripts/composed/scripted.json was not written by" in run.stderr
+    assert (folder / "scripted.json").read_text() == '{"mine": 1}'
+
+
 def test_an_experiment_is_not_called_like_recorded_games(tmp_path):
     project = Project(tmp_path)
     project.experiment("counterfactual", 1)

@@ -205,6 +205,20 @@ def test_a_study_runs_at_once_in_a_repository_that_stays_clean(tmp_path):
     assert {name: each["repetitions"] for name, each in asked.items()} == {"apart": 2, "queued": 2, "here": 1}
 
 
+def test_in_agons_own_folder_its_stages_depend_on_agon(tmp_path, monkeypatch):
+    outside = yaml.safe_load((make_study("kind", "standin", str(tmp_path)) / "dvc.yaml").read_text())["stages"]
+    monkeypatch.setattr("agon.study.SHIPPED", tmp_path)
+    monkeypatch.setattr("agon.study.ROOT", tmp_path)
+    for part in ("src", "conf"):
+        (tmp_path / part).mkdir()
+    inside = make_study("deep", "standin", str(tmp_path / "studies"))
+    stages = yaml.safe_load((inside / "dvc.yaml").read_text())["stages"]
+    deps = {dep for stage in stages.values() for dep in stage["deps"]} - {
+        dep.replace("kind", "deep") for stage in outside.values() for dep in stage["deps"]
+    }
+    assert deps == {"../../conf", "../../src/agon"} and (inside / "../../src").resolve() == tmp_path / "src"
+
+
 def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True)
     put(tmp_path, "conf/agent/tit_for_tat.yaml", _target_="agon.games.matrix.scripts.grim", _partial_=True)
