@@ -207,7 +207,7 @@ def test_without_recordings_whatever_is_possible_lies_in_the_range(tmp_path_fact
     matches, model = pairing(agent, other or agent, repetitions=1), standin(words, malformed=malformed)
     found = estimate(matches, model)
     assert holds(found, paid(tmp_path_factory.mktemp("e"), matches, model))
-    assert found.basis.startswith("bounds where nothing is recorded")
+    assert found.basis.startswith("a guess where nothing like it is recorded")
 
 
 @given(st.floats(0, 0.6), st.integers(0, 200), st.sampled_from(["zs", "cot", "zs_sc3"]), st.integers(1, 12))
@@ -221,7 +221,8 @@ def test_recordings_of_the_same_agent_and_game_narrow_it_and_it_still_holds(
     found = estimate(matches, model, folder, Recording(folder / "mine"))
     blind = estimate(matches[recorded:], model)
     narrow = (part.high - part.low for part in found.load)
-    assert found.basis == f"{min(recorded, 16)} recorded seats of {agent} in pd"
+    seats = "seat" if recorded == 1 else "seats"
+    assert found.basis == f"estimated from {min(recorded, 16)} recorded {seats} of {agent} in pd"
     assert all(
         one < another for one, another in zip(narrow, (part.high - part.low for part in blind.load), strict=True)
     )
@@ -246,10 +247,10 @@ def test_the_range_holds_where_conversations_do_not_fit_into_the_context(
 def test_it_says_by_what_it_was_calibrated(tmp_path):
     matches, model = pairing("zs", "zs", repetitions=4), standin()
     paid(tmp_path / "mine", matches[:2], model)
-    assert estimate(matches, model, tmp_path).basis == "4 recorded seats of zs in pd"
+    assert estimate(matches, model, tmp_path).basis == "estimated from 4 recorded seats of zs in pd"
     assert estimate(matches[:2], model, tmp_path, Recording(tmp_path / "mine")).basis == "nothing is left to ask"
     other = estimate(pairing("zs", "zs", game="rps"), model, tmp_path)
-    assert other.basis.startswith("bounds where nothing is recorded")
+    assert other.basis.startswith("a guess where nothing like it is recorded")
 
 
 def test_a_match_that_two_experiments_have_recorded_counts_once(tmp_path):
@@ -263,7 +264,7 @@ def test_a_match_that_two_experiments_have_recorded_counts_once(tmp_path):
 def test_one_script_tells_nothing_of_another(tmp_path):
     matches = pairing("zs", "tft", repetitions=2)
     paid(tmp_path / "mine", matches, standin())
-    assert estimate(matches, standin(name="another"), tmp_path).basis.startswith("bounds")
+    assert estimate(matches, standin(name="another"), tmp_path).basis.startswith("a guess")
 
 
 def test_recordings_with_another_limit_of_answers_are_the_same_models(tmp_path):
@@ -273,7 +274,7 @@ def test_recordings_with_another_limit_of_answers_are_the_same_models(tmp_path):
     paid(tmp_path / "mine", own, standin())
     models = {"standin": standin(), "longer": standin(parameters={"max_tokens": 800})}
     found = {each.model: each.basis for each in estimates(own + theirs, models, None, Habits(tmp_path))}
-    assert set(found.values()) == {"2 recorded seats of zs in pd"}
+    assert set(found.values()) == {"estimated from 2 recorded seats of zs in pd"}
 
 
 def test_without_max_tokens_there_is_no_bound():
