@@ -415,6 +415,7 @@ def project(tmp_path_factory):
     script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
     stand_in = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "quick", "policy": script}
     copy.conf("model", "quick", **stand_in, malformed=0.1, concurrency=3)
+    copy.conf("model", "dear", **stand_in, price={"input": 50, "output": 250})
     copy.conf("model", "priceless", **stand_in, price={}, parameters={"max_tokens": 100})
     for model, name in (
         ("quick", "tiny"),
@@ -496,6 +497,74 @@ def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):
         {each["exchange"]: each.get("text") for each in recorded(project, name)} for name in ("halted", "whole")
     )
     assert halted == whole
+
+
+def test_plan_says_what_fifty_dollars_decide(project):
+    changed = "experiment.pairings=[{games:[pd],seats:[[zs,cot],[tft,uniform]],models:[dear]}]"
+    command = f"plan experiment=tiny {changed} experiment.repetitions=3 sd=4 detect=2"
+    (code, said, _), (_, poor, _) = told(project, f"{command} budget.usd=50", f"{command} budget.usd=1")
+    assert "1 USD are not two matches of each kind, which cost about" in poor
+    assert code == 0 and "spread 4, assumed" in said
+    assert re.search(r"^pd +default +agent +1 +2 +6 +4 +\d", said, re.MULTILINE)
+    usd = re.search(r"takes \d+ matches of each of 4 kinds: about ([\d.,]+) USD \(dear", said)[1]
+    found = re.findall(r"^50 USD .*: [\d,]+ matches, ([\d.]+) USD, detect ([\d.]+) by agent", said, re.MULTILINE)
+    assert len(found) == 2
+    for spent, least in found:
+        assert float(spent) <= 50 and (float(least) > 2) == (float(usd.replace(",", "")) > 50)
+
+
+UNTIL = "until={by:'agent:zs,zs_sc3',metric:cooperation_rate,range:[0,1]}"
+PREREG = """
+question: Do votes change how often it cooperates?
+hypotheses:
+  - {metric: cooperation_rate, by: "agent:zs,zs_sc3", expect: more}
+  - {metric: points, by: "agent:zs,zs_sc3", expect: difference, within: [game, opponent]}
+exclusions: [matches in which nothing could be read]
+until: {metric: cooperation_rate, by: "agent:zs,zs_sc3", range: [0, 1]}
+"""
+
+
+def test_a_registered_analysis_is_told_from_another(project):
+    (project.folder / "prereg.yaml").write_text(PREREG)
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "zs_sc3"], ["srep"]]}
+    project.conf("experiment", "said", name="said", repetitions=3, pairings=[pairing], prereg="prereg.yaml")
+    by = "compare experiment=said by=agent:zs,zs_sc3 within=game,opponent"
+    commands = [
+        f"record experiment=said {UNTIL}",
+        f"record experiment=said {UNTIL}",
+        "play experiment=said",
+        f"{by} metric=points",
+    ]
+    first, again, play, registered = told(project, *commands)
+    assert [code for code, *_ in (first, again, play, registered)] == [0] * 4, (first, again, play, registered)
+    assert re.search(r"^registered: prereg.yaml \([0-9a-f]{16}\), before anything was asked$", first[1], re.MULTILINE)
+    assert re.search(r"^zs_sc3 (undecided against|more than|less than) zs after \d blocks", first[1], re.MULTILINE)
+    assert "registered:" not in again[1] and "0 calls" in again[1] and "6 matches played of 6 planned" in again[1]
+    assert re.search(
+        r"^registered: points by agent:zs,zs_sc3 within game,opponent: difference: (undecided|no interval|as)",
+        registered[1],
+        re.MULTILINE,
+    )
+    assert "registered, and not looked at here: cooperation_rate by agent:zs,zs_sc3: more" in registered[1]
+    assert "registered exclusion: matches in which nothing could be read" in registered[1]
+    (project.folder / "prereg.yaml").write_text(PREREG.replace("more", "less"))
+    later, other = told(project, "record experiment=said experiment.repetitions=2", f"{by} metric=won")
+    assert re.search(r"registered: prereg.yaml \(\w+\), after \d+ exchanges", later[1])
+    assert (
+        "note: 4 matches are planned, and not the 6 registered first" in later[1]
+        and "note: until is not the registered one" in later[1]
+    )
+    assert "not registered: won by agent:zs,zs_sc3" in other[1]
+    assert (
+        "note: prereg.yaml has changed since" in other[1] and "note: registered 2 times; the first is taken" in other[1]
+    )
+
+
+def test_until_names_what_it_cannot_do(project):
+    wrong, batch = told(
+        project, "record experiment=tiny until={by:agent}", f"record experiment=tiny {UNTIL} batch=true"
+    )
+    assert wrong[0] == 1 and "range" in wrong[2] and batch[0] == 1 and "leave batch=true" in batch[2]
 
 
 REFUSED = (

@@ -10,7 +10,7 @@ from harness import GAMES, actions
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon.compare import compare, known, scores
+from agon.compare import compare, known, rate, scores
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
 from agon.metrics.differences import DRAWN
@@ -415,3 +415,24 @@ def test_what_there_is_is_listed_with_a_line_each(kind, capsys):
 
 def test_what_cannot_be_listed_is_said(capfd):
     assert main(["list", "game"]) == 1 and "did you mean games?" in capfd.readouterr().err
+
+
+def test_players_are_rated_by_the_matches_in_which_they_met():
+    one_sided = together(
+        *[("zs", "cot", "DDD", "CCC")] * 6, *[("cot", "zs", "CCD", "DDC")] * 2, ("zs", "tft", "----", "CCCC")
+    )
+    found = rate(one_sided, by=["agent"])
+    assert found.players.player.tolist() == ["zs", "cot"] and found.players.matches.tolist() == [8, 8]
+    assert rate(one_sided.assign(model="m"), by=["agent", "model"]).players.player.tolist() == ["zs@m", "cot@m"]
+    with pytest.raises(AgonError, match="turns have no column 'agnet'"):
+        rate(one_sided, by=["agnet"])
+
+
+def test_the_command_rates_players(capsys, tmp_path):
+    path, out = tmp_path / "turns.parquet", tmp_path / "rated.csv"
+    write(tidy(together(*[("zs", "cot", "DDD", "CCC")] * 6, ("cot", "zs", "DDD", "CCC"))), path)
+    assert main(["rate", f"turns={path}", "by=agent", f"out={out}"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["zs", "7"]
+    assert pd.read_csv(out)["rank"].tolist() == [1, 2]
+    assert main(["rate", f"turns={path}", f"out={out}"]) == 1 and "is there" in capsys.readouterr().err
+    assert main(["rate"]) == 1 and "say whose matches" in capsys.readouterr().err

@@ -37,14 +37,15 @@ from agon.games.base import families
 from agon.games.settings import Force, make_settings
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
-    from agon.estimate import Estimate
+    from agon.estimate import Estimate, Habits
     from agon.models import Model
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget, Spent
     from agon.models.recording import Recording
     from agon.plan import Match
+    from agon.until import Order
 
 T = TypeVar("T")
 
@@ -59,11 +60,13 @@ def plan(settings: Settings) -> None:
     """The bill, unpaid: ranges of calls, tokens, cost, time.
 
     experiment=NAME is a file in conf/experiment; experiment.repetitions=2 changes a part of it; batch=true asks in batches.
+    power=true says what the design can detect of `metric`, detect=2 how many matches show a difference of 2, and with
+    budget.usd=50 what 50 dollars can decide; variance=[FILE,FILE] are turns whose matches vary alike (docs/how-to/plan-a-design.md).
     """
     from agon.estimate import Habits, estimates
     from agon.models.batch import Journal, batched
 
-    _, matches, models, recording = _experiment(settings)
+    name, matches, models, recording = _experiment(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
     for game, several in Counter(match.game.name for match in matches).items():
         own = [variant for name, variant in variants if name == game]
@@ -75,12 +78,14 @@ def plan(settings: Settings) -> None:
     click.echo(f"{count(len(matches), 'match')}, {decisions}{count(len(agents), 'agent')}")
     if not models:
         click.echo("all scripts: no calls, no cost")
+        _say_power(settings, name, matches, models, None)
         return
     if len(recording):
         click.echo(f"recorded already: {count(len(recording), 'exchange')} in {shown(recording.path)}; what is left:")
     if settings["batch"]:
         models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
-    rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
+    habits = Habits(ROOT / "data/recordings")
+    rows = estimates(matches, models, recording, habits)
     width = max(len("  at least"), *(len(name) for name in models))
     click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")
     for each in rows:
@@ -97,6 +102,114 @@ def plan(settings: Settings) -> None:
         priced = "no price" if each.usd is None else f"price as of {day}" if day else ""
         click.echo(f"  {each.basis}" + (f"; {priced} in conf/model/{each.model}.yaml" if priced else ""))
     click.echo(_range(rows))
+    _say_power(settings, name, matches, models, habits)
+
+
+def _say_power(
+    settings: Settings, name: str, matches: Sequence[Match], models: Mapping[str, Model], habits: Habits | None
+) -> None:
+    """What the design can detect, what a wanted difference takes, and what the budget can decide: where it is asked for."""
+    wanted, metric, usd = settings["detect"], settings["metric"], settings["budget"]["usd"]
+    if not (settings["power"] or wanted):
+        return
+    from agon.design import design
+
+    varying, files = _varying(settings, name, {match.game.name for match in matches})
+    assumed = settings["sd"] or 1.0
+    made = design(matches, varying, assumed)
+    found = made.comparisons()
+    if found.empty:
+        click.echo("nothing is compared here: all matches of a game have the same agent and the same model")
+        return
+    bare = int((made.cells.basis == "assumed").sum())
+    basis = f"spread as in {', '.join(files)}" if bare < len(made.cells) else f"spread {assumed:g}, assumed"
+    if 0 < bare < len(made.cells):
+        basis += f"; {bare:,} of {len(made.cells):,} cells are in no record: there {assumed:g} is assumed"
+    unit = f"{metric}, in standard deviations within a cell" if bare and not settings["sd"] else metric
+    click.echo(f"smallest difference found with a power of 80 % (t test, two-sided 5 %): {unit}; {basis}")
+    _columns([["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "detects"]], found)
+    prices, by_model = _prices(matches, models, habits)
+    if wanted:
+        each, kinds = made.needed(wanted), len(made.kinds)
+        told = "more than a million matches" if each is None else count(each, "match")
+        cost = f": {_dollars(by_model * each)}" if each and models else ""
+        click.echo(f"a difference of {wanted:g} in each of these takes {told} of each of {kinds:,} kinds{cost}")
+    if usd is None or not models:
+        return
+    if prices.isna().any():
+        unknown = ", ".join(by_model.index[by_model.isna()])
+        click.echo(f"{usd:g} USD: what a match of {unknown} costs is not known: no price in conf/model")
+        return
+    if not prices.sum():
+        click.echo(f"{usd:g} USD: these matches cost nothing")
+        return
+    if 2 * prices.sum() > usd:
+        click.echo(
+            f"{usd:g} USD are not two matches of each kind, which cost about {2 * prices.sum():,.2f}: leave some out"
+        )
+        return
+    even, best = made.scaled(usd / float((prices * made.kinds.n).sum())), made.allocated(prices, usd)
+    for title, n in (("in the proportions planned", even), ("placed by Neyman", best)):
+        least = made.comparisons(n).groupby("by").detectable.max()
+        told = ", ".join(f"{value:.3g} by {by}" for by, value in least.items())
+        low, high = (
+            f"{n[at]:,} ({made.kinds.game[at]} {made.kinds.variant[at]}, {made.kinds.players[at]})"
+            for at in (n.idxmin(), n.idxmax())
+        )
+        click.echo(
+            f"{usd:g} USD {title}: {count(n.sum(), 'match')}, {n @ prices:,.2f} USD, detect {told}; of a kind {low} to {high}"
+        )
+
+
+def _varying(settings: Settings, name: str, games: Collection[str]) -> tuple[DataFrame | None, list[str]]:
+    """How recorded matches of these games vary, and the files that say so: those named, the experiment's own, or else the papers'."""
+    import pandas as pd
+
+    from agon.design import variances
+    from agon.turns import read
+
+    files = list(settings["variance"])
+    if not files and settings["sd"] is None:
+        own, *others = (f"transcripts/{each}.parquet" for each in (name, *settings["recorded"]))
+        files = [own] if input_path(own).is_file() else [each for each in others if input_path(each).is_file()]
+    tables = {file: turns[turns.game.isin(games)] for file, turns in zip(files, map(read, files), strict=True)}
+    known = {file: variances(turns, settings["metric"]) for file, turns in tables.items() if len(turns)}
+    return (pd.concat(known.values()) if known else None), list(known)
+
+
+def _prices(matches: Sequence[Match], models: Mapping[str, Model], habits: Habits | None) -> tuple[Series, Series]:
+    """What a match is expected to cost, by kind, and one of every kind, by model: US dollars, absent where a price is not known."""
+    import pandas as pd
+
+    from agon.estimate import estimates
+
+    first = {match.config: match for match in reversed(matches)}
+    usd: dict[tuple[str, str], float | None] = {}
+    if models:
+        estimates([*first.values()], models, None, habits, usd)
+    kinds = {match.id: kind for kind, match in first.items()}
+    rows = [(kinds[match], model, cost) for (match, model), cost in usd.items()]
+    costs = pd.DataFrame(rows, columns=["kind", "model", "usd"]).astype({"usd": float})
+    by_kind, by_model = (costs.groupby(key).usd.agg(lambda each: each.sum(skipna=False)) for key in ("kind", "model"))
+    return by_kind.reindex(list(first), fill_value=0.0), by_model
+
+
+def _dollars(by_model: Series) -> str:
+    """What each model costs, and all together."""
+    each = ", ".join(f"{model} {'unknown' if cost != cost else f'{cost:,.2f}'}" for model, cost in by_model.items())
+    return f"about {by_model.sum():,.2f} USD ({each})"
+
+
+def _columns(head: list[list[str]], table: DataFrame) -> None:
+    """Prints a table in columns, numbers to three digits."""
+    lines = [
+        [each if isinstance(each, str) else f"{each:,.3g}" if each % 1 else f"{each:,.0f}" for each in row]
+        for row in table.itertuples(index=False)
+    ]
+    rows = [*head, *lines]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo(visible("  ".join(map(str.ljust, row, widths)).rstrip()))
 
 
 def record(settings: Settings) -> int:
@@ -104,7 +217,7 @@ def record(settings: Settings) -> int:
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
     same command goes on where it was stopped. batch=true asks in batches, for less money. readable=0.5 stops it when fewer than
-    half of the answers can be read.
+    half of the answers can be read; 'until={by: agent, metric: points, range: [0, 96]}' once it is decided who has more.
     """
     import asyncio
 
@@ -115,6 +228,7 @@ def record(settings: Settings) -> int:
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
+    from agon.prereg import register, withdraw
     from agon.record import record as recorded
 
     name, matches, models, recording = _experiment(settings)
@@ -124,16 +238,25 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     dask = settings["executor"]["name"] == "dask"
+    if settings["until"] and (settings["batch"] or dask):
+        raise AgonError("until waits for matches, one after another: leave batch=true and executor=dask out")
     if settings["batch"] and dask:
         raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
+    order = _order(settings, asking, models, recording) if settings["until"] else None
+    prereg = settings["experiment"].get("prereg")
+    planned, asking = len(asking), order.ordered if order else asking
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
     writer = Writer(recording, _lock(name))
     journal = Journal(recording.path.parent, recording.holds)
     try:
+        if prereg:
+            until = order.until if order else None
+            for note in register(prereg, recording.path.parent, [each.id for each in matches], len(recording), until):
+                click.echo(visible(note))
         if settings["batch"]:
             models = batched(models, journal, click.echo)
         rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
@@ -156,12 +279,13 @@ def record(settings: Settings) -> int:
 
                 asked = scale.record(asking, ledger, settings["executor"], matches_at_once, tick)
             else:
-                asked = recorded(asking, ledger, matches_at_once, tick)
+                asked = recorded(asking, ledger, matches_at_once, tick, order)
             halted = asyncio.run(_watched(asked, told))
             told()
     finally:
         writer.close(forgets=True)
         journal.close()
+        withdraw(recording.path.parent)
         if budget.spent.calls:
             click.echo(_recorded(recording, budget))
     if not budget.spent.calls:
@@ -179,8 +303,27 @@ def record(settings: Settings) -> int:
             f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; the same command goes on where it was"
         )
         return 3
-    click.echo(f"now: python -m agon play {_same()}".rstrip())
+    if order:
+        click.echo("\n".join(map(str, order.answers())))
+        click.echo(
+            f"{count(len(order.played), 'match')} played of {planned:,} planned"
+            + "; no more are left in a cell" * bool(order.wanted())
+        )
+    click.echo(f"now: python -m agon play {_same()}{' partial=true' if order else ''}".rstrip())
     return 0
+
+
+def _order(settings: Settings, asking: Sequence[Match], models: Mapping[str, Model], recording: Recording) -> Order:
+    """The matches that decide a question, in their order, and what those that are recorded have decided."""
+    import msgspec
+
+    from agon.conf import Until
+    from agon.models.ledger import Replayed
+    from agon.until import Order
+
+    order = Order(asking, msgspec.convert(settings["until"], Until))
+    order.recorded({name: Replayed(name, model.identity, recording, model.room) for name, model in models.items()})
+    return order
 
 
 def play(settings: Settings) -> None:
@@ -486,6 +629,7 @@ def compare(
         float | dict[str, float] | None,
         "a difference: how many matches show it? Of several metrics detect.METRIC=...",
     ] = None,
+    alike: Annotated[bool, "all strata count alike, however many matches they have"] = False,
     out: Annotated[str, "a new folder for the tables and a figure per pair; nothing: they are not written"] = "",
     force: Force = False,
 ) -> None:
@@ -502,7 +646,8 @@ def compare(
     if experiment and turns:
         raise AgonError("experiment= and turns= both say what to compare: write one of them")
     if not turns:
-        turns = f"transcripts/{experiment or configuration()['experiment']['name']}.parquet"
+        experiment = experiment or configuration()["experiment"]["name"]
+        turns = f"transcripts/{experiment}.parquet"
     paths = [Path(each) for each in turns.split(",")]
     folder = _own_folder(out, (), force) if out else None
     tables = [read(path) for path in paths]
@@ -512,8 +657,11 @@ def compare(
                 f"{shown(one)} and {shown(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
             )
     table = pd.concat([each.assign(file=name) for name, each in zip(_told_apart(paths), tables, strict=True)])
-    found = compared(table, metric.split(","), by, within=[each for each in within.split(",") if each], detect=detect)
+    keys = [each for each in within.split(",") if each]
+    found = compared(table, metric.split(","), by, within=keys, detect=detect, alike=alike)
     click.echo(str(found))
+    for line in _checked(experiment, found.pairs, by, within, alike):
+        click.echo(visible(line))
     if folder is not None:
         for name in ("pairs", "strata", "conditions"):
             write_table(getattr(found, name), folder / f"{name}.csv")
@@ -532,6 +680,54 @@ def _told_apart(paths: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return [str(path) for path in paths]
+
+
+def _checked(experiment: str, pairs: DataFrame, by: str, within: str, alike: bool) -> list[str]:
+    """Whether this comparison was registered, and what it says of the hypotheses (agon.prereg)."""
+    from agon.conf import names, settings_of
+    from agon.prereg import Hypothesis, checked
+
+    if not experiment:
+        return []
+    asked = settings_of("experiment", experiment) if experiment in names("experiment") else {}
+    column, keys = by.partition(":")[0], tuple(each for each in within.split(",") if each)
+    found = [
+        (Hypothesis(row.metric, f"{column}:{row.first},{row.second}", "difference", keys, alike), row.low, row.high)
+        for row in pairs.itertuples()
+    ]
+    return checked(ROOT / "data/recordings" / experiment, found, asked.get("prereg"))
+
+
+def rate(
+    *,
+    metric: Annotated[str, "of which more is better (agon list metrics)"] = "points",
+    by: Annotated[str, "columns that name a player"] = "agent,model",
+    experiment: Annotated[str, "whose transcript: transcripts/NAME.parquet"] = "",
+    turns: Annotated[str, "or a turns table"] = "",
+    out: Annotated[str, "a new CSV file for the table; nothing: it is not written"] = "",
+) -> None:
+    """Ranks all players at once.
+
+    Strengths by Bradley and Terry's model, or Plackett and Luce's, with intervals, ranks and the advantage of seats:
+    docs/how-to/rate-many-players.md.
+    """
+    from agon.compare import rate as rated
+    from agon.turns import read, write_table
+
+    if bool(experiment) == bool(turns):
+        raise AgonError("say whose matches: experiment=NAME, or turns=FILE")
+    path = _outside_data(out) if out else None
+    if path is not None and path.exists():
+        raise AgonError(f"out={out} is there: name another place")
+    found = rated(read(turns or f"transcripts/{experiment}.parquet"), metric, [each for each in by.split(",") if each])
+    head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
+    _columns([head], found.players)
+    for each in found.seats.itertuples():
+        click.echo(f"seat {each.seat} over the first: {each.advantage:+.2f} ({each.low:+.2f} to {each.high:+.2f})")
+    if found.groups > 1:
+        click.echo(f"note: {found.groups} groups of players never met: strengths compare within a group alone")
+    if path is not None:
+        write_table(found.players, path)
 
 
 def list_(*kinds: str) -> None:
@@ -617,7 +813,18 @@ def _own_folder(out: str, own: Collection[str], force: bool) -> Path:
 
 def _same() -> str:
     """The settings of this command, for another on the same matches."""
-    spent_or_run = ("budget", "batch", "readable", "executor", "concurrency", "fresh", "partial", "debug", "out")
+    spent_or_run = (
+        "budget",
+        "until",
+        "batch",
+        "readable",
+        "executor",
+        "concurrency",
+        "fresh",
+        "partial",
+        "debug",
+        "out",
+    )
     words = click.get_current_context().params["words"]
     return shlex.join(word for word in words if not word.startswith(spent_or_run))
 
@@ -744,6 +951,7 @@ VERBS = [
     notebook,
     export,
     compare,
+    rate,
     list_,
     compose,
     verify,

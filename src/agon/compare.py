@@ -17,8 +17,10 @@ from agon import PACKAGES, AgonError, count
 from agon.conf import find_families, offered
 from agon.games.base import family_module, modules
 from agon.games.tables import seat_table
-from agon.metrics.differences import Cells, Difference, alone, difference, needed
+from agon.metrics.differences import Cells, Difference, alone, difference
 from agon.metrics.exact import holm
+from agon.metrics.power import needed
+from agon.metrics.strengths import Strengths, strengths
 from agon.metrics.tallies import METRICS as OF_TESTED
 from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
@@ -240,6 +242,7 @@ def compare(
     *,
     within: Sequence[str] = (),
     detect: float | Mapping[str, float] | None = None,
+    alike: bool = False,
 ) -> Comparison:
     """Compares conditions by metrics (see `known`), match by match, within what the conditions share.
 
@@ -250,6 +253,7 @@ def compare(
     `within`, repetitions are pairs. A match in which a seat gave no answer of its own has no metric of what was played.
     A metric of OF_ASKING says how asking went, and counts these matches too: what gave no readable answer is a share of 0.
     `detect`: a difference, for which the matches needed are said too; of several metrics, the difference of each by its name.
+    `alike`: all strata count alike, however many matches they have, as in `agon.design`; else as their matches weigh.
     Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
     """
     turns = _with_all(turns)
@@ -286,7 +290,7 @@ def compare(
             if not values:
                 apart.append(_apart(units, name, pair, strata))
                 continue
-            found = difference(values)
+            found = difference(values, alike=alike)
             of = {"metric": name, "first": pair[0], "second": pair[1]}
             rows.append(of | _fields(found, wanted_differences.get(name), bool(wanted_differences)))
             cells.append(shared.assign(**alone(values), **of))
@@ -463,6 +467,24 @@ def _left_out(
 def _of(some: int, every: Collection[Any]) -> str:
     """`3 of 8 matches`."""
     return f"{some:,} of {count(len(every), 'match')}"
+
+
+def rate(turns: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agent", "model")) -> Strengths:
+    """How strong players are by a metric of which more is better, from the matches in which they met (agon.metrics.strengths).
+
+    A player is what its seat has in the columns `by`, as agent@model. A match counts where every seat has the metric.
+    Raises AgonError for a metric or column that is not there, and where no two players met.
+    """
+    turns = _with_all(turns)
+    if unknown := [each for each in by if each not in turns]:
+        raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns)])}")
+    seats = turns.drop_duplicates(["match", "seat"])[["match", "seat", *by]].astype({"match": "str"})
+    names = seats[list(by)].astype("str").astype(object)
+    texts = ["@".join(each for each in row if isinstance(each, str) and each) for row in names.to_numpy()]
+    values = scores(turns, [metric]).rename(columns={metric: "score"})
+    values.loc[values["match"].isin(_silent(turns)), "score"] = np.nan
+    found = seats[["match", "seat"]].assign(player=texts).merge(values, on=["match", "seat"])
+    return strengths(found[found.score.notna().groupby(found["match"]).transform("all")])
 
 
 # ---- in words, and as a picture ----

@@ -391,12 +391,13 @@ def estimates(
     models: Mapping[str, Model],
     recording: Recording | None = None,
     habits: Habits | None = None,
+    usd: dict[tuple[str, str], float | None] | None = None,
 ) -> list[Estimate]:
     """What `matches` will still ask of each model, beside what `recording` holds.
 
     Middle: every answer is as long as expected and readable, times what recordings of the same agents in the same games tell (`habits`).
     Where they tell nothing the range is what is possible: from shortest answers, all readable, to answers of max_tokens, none of them
-    readable, as often as agents ask again.
+    readable, as often as agents ask again. `usd` is filled with what each match is expected to cost, by match and model (None: unknown).
     """
     total: dict[str, Load] = dict.fromkeys(models, Load())
     chain: dict[str, Spread] = dict.fromkeys(models, Spread())
@@ -443,6 +444,8 @@ def estimates(
                 bases[name] |= {basis} if load.calls.middle else set()
                 own = own.plus(load)
             total[name], begun[name] = total[name].plus(own), begun[name] + (before > 0)
+            if usd is not None:
+                usd[match.id, name] = models[name].cost(own.tokens_in.middle, 0, own.tokens_out.middle)
             longest = (expected.steps * each / before for each in own.calls) if before else (0.0,) * 3
             chain[name] = Spread(*map(max, zip(chain[name], longest, strict=True)))
     return [

@@ -5,17 +5,30 @@ import gc
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 from agon import AgonError
 from agon.models import Answering, Halted
 from agon.models.heard import RunOver
 from agon.models.ledger import Ledger, Live, Unfinished
 from agon.plan import Match
-from agon.play import play_async
+from agon.play import Played, play_async
 
 PATIENCE = 3
 """So many matches for each in flight may fail one after another before a model is taken to be down."""
+
+
+class Gate(Protocol):
+    """What says which matches are wanted, by what others came to."""
+
+    async def turn(self, match: Match) -> bool:
+        """Returns when it is a match's turn: whether it is wanted."""
+
+    def add(self, match: Match, played: Played) -> None:
+        """A match has come to its end."""
+
+    def stop(self) -> None:
+        """A match did not come to its end: nobody is to wait any more."""
 
 
 async def record(
@@ -23,11 +36,12 @@ async def record(
     ledger: Ledger,
     concurrency: int | None = None,
     tick: Callable[[Match], object] = lambda match: None,
+    gate: Gate | None = None,
 ) -> list[Halted]:
     """Plays every match that asks a model; why some did not come to their end.
 
     Matches wait for nothing but their own models: those that ask the same ones share a pool of `concurrency` matches in
-    flight (None: see `in_flight`). Raises AgonError at once where no call can succeed.
+    flight (None: see `in_flight`). With a `gate` those are played that it wants. Raises AgonError at once where no call can succeed.
     """
     models = ledger.models
     answering = {name: Live(name, model, ledger) for name, model in models.items()}
@@ -56,7 +70,7 @@ async def record(
                     waiting = iter(pool)
                     rule = StopRule(size)
                     for _ in range(min(size, len(pool))):
-                        tasks.create_task(to_the_end(_worker(waiting, answering, rule, halted, tick)))
+                        tasks.create_task(to_the_end(_worker(waiting, answering, rule, halted, tick, gate)))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
@@ -104,15 +118,22 @@ async def _worker(
     rule: StopRule,
     halted: list[Halted],
     tick: Callable[[Match], object],
+    gate: Gate | None,
 ) -> None:
     for match in waiting:
         if rule.over:
             return
+        if gate is not None and not await gate.turn(match):
+            continue
         try:
-            await play_async(match, answering)
+            played = await play_async(match, answering)
         except Halted as reason:
             halted.append(reason)
             rule.ended(reason)
+            if gate is not None:
+                gate.stop()
         else:
             rule.ended(None)
+            if gate is not None:
+                gate.add(match, played)
             tick(match)

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import nct, permutation_test, t, ttest_ind, ttest_rel
 
-from agon.metrics.differences import alone, difference, estimate, needed, permutation
+from agon.metrics.differences import alone, difference, estimate, permutation
 from agon.metrics.exact import flips
+from agon.metrics.power import needed
 
 VALUES = st.integers(-20, 20).map(lambda whole: whole / 4)
 

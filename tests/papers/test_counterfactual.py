@@ -11,6 +11,7 @@ from agon.ingest import ingest
 from agon.report import whole_cells
 from agon_papers.comparisons import rounds_to
 from agon_papers.counterfactual import cells as counterfactual
+from agon_papers.counterfactual import power
 
 FACTS = ROOT / "data/published/counterfactual"
 pytestmark = pytest.mark.skipif(
@@ -95,3 +96,30 @@ def test_a_cell_without_records_is_absent_and_does_not_agree(matches, published)
 def test_a_value_agrees_when_it_rounds_to_the_printed_one(value, printed, decimals, agrees):
     args = (pd.Series([number]) for number in (value, float(printed), decimals))
     assert rounds_to(*args).item() is agrees
+
+
+REVIEWED = {  # by a statistician with other code: sd, detectable, matches per cell for 2 points, power for them
+    ("pd", "one cell, no self-consistency"): (12.8, 25.9, 642, 0.06),
+    ("pd", "one cell, no self-consistency, default alone"): (3.9, 7.9, 61, 0.11),
+    ("pd", "one cell, self-consistency"): (11.7, 66, 538, 0.05),
+    ("rps", "one cell, no self-consistency"): (8.7, 17.5, 296, 0.06),
+    ("rps", "one cell, self-consistency"): (9.3, 53, 342, 0.05),
+}
+
+
+def test_what_the_design_detects_is_what_others_found(matches):
+    found = power.by_cell(power.cells(matches)).set_index(["game", "design"])
+    for key, (sd, least, each, chance) in REVIEWED.items():
+        row = found.loc[key]
+        assert (round(row.sd, 1), row.needed, round(row.power_for_wanted, 2)) == (sd, each, chance)
+        assert row.detectable == pytest.approx(least, abs=0.5 if least > 50 else 0.05)
+
+
+def test_a_model_over_all_cells_is_known_far_better_than_in_one(matches):
+    cells = power.cells(matches)
+    models, own = power.by_model(cells), power.by_cell(cells).set_index(["game", "design"]).detectable
+    assert len(models) == 64 and set(models.cells) == {42}
+    for game, rows in models[models.variant == "default"].groupby("game"):
+        assert rows.detectable.max() < own[game, "one cell, no self-consistency, default alone"] / 2
+    large = power.differences(cells).groupby("of").large.mean()
+    assert large["models"] > large["cells"]

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, nctdtr, nctdtrinc, stdtrit
+from scipy.special import gammaln, nctdtrinc, stdtrit
+
+from agon.metrics.power import needed
 
 Numbers = NDArray[np.float64]
 Cells = Sequence[tuple[Numbers, Numbers]]
@@ -25,7 +27,6 @@ LISTED = 1_000
 Of one match against many all ways are listed."""
 DRAWN = 9_999
 """So many are drawn else; fewer for many matches, and 1,999 at least."""
-POWER = 0.8
 ALIKE = 1e-12
 """Of a mean: what spreads less has no spread."""
 
@@ -76,11 +77,11 @@ class Estimate(NamedTuple):
     """Of the strata."""
 
 
-def estimate(cells: Cells, level: float = 0.95) -> Estimate:
+def estimate(cells: Cells, level: float = 0.95, alike: bool = False) -> Estimate:
     """The part of `difference` that needs no draws."""
     n, means, variances = _moments(cells)
     paired, some_alone = bool((n == 1).all(axis=0).any()), bool((n == 1).any())
-    weights = np.ones(len(n)) if paired else n.prod(axis=1) / n.sum(axis=1)
+    weights = np.ones(len(n)) if paired or alike else n.prod(axis=1) / n.sum(axis=1)
     weights /= weights.sum()
     first, second = (float(each) for each in weights @ means)
     if paired:
@@ -122,11 +123,11 @@ def alone(cells: Cells, level: float = 0.95) -> dict[str, NDArray[Any]]:
     return counts | {"difference": apart, "low": apart - half, "high": apart + half}
 
 
-def difference(cells: Cells, level: float = 0.95, seed: int = 1) -> Difference:
+def difference(cells: Cells, level: float = 0.95, seed: int = 1, alike: bool = False) -> Difference:
     """Compares the two conditions in `cells`, in none of which either is empty.
 
     The difference is the mean of the strata's, each weighted by n1 n2 / (n1 + n2) (Cochran, Mantel, Haenszel), as least
-    squares with an effect for each stratum give. Its interval:
+    squares with an effect for each stratum give; with `alike` all strata count alike. Its interval:
 
     - welch, where every cell has two matches: Student's t with each cell's own variance, degrees of freedom by Welch and Satterthwaite.
     - shares, where there is one stratum and all values are 0 or 1: Agresti and Caffo's, with a success and a failure added to each.
@@ -142,7 +143,7 @@ def difference(cells: Cells, level: float = 0.95, seed: int = 1) -> Difference:
     noncentral t, as if all cells had the same variance. p is of the two-sided permutation test that exchanges matches within their
     stratum.
     """
-    found = estimate(cells, level)
+    found = estimate(cells, level, alike)
     effect, effect_low, effect_high = _effect(found, level)
     p, p_error = permutation(cells, found.weights, seed)
     return Difference(
@@ -201,29 +202,6 @@ def _effect(found: Estimate, level: float) -> tuple[float, float, float]:
     t = apart / (found.spread * found.reach)
     low, high = (float(nctdtrinc(df, p, t)) * found.reach for p in ((1 + level) / 2, (1 - level) / 2))
     return apart / found.spread * corrected, low, high
-
-
-def needed(wanted: float, spread: float, paired: bool = False, level: float = 0.95) -> float:
-    """Matches of each condition (or pairs) for a power of 80 % in the two-sided t test, where matches spread by `spread`.
-
-    As if all were of one stratum, which hardly matters. Absent where there is no difference to be seen, or no spread known.
-    """
-    size = abs(wanted) / spread if spread > 0 else 0.0
-    if not 1e-6 < size < float("inf"):
-        return nan
-
-    def power(n: int) -> float:
-        df, shift = (n - 1, size * sqrt(n)) if paired else (2 * n - 2, size * sqrt(n / 2))
-        cut = stdtrit(df, (1 + level) / 2)
-        return float(1 - nctdtr(df, shift, cut) + nctdtr(df, shift, -cut))
-
-    low, high = 1, 2
-    while power(high) < POWER:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if power(middle) < POWER else (low, middle)
-    return float(high)
 
 
 def permutation(cells: Cells, weights: Numbers, seed: int = 1) -> tuple[float, float]:

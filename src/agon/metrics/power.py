@@ -1,0 +1,108 @@
+"""What a design can detect, before or after it was played: by the noncentral t, as in Cohen (1988, chapter 2).
+
+A design is a list of cells; a cell has n matches that spread by its own standard deviation. Cells are fixed, matches are drawn.
+"""
+
+from collections.abc import Sequence
+from math import nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import nctdtr, stdtrit
+
+POWER = 0.8
+"""Chance with which a difference is found that is just large enough."""
+
+
+def power(shift: float, df: float, level: float = 0.95) -> float:
+    """Chance that the two-sided t test finds a difference of `shift` standard errors, with `df` degrees of freedom."""
+    cut = float(stdtrit(df, (1 + level) / 2))
+    below = float(nctdtr(df, abs(shift), -cut))  # absent where it is too small to be reckoned
+    return float(1 - nctdtr(df, abs(shift), cut)) + (below if below == below else 0.0)
+
+
+def detectable(error: float, df: float, level: float = 0.95) -> float:
+    """The smallest difference that is found with a power of 80 %, where its standard error is `error`.
+
+    For two cells of n matches that spread by s: error s sqrt(2 / n), df 2 n - 2. Absent without a degree of freedom.
+    """
+    if not (df > 0 and error >= 0):
+        return nan
+    high = 2.0
+    while power(high, df, level) < POWER:
+        high *= 1.5
+    return error * float(brentq(lambda shift: power(shift, df, level) - POWER, 0.0, high))
+
+
+def needed(wanted: float, spread: float, paired: bool = False, level: float = 0.95) -> float:
+    """Matches of each condition (or pairs) for a power of 80 % in the two-sided t test, where matches spread by `spread`.
+
+    As if all were of one stratum, which hardly matters. Absent where there is no difference to be seen, or no spread known.
+    """
+    size = abs(wanted) / spread if spread > 0 else 0.0
+    if not 1e-6 < size < float("inf"):
+        return nan
+
+    def enough(n: int) -> bool:
+        df, shift = (n - 1, size * sqrt(n)) if paired else (2 * n - 2, size * sqrt(n / 2))
+        return power(shift, df, level) >= POWER
+
+    low, high = 1, 2
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(high)
+
+
+def cells_of(values: pd.DataFrame, metric: str, by: Sequence[str]) -> pd.DataFrame:
+    """One row per cell: `by`, n, mean, variance (ddof 1; absent for one match). Rows in which `metric` is absent do not count."""
+    known = values.dropna(subset=metric)
+    cells = known.groupby(list(by), observed=True, dropna=False)[metric].agg(n="size", mean="mean", variance="var")
+    return cells.reset_index()
+
+
+class Mean(NamedTuple):
+    """The mean of the cells' means."""
+
+    cells: int
+    n: int
+    """Matches of all cells."""
+    spread: float
+    """Root of the mean variance within cells, where a variance is known."""
+    error: float
+    """Standard error; cells of one match count with that mean variance."""
+    df: float
+    """Its degrees of freedom, by Welch and Satterthwaite."""
+
+
+def mean_of(cells: pd.DataFrame) -> Mean:
+    """How well the mean over all of `cells` (see `cells_of`), each of the same weight, is known."""
+    variance = float(cells.variance.mean())
+    n, free = cells.n.to_numpy(dtype=float), (cells.n.to_numpy(dtype=float) - 1).clip(min=1)
+    parts = cells.variance.fillna(variance).to_numpy() / n / len(cells) ** 2
+    df = float(parts.sum() ** 2 / (parts**2 / free).sum()) if parts.sum() > 0 else float((n - 1).sum())
+    return Mean(len(cells), int(n.sum()), variance**0.5, float(parts.sum()) ** 0.5, df)
+
+
+def allocated(spreads: Sequence[float], prices: Sequence[float], total: float) -> NDArray[np.int64]:
+    """Matches of each cell, at least 2, that make the variance of the mean over cells least for the money `total`.
+
+    Neyman (1934), with prices: n in proportion to spread / sqrt(price). Rounded down, so that the money is enough, but for the
+    2 of each cell, which cost what they cost. Cells without price or spread get 2.
+    """
+    spread, price = np.asarray(spreads, dtype=float), np.asarray(prices, dtype=float)
+    wanted = np.where(price > 0, spread / np.sqrt(np.where(price > 0, price, 1.0)), 0.0)
+    least = np.zeros(len(spread), dtype=bool)
+    while True:
+        left = total - 2 * price[least].sum()
+        cost = float((wanted * price)[~least].sum())
+        each = wanted * (max(left, 0.0) / cost if cost > 0 else 0.0)
+        more = ~least & (each < 2)
+        if not more.any():
+            return np.where(least, 2, np.floor(each + 1e-9)).astype(np.int64)
+        least |= more

@@ -1,0 +1,108 @@
+"""Strengths of many players, against choix, against drawn matches, and where they cannot be known."""
+
+import choix
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agon import AgonError
+from agon.metrics.strengths import strengths
+
+
+def results(orders, seats=None):
+    """A row per match and seat from orders of players, the winner first; who ties stands in one tuple."""
+    rows = []
+    for match, order in enumerate(orders):
+        for place, each in enumerate(order):
+            players = each if isinstance(each, tuple) else (each,)
+            rows += [{"match": str(match), "player": str(player), "score": -place} for player in players]
+    table = pd.DataFrame(rows)
+    return table.assign(seat=table.groupby("match").cumcount() if seats is None else seats)
+
+
+def pairs(players=4):
+    place = st.integers(0, players - 1)
+    return st.lists(st.tuples(place, place).filter(lambda pair: pair[0] != pair[1]), min_size=1, max_size=15)
+
+
+def known(found, n):
+    return found.players.set_index("player").strength.reindex(map(str, range(n))).to_numpy()
+
+
+@given(pairs())
+@settings(max_examples=100, deadline=None)
+def test_matches_of_two_give_what_choix_gives(played):
+    who = sorted({each for pair in played for each in pair})
+    both = [tuple(map(who.index, pair)) for pair in played]
+    wanted = choix.opt_pairwise(len(who), both, alpha=0.1, tol=1e-10)
+    # with everybody's seat drawn by its number, seats and players cannot be told apart
+    table = results(both).assign(seat=0)
+    assert known(strengths(table, resamples=2), len(who)) == pytest.approx(wanted - wanted.mean(), abs=1e-5)
+
+
+@given(st.lists(st.permutations(range(4)), min_size=1, max_size=8), st.integers(2, 4))
+@settings(max_examples=60, deadline=None)
+def test_matches_of_more_give_what_choix_gives(played, most):
+    orders = [tuple(order[:most]) for order in played]
+    who = sorted({each for order in orders for each in order})
+    orders = [tuple(map(who.index, order)) for order in orders]
+    wanted = choix.opt_rankings(len(who), orders, alpha=0.1, tol=1e-10)
+    table = results(orders).assign(seat=0)
+    assert known(strengths(table, resamples=2), len(who)) == pytest.approx(wanted - wanted.mean(), abs=1e-5)
+
+
+def test_a_tie_of_two_is_half_a_win_for_each():
+    tied = strengths(results([((0, 1),), (1, 2), (2, 0)]).assign(seat=0), resamples=2)
+    halves = choix.opt_pairwise(3, [(0, 1), (1, 0), *[(1, 2), (2, 0)] * 2], alpha=0.2, tol=1e-10)
+    assert known(tied, 3) == pytest.approx(halves - halves.mean(), abs=1e-5)
+
+
+def drawn(dice, truth, advantage, matches):
+    """Matches of two between players of known strengths; seat 1 has an advantage."""
+    one = dice.integers(len(truth), size=matches)
+    other = (one + dice.integers(1, len(truth), size=matches)) % len(truth)
+    won = dice.random(matches) < 1 / (1 + np.exp(truth[other] + advantage - truth[one]))
+    rows = [
+        pd.DataFrame(
+            {"match": np.arange(matches), "seat": seat, "player": who.astype(str), "score": score.astype(float)}
+        )
+        for seat, who, score in ((0, one, won), (1, other, ~won))
+    ]
+    return pd.concat(rows)
+
+
+def test_intervals_cover_strengths_ranks_and_the_advantage_of_a_seat():
+    dice, truth, advantage = np.random.default_rng(5), np.array([-0.75, -0.25, 0.25, 0.75]), 0.5
+    inside, seats, ranks = [], [], []
+    for run in range(60):
+        found = strengths(drawn(dice, truth, advantage, 150), seed=run, resamples=200)
+        table = found.players.set_index("player").loc[list("0123")]
+        inside += ((table.low <= truth) & (truth <= table.high)).tolist()
+        ranks += table["rank"].between(table.rank_low, table.rank_high).tolist()
+        [seat] = found.seats.itertuples()
+        seats.append(seat.low <= advantage <= seat.high)
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.05) and np.mean(seats) > 0.86
+    assert all(ranks)
+
+
+def test_a_player_that_never_lost_is_first_and_its_strength_is_finite():
+    found = strengths(results([(0, 1), (0, 1), (1, 2), (0, 2)]))
+    assert (
+        found.players.player.tolist() == ["0", "1", "2"]
+        and np.isfinite(found.players.to_numpy()[:, 1:].astype(float)).all()
+    )
+
+
+def test_players_that_never_change_seats_have_no_advantage_of_seats_and_groups_are_counted():
+    assert strengths(
+        results([(0, 1), (1, 2), (0, 2)]).assign(seat=[0, 1, 0, 1, 0, 1]), resamples=2
+    ).seats.seat.tolist() == [1]
+    assert strengths(results([(0, 1), (0, 1)]), resamples=2).seats.empty
+    assert strengths(results([(0, 1), (2, 3)]), resamples=2).groups == 2
+
+
+def test_matches_that_tell_nothing_are_refused():
+    with pytest.raises(AgonError, match="no two different players met"):
+        strengths(results([(0, 0)]))
