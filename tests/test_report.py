@@ -36,7 +36,22 @@ HOSTILE = '<script>alert("x")</script>'
 
 
 def test_a_cell_agrees_when_mean_and_deviation_do():
-    assert report.agreed(CELLS).to_dict("records") == [{"paper": "p", "reading": "literal", "agree": 1, "of": 2}]
+    assert report.agreed(CELLS).to_dict("records") == [
+        {"paper": "p", "reading": "literal", "agree": 1, "of": 2, "absent": 0}
+    ]
+
+
+def test_cells_without_a_number_and_words_are_counted_apart():
+    lacking = CELLS.assign(row="s", recomputed=[None, None, 1.0, 1.0], agrees=[False, False, True, True])
+    words = CELLS.iloc[:2].assign(row="t", column=["a", "b"], statistic="grade", agrees=[True, False])
+    cells = pd.concat([CELLS, lacking.astype({"recomputed": float}), words])
+    assert report.agreed(cells)[["agree", "of", "absent"]].to_numpy().tolist() == [[2, 3, 1]]
+    assert report.graded(cells)[["agree", "of"]].to_numpy().tolist() == [[1, 2]]
+    assert report.absent(cells, {1: "lost"}).to_dict("records") == [
+        {"table": 1, "reading": "literal", "cells": 1, "why": "lost"}
+    ]
+    line = report.summary_line(cells, CLAIMS)
+    assert "2 of 3 printed cells agree; 1 more cannot be recomputed" in line and "1 of 2 words fit" in line
 
 
 def test_verdicts_are_counted_and_absent_ones_are_nought():

@@ -43,7 +43,7 @@ USERS = {
     *("play@scripted", "own@scripted", "pocket"),  # the agent's: what plays, and what reads it
     *("replay@standin_demo", "beside@counterfactual_live"),  # the model's
     *("replay@pocket_magic", "replay@pocket_tradecraft"),  # the sampling's
-    *("play@tradecraft_scripted", "own@tradecraft_viewer"),  # the ruleset's
+    *("play@tradecraft_scripted", "own@tradecraft_viewer", "tradecraft_claims"),  # the ruleset's
 }
 
 

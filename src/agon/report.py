@@ -50,13 +50,34 @@ def whole_cells(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreed(cells: pd.DataFrame) -> pd.DataFrame:
-    """paper, reading, agree, of: printed cells (mean and standard deviation together) that agree."""
-    return whole_cells(cells).groupby(["paper", "reading"]).agrees.agg(agree="sum", of="size").reset_index()
+    """paper, reading, agree, of, absent: printed cells (mean and standard deviation together) that agree, of those recomputed.
+
+    absent: those that cannot be recomputed. Words (statistic: grade) are no numbers, and not counted: `graded`.
+    """
+    numbers = cells[cells.statistic != "grade"]
+    keys = ["paper", "reading"]
+    found = whole_cells(numbers[numbers.recomputed.notna()]).groupby(keys).agrees.agg(agree="sum", of="size")
+    absent = whole_cells(numbers[numbers.recomputed.isna()]).groupby(keys).size().rename("absent")
+    return found.join(absent, how="outer").fillna(0).astype(int).reset_index()
+
+
+def graded(cells: pd.DataFrame) -> pd.DataFrame:
+    """The same of words that are read as grades."""
+    words = cells[(cells.statistic == "grade") & cells.recomputed.notna()]
+    return words.groupby(["paper", "reading"]).agrees.agg(agree="sum", of="size").reset_index()
+
+
+def absent(cells: pd.DataFrame, why: Mapping[str, str]) -> pd.DataFrame:
+    """table, reading, cells, why: how many printed cells cannot be recomputed. `why`: by table."""
+    lacking = whole_cells(cells[cells.recomputed.isna()])
+    counts = lacking.groupby(["table", "reading"], sort=False).size().rename("cells").reset_index()
+    return counts.assign(why=counts.table.map(why))
 
 
 def differing(cells: pd.DataFrame) -> pd.DataFrame:
     """The printed cells that do not agree even as reconciled: paper, table, row, column, published, recomputed."""
-    parts = cells[(cells.reading == "reconciled") & ~cells.agrees]
+    numbers = cells[cells.recomputed.notna() & (cells.statistic != "grade")]
+    parts = numbers[(numbers.reading == "reconciled") & ~numbers.agrees]
     keys = ["paper", "table", "row", "column"]
     return parts.groupby(keys, sort=False)[["published", "recomputed"]].agg(_both).reset_index()
 
@@ -77,7 +98,12 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
     """What `make repro` says at its end."""
     lines = [
         f"{row.paper}, {row.reading}: {row.agree:,} of {row.of:,} printed cells agree"
+        + f"; {row.absent:,} more cannot be recomputed" * bool(row.absent)
         for row in agreed(cells).itertuples()
+    ]
+    lines += [
+        f"{row.paper}, {row.reading}: {row.agree} of {row.of} words fit the models' ranks"
+        for row in graded(cells).itertuples()
     ]
     lines += [
         f"{row.paper}: {row.holds} statements hold, {row.fails} fail, {row.undecided} are undecided, {row.unchecked} cannot be checked"
@@ -87,10 +113,12 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def agreement(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """The same as JSON, for `dvc metrics`: paper -> reading -> cells that agree, of how many; paper -> verdict -> statements."""
+    """The same as JSON, for `dvc metrics`: paper -> reading -> agree, of, absent (cells); paper -> verdict -> statements."""
     found: dict[str, Any] = {}
     for row in agreed(cells).itertuples():
-        found.setdefault(str(row.paper), {})[str(row.reading)] = {"agree": int(row.agree), "of": int(row.of)}
+        found.setdefault(str(row.paper), {})[str(row.reading)] = {
+            name: int(getattr(row, name)) for name in ("agree", "of", "absent")
+        }
     for paper, counts in verdicts(claims).set_index("paper").iterrows():
         found.setdefault(str(paper), {})["statements"] = {str(verdict): int(count) for verdict, count in counts.items()}
     return json.dumps(found, indent=1) + "\n"
@@ -143,6 +171,7 @@ def index(
     titles = {card["name"]: card["title"] for card in cards}
     return PAGES.get_template("index.html.j2").render(
         cells=list(agreed(cells).itertuples()),
+        graded=list(graded(cells).itertuples()),
         differing=list(differing(cells).itertuples()),
         claims=list(verdicts(claims).itertuples()),
         failing=list(claims[claims.verdict == "fails"].itertuples()),

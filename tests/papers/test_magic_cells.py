@@ -106,6 +106,32 @@ def test_numbers_of_the_text_that_are_another_models(facts, literal):
     assert reconciled[(reconciled.table == "text 5.1") & (reconciled.statistic == "copy")].agrees.all()
 
 
+def test_every_number_of_table_1_stands_beside_a_count(facts, literal):
+    found = {reading: magic.cells(facts, reading) for reading in magic.READINGS}
+    for cells in found.values():
+        cells = cells[cells.table == "1"]
+        assert len(cells) == 64 and cells.recomputed[cells.column == "win_rate"].isna().all()
+    one = cell(found["reconciled"], "1", "GPT-4-turbo", "judgement", "counted")
+    assert (one.published, one.recomputed, one.agrees) == (81.2, 65 / 80 * 100, True)
+    wrong = found["reconciled"].query("table == '1' and recomputed.notna() and not agrees", engine="python")
+    assert set(wrong.column) == {"coordination", "self_awareness"}
+
+
+def test_eleven_of_twelve_matrices_follow_from_one_analysis(facts, literal):
+    cells = magic.cells(facts, "reconciled")
+    cells = cells[cells.table == "figure 5"]
+    assert len(cells) == 108 and cells.agrees.equals(cells.recomputed.notna())
+    assert set(cells.row[~cells.agrees].str.partition(" row")[0]) == {"matrix_0_Player1"}
+    apart = (cells.published - cells.recomputed).abs()
+    assert apart.max() < 0.0006 and literal.recomputed[literal.table == "figure 5"].isna().all()
+
+
+def test_a_wrong_digit_in_a_matrix_does_not_agree(facts):
+    figures = facts.figures.assign(value=facts.figures.value.str.replace("0.237 0.372 0.391", "0.273 0.372 0.355"))
+    cells = magic.cells(replace(facts, figures=figures), "reconciled")
+    assert not cells[cells.row.str.startswith("matrix_5")].agrees.any()
+
+
 def test_case_scores_by_hand(facts):
     assert magic.dilemma_scores(facts, "CCC CDC DDD CDD DDD") == [5, 15, 10]
     assert magic.dilemma_scores(facts, "CCC CCC DCC DDD DDD") == [13, 8, 8]

@@ -41,6 +41,8 @@ write(turns[turns.match.isin(chosen)].reset_index(drop=True), ROOT / "tests/smok
 tables = pd.read_csv(ROOT / "data/published/counterfactual/tables.csv", dtype=str)
 kept = (tables.model == MODELS[MODEL]) & tables.prompt.isin(STYLES)
 tables[kept].to_csv(ROOT / "tests/smoke/counterfactual_tables.csv", index=False, lineterminator="\n")
+words = ROOT / "data/published/counterfactual/table_25.csv"
+(ROOT / "tests/smoke/counterfactual_words.csv").write_bytes(words.read_bytes())
 scripted = read("transcripts/scripted.parquet")
 few = scripted[(scripted.repetition < 2)]
 write(few.reset_index(drop=True), ROOT / "tests/smoke/scripted_turns.parquet")
@@ -88,7 +90,7 @@ games = games[games.game.isin(short.groupby("matchup").head(2).game)]
 games.to_csv(target / "games.csv", index=False, lineterminator="\n")
 scores = pd.read_parquet(tradecraft / "scores.parquet")
 scores[scores.game.isin(games.game)].to_parquet(target / "scores.parquet", index=False, compression="zstd")
-for name in ("figure_4.csv", "text.csv"):
+for name in ("figure_4.csv", "table_2.csv", "text.csv"):
     (target / name).write_bytes((tradecraft / name).read_bytes())
 played = read("transcripts/tradecraft.parquet")
 write(played[played.match.isin(games.game)].reset_index(drop=True), target / "turns.parquet")

@@ -38,6 +38,7 @@ def claims(
     published: pd.DataFrame,
     settings: pd.DataFrame | None = None,
     uniform: pd.DataFrame | None = None,
+    openings: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Every claim with the deciding numbers and its verdict by docs/statements-rule.md. One row each, see agon_papers.verdicts.
 
@@ -45,8 +46,10 @@ def claims(
     seat 0 by game, variant, model, agent, opponent and match. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
     `settings`: one row per match with temperature and max_tokens; without it the claim on decoding cannot be checked.
     `uniform`: `per_match` of players that choose uniformly; without them no chance value is given.
+    `openings`: match and action of the opponents' first moves; without them the claim that scripts draw nothing cannot be checked.
     """
-    evidence = replace(evidence_of(matches, shares, payoffs, published, settings), uniform=uniform)
+    evidence = evidence_of(matches, shares, payoffs, published, settings)
+    evidence = replace(evidence, uniform=uniform, openings=openings)
     return table_of(decided(evidence, name) for name in STATEMENTS)
 
 

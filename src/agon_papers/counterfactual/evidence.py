@@ -63,7 +63,8 @@ BY_CHANCE = (
 class Evidence:
     """The tables that statements are decided from: those of `claims`, models by their short names, and each caption's true variant.
 
-    `uniform`: matches of a player that chooses uniformly, if there are any. `draws`: see agon_papers.draws.
+    `uniform`: matches of a player that chooses uniformly, if there are any. `openings`: by match, the opponent's first move (action).
+    `draws`: see agon_papers.draws.
     """
 
     matches: pd.DataFrame
@@ -72,6 +73,7 @@ class Evidence:
     captions: pd.DataFrame
     settings: pd.DataFrame | None = None
     uniform: pd.DataFrame | None = None
+    openings: pd.DataFrame | None = None
     draws: Draws | None = None
     unit: ClassVar[str] = "match"
     seed: ClassVar[None] = None
@@ -84,7 +86,8 @@ class Evidence:
     def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """Rows of a table; by default matches of all games, variants, models, styles and opponents of the paper's tables.
 
-        Tables: "" (matches), "all" (of any model), "actions" (shares of actions), "payoffs" (of the first seat), "captions", "settings".
+        Tables: "" (matches), "all" (of any model), "actions" (shares of actions), "payoffs" (of the first seat), "captions", "settings",
+        "openings" (matches with the opponent's first move).
         Raises Missing when any wanted cell has no row.
         """
         match table:
@@ -106,6 +109,10 @@ class Evidence:
                 if self.settings is None or self.settings.empty:
                     raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
                 return self.settings
+            case "openings":
+                if self.openings is None or self.openings.empty:
+                    raise Missing("the opponents' first moves are not among the tables given (openings)")
+                return self.rows("", where).merge(self.openings, on="match")
         raise ValueError(f"there is no table {table}")
 
     def drawn(self, drawing: str, block: int) -> "Evidence":
@@ -193,7 +200,8 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
     """Matches with the models' short names and what statements compare by.
 
     Columns more: style (without the vote) and voting (plain, voted); base (model without thinking) and thinking (plain, thinking);
-    against (opponent, or models); mutual (points of mutual cooperation) and best_of_cycle (of the best reply to every action in turn).
+    against (opponent, or models); mutual (points of mutual cooperation), best_of_cycle (of the best reply to every action in turn) and
+    ceiling (the former in the prisoner's dilemma, the latter in rock, paper, scissors).
     """
     table = short(matches)
     first = payoffs[payoffs.seat == 0]
@@ -208,6 +216,7 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
     )
     table = table.join(mutual, on=["game", "variant"]).join(best, on=["game", "variant"])
     bases = {twin: model for model, twin in TWINS.items()}
+    table = table.assign(ceiling=table.mutual.where(table.game == "pd", table.best_of_cycle) * table.rounds)
     return table.assign(
         style=pd.Categorical(table.agent.str.removeprefix("sc-"), PLAIN),
         voting=table.agent.str.startswith("sc-").map({True: "voted", False: "plain"}),
@@ -222,4 +231,5 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
 def short(table: pd.DataFrame) -> pd.DataFrame:
     """Plain text instead of categories, and the tables' names of models."""
     text = [name for name in ("game", "variant", "model", "agent", "opponent", "action") if name in table]
-    return table.astype(dict.fromkeys(text, object)).replace({"model": SHORT})
+    models = [name for name in ("model", "opponent_model") if name in table]
+    return table.astype(dict.fromkeys(text, object)).replace(dict.fromkeys(models, SHORT))

@@ -10,6 +10,7 @@ from agon.metrics.abilities import area
 from agon_papers.comparisons import COLUMNS, printed_as
 from agon_papers.magic.bounds import roles
 from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts
+from agon_papers.magic.origins import figure_5, table_1
 
 READINGS = ("literal", "reconciled")
 
@@ -88,10 +89,11 @@ def last_row(facts: Facts) -> pd.DataFrame:
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every printed number that follows from others, beside what it should be; see COLUMNS.
+    """Every printed number that follows from others, from a count or from an analysis, beside what it should be; see COLUMNS.
 
     Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (what
-    the parts allow; agrees if the printed number is not beyond). Where its parts are not there, recomputed is absent and it does not agree.
+    the parts allow; agrees if the printed number is not beyond); counted and analysis (`origins`). Where its parts are not there,
+    recomputed is absent and it does not agree.
     """
     parts = [*_averages(facts), *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
     parts += [*_win_rates(facts, reading), *_totals(facts)]
@@ -99,7 +101,8 @@ def cells(facts: Facts, reading: str) -> pd.DataFrame:
     found["recomputed"] = found.recomputed.astype(float)
     agrees = [_agrees(*each) for each in zip(found.statistic, found.published, found.recomputed, strict=True)]
     found["published"] = found.published.astype(float)
-    return found.assign(paper=PAPER, agrees=agrees, reading=reading)[COLUMNS]
+    found = found.assign(paper=PAPER, agrees=agrees, reading=reading)[COLUMNS]
+    return pd.concat([found, table_1(facts, reading), figure_5(facts, reading)], ignore_index=True)
 
 
 def _agrees(statistic: str, printed: str, value: float) -> bool:

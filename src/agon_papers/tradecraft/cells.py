@@ -1,4 +1,4 @@
-"""The TradeCraft paper's printed numbers against its recorded games: Figure 4 (radars and bars), Figure 5 and section 4's text."""
+"""The TradeCraft paper's printed numbers against its recorded games: Figures 4 (radars and bars) and 5, text, and what no record has."""
 
 from itertools import combinations
 
@@ -24,13 +24,21 @@ EXCHANGED = {PERSONA_PAIRS[0]: PERSONA_PAIRS[1], PERSONA_PAIRS[1]: PERSONA_PAIRS
 """Reconciled: the two ratios of section 4.3 belong to each other's pairs."""
 
 
+WHY = {
+    "2": "neither the judgements of theory of mind nor the thoughts that were judged are published",
+    "text C.3": "the human scores are not published",
+}
+"""Table -> why its numbers cannot be recomputed."""
+
+
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every printed number of section 4 that the records give, beside what they give; see COLUMNS.
+    """Every printed number of section 4 and of C.3, beside what the records give; see COLUMNS.
 
     Statistics: mean; least and most (what unlogged turns leave open; agrees if the printed number is not beyond); count. Where there
     are no records, recomputed is absent and it does not agree.
     """
-    found = pd.concat([_figure_4(facts, reading), _counts(facts, reading)], ignore_index=True)
+    parts = [_figure_4(facts, reading), _counts(facts, reading), _unrecorded(facts)]
+    found = pd.concat(parts, ignore_index=True)
     apart = found.recomputed - found.published
     slack = found.tolerance + ROUNDING
     below, above = apart <= slack, apart >= -slack
@@ -70,3 +78,13 @@ def _counts(facts: Facts, reading: str) -> pd.DataFrame:
                 rows.append((table, f"{one} against {other}", name, key, count))
     found = pd.DataFrame(rows, columns=["table", "row", "column", "key", "recomputed"]).astype({"recomputed": float})
     return found.assign(statistic="count", published=found.key.map(facts.said), tolerance=0.0).drop(columns="key")
+
+
+def _unrecorded(facts: Facts) -> pd.DataFrame:
+    """Theory of mind (Table 2) and the human study (C.3)."""
+    orders = facts.table_2.rename(columns={"name": "row", "order": "column", "value": "published"}).assign(table="2")
+    study = facts.text[facts.text.key.str.startswith("human_")]
+    columns = study.key.str.removeprefix("human_")
+    humans = pd.DataFrame({"table": "text C.3", "row": "human raters", "column": columns, "published": study.value})
+    found = pd.concat([orders, humans.astype({"published": float})])
+    return found.assign(statistic="mean", recomputed=np.nan, tolerance=0.0)

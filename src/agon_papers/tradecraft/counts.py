@@ -13,6 +13,7 @@ SUMMED = {"rejection": 1.0, "turns": 0.5}
 
 SHARES = {
     "refusals": ("refused", "logged"),
+    "violations": ("violations", "logged"),
     "checks": ("checks", "logged"),
     "bad_checks": ("bad_checks", "logged"),
     "bad_proposals": ("bad_proposals", "logged"),
@@ -27,9 +28,9 @@ SHARES = {
 def rates(facts: Facts) -> pd.DataFrame:
     """Rates by model or persona, turns pooled: group, measure, value, n, games, low, high.
 
-    refusals: refused calls per turn. checks: craft checks per turn. rejection: share of received proposals that took effect as
-    rejected; chosen: the same without defaults. turns: logged, and 15 where the log breaks off. wins: share of games. Intervals draw
-    whole games, also those in which there was nothing to decide.
+    refusals: refused calls per turn; violations: with proposals of nothing. checks: craft checks per turn. rejection: share of received
+    proposals that took effect as rejected; chosen: the same without defaults. turns: logged, and 15 where the log breaks off. wins: share
+    of games. Intervals draw whole games, also those in which there was nothing to decide.
     """
     rows = []
     for group, part in facts.counted.groupby("group", sort=True):

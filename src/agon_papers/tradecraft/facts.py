@@ -55,6 +55,7 @@ COUNTED = {
     "invalid_with_checks": ("refused", "turns"),
     "failed_check": ("bad_checks", "turns"),
     "refused_proposal": ("bad_proposals", "turns"),
+    "empty_proposal": ("empty", "turns"),
     "not_accepted": ("rejected", "decisions"),
     "undecided": ("defaults", "decisions"),
     "rejected": ("chosen_reject", "chosen"),
@@ -64,12 +65,13 @@ COUNTED = {
 
 @dataclass(frozen=True)
 class Facts:
-    """turns: agon.ingest.tradecraft; games, scores, figure_4, text: the files of data/published/tradecraft, values as printed."""
+    """turns: agon.ingest.tradecraft; games, scores, figure_4, table_2, text: the files of data/published/tradecraft, values as printed."""
 
     turns: pd.DataFrame
     games: pd.DataFrame
     scores: pd.DataFrame
     figure_4: pd.DataFrame
+    table_2: pd.DataFrame
     text: pd.DataFrame
 
     def said(self, key: str) -> float:
@@ -107,7 +109,8 @@ class Facts:
     def counted(self) -> pd.DataFrame:
         """`players` with counts over their logged turns, as agon's own metrics count them.
 
-        refused: all refused calls; bad_checks, bad_proposals: some of these. decisions: on proposals that it received; rejected: those that
+        refused: all refused calls; bad_checks, bad_proposals: some of these; empty: proposals of nothing, without those that the program
+        made for it; violations: refused and empty. decisions: on proposals that it received; rejected: those that
         took effect as reject; defaults: those that were made for it; chosen: all others; chosen_reject: those of them that say reject.
         checks: craft checks, refused or not; said_reject: decisions that say reject, defaults included; one: 1, the game.
         """
@@ -121,13 +124,14 @@ class Facts:
             "said_reject": (self.calls.tool == "decide") & (self.calls.decision == "reject"),
         }
         called = self.calls.assign(**tools).groupby(["match", "seat"])[[*tools]].sum()
-        table = pd.DataFrame(found).join(called).drop(columns="turns").astype(int).assign(one=1)
+        table = pd.DataFrame(found).join(called).drop(columns="turns").astype(int)
+        table = table.assign(one=1, violations=table.refused + table.empty)
         return self.players.merge(table, on=["match", "seat"], validate="one_to_one")
 
 
 def read_facts(folder: Path, turns: pd.DataFrame) -> Facts:
-    """The facts of a folder with games.csv, scores.parquet, figure_4.csv and text.csv, beside the ingested turns."""
+    """The facts of a folder with games.csv, scores.parquet, figure_4.csv, table_2.csv and text.csv, beside the ingested turns."""
     games = pd.read_csv(folder / "games.csv", dtype={"cut": "boolean", "won_0": "boolean", "won_1": "boolean"})
-    figure_4 = pd.read_csv(folder / "figure_4.csv")
+    figure_4, table_2 = (pd.read_csv(folder / f"{name}.csv") for name in ("figure_4", "table_2"))
     text = pd.read_csv(folder / "text.csv", dtype={"value": str})
-    return Facts(turns, games, pd.read_parquet(folder / "scores.parquet"), figure_4, text)
+    return Facts(turns, games, pd.read_parquet(folder / "scores.parquet"), figure_4, table_2, text)

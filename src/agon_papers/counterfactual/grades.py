@@ -1,0 +1,62 @@
+"""The words of Table 25, as thirds of the eight models, beside the thirds in which the recorded matches put them."""
+
+import numpy as np
+import pandas as pd
+
+from agon_papers.comparisons import COLUMNS
+from agon_papers.counterfactual.cells import PAPER, READINGS
+from agon_papers.counterfactual.evidence import MODELS, prepared
+
+TABLE = 25
+
+TABLED = {
+    "Claude 3.7": "C3.7S",
+    "Claude 4": "C4S",
+    "DeepSeek R1": "DS-R1",
+    "Llama 3.3": "L3.3-70B",
+    "Mistral Large": "Mistral",
+}
+"""Name in Table 25 -> name in the other tables: Claude without thinking."""
+
+GRADES = {
+    **dict.fromkeys(("strong", "good", "relatively robust"), 3),
+    **dict.fromkeys(("moderate", "mixed"), 2),
+    **dict.fromkeys(("lower", "low", "brittle", "weak", "weakest"), 1),
+}
+"""Word -> grade: 3 for the first three models of eight, 1 for the last three. The words of the last column, main weaknesses, have none."""
+
+
+def cells(matches: pd.DataFrame, payoffs: pd.DataFrame, words: pd.DataFrame, reading: str) -> pd.DataFrame:
+    """Every word of Table 25 that grades a model, beside the grade of its rank; see COLUMNS (statistic: grade).
+
+    `matches`: agon.games.matrix.metrics.per_match of the player under test. `payoffs`: rows of agon.games.payoff_rows. `words`:
+    table_25.csv. The first three of eight have grade 3, the last three grade 1. Recomputed is absent where a model or game is not there.
+    """
+    found = words[words.value.isin(list(GRADES))]
+    printed = found.value.map(GRADES).astype(float)
+    grades = _grades(prepared(matches, payoffs), reading)
+    recomputed = [
+        grades.get((column, TABLED[model]), np.nan) for model, column in zip(found.model, found.column, strict=True)
+    ]
+    made = pd.DataFrame({"table": TABLE, "row": found.model, "column": found.column, "statistic": "grade"})
+    made = made.assign(paper=PAPER, published=printed, recomputed=recomputed, reading=reading)
+    return made.assign(agrees=made.published == made.recomputed)[COLUMNS].reset_index(drop=True)
+
+
+def _grades(rows: pd.DataFrame, reading: str) -> dict[tuple[str, str], float]:
+    """(column, model) -> grade. Of a column on both games the models' ranks in each are averaged."""
+    rows = rows[rows.model.isin(MODELS)]
+    if rows.groupby("game").model.nunique().tolist() != [len(MODELS)] * 2:
+        return {}
+    efficiency = READINGS[reading]["efficiency"]
+    means = rows.assign(kept=rows.total_points / rows.ceiling, spent=rows[efficiency])
+    means = means.groupby(["game", "variant", "model"])[["total_points", "kept", "spent"]].mean().unstack("variant")
+    kept = means.kept.drop(columns="default").mean(axis=1) - means.kept.default
+    points, spent = means.total_points.mean(axis=1), means.spent.mean(axis=1)
+    columns = {"PD": points.loc[["pd"]], "RPS": points.loc[["rps"]], "Counterfactuals": kept, "Efficiency": spent}
+    grades: dict[tuple[str, str], float] = {}
+    for column, values in columns.items():
+        places = values.groupby(level="game").rank().groupby(level="model").mean().rank()
+        thirds = np.select([places > len(MODELS) - 3, places <= 3], [3.0, 1.0], 2.0)
+        grades |= {(column, str(model)): float(grade) for model, grade in zip(places.index, thirds, strict=True)}
+    return grades

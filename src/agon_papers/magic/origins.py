@@ -1,0 +1,91 @@
+"""Printed numbers of the MAgIC paper that follow from no other ones: Table 1, from counts, and Figure 5, from analyses of suspicions."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from agon.games.deduction.suspicion import Matrix, prior, updated
+from agon_papers.comparisons import COLUMNS
+from agon_papers.magic.counts import granularity
+from agon_papers.magic.facts import PAPER, Facts
+
+TELLING = 0.9
+"""Where more made-up numbers than this share would fit a count, a fit says nothing."""
+
+ROUNDED = 0.0005
+"""Half a unit of Figure 5's last digit."""
+FORWARD = 0.0004
+"""What rounding of one matrix can shift the next by."""
+
+SEATS = 3
+RATINGS = tuple(product((-1, 0, 1), repeat=SEATS))
+"""What an analysis can say of the three players, in a row."""
+
+WHY = {
+    "1": "nearly every number would fit the definition, and no game is published",
+    "figure 5": "literally, the paper does not say how ratings become numbers; reconciled, no single analysis leads to the matrix",
+}
+"""Table -> why some of its numbers cannot be recomputed."""
+
+
+def table_1(facts: Facts, reading: str) -> pd.DataFrame:
+    """Every number of Table 1 beside the nearest that its definition can give (`counts.granularity`); see COLUMNS. Statistic: counted."""
+    tested = granularity(facts)
+    found = tested[(tested.table == 1) & (tested.reading == reading)]
+    telling = found.chance <= TELLING
+    return pd.DataFrame(
+        {
+            "paper": PAPER,
+            "table": "1",
+            "row": found.model,
+            "column": found.metric,
+            "statistic": "counted",
+            "published": found.published.astype(float),
+            "recomputed": found.nearest.where(telling),
+            "agrees": found.fits & telling,
+            "reading": reading,
+        }
+    )[COLUMNS]
+
+
+def figure_5(facts: Facts, reading: str) -> pd.DataFrame:
+    """Every number of Figure 5's matrices beside what one analysis makes of the start, or of another printed matrix; see COLUMNS.
+
+    Reconciled: the update of the released code (agon.games.deduction.suspicion), with the ratings and the matrix that come nearest.
+    Statistic: analysis.
+    """
+    items = [item for item in facts.figures[facts.figures.figure == 5].item if item.startswith("matrix")]
+    printed = {item: tuple(map(tuple, facts.drawn_rows(5, item))) for item in items}
+    rows = []
+    for item, matrix in printed.items():
+        found, within = _origin(item, printed) if reading == "reconciled" else (None, 0.0)
+        for row, column in product(range(SEATS), repeat=2):
+            number = found[row][column] if found else np.nan
+            agrees = abs(number - matrix[row][column]) <= within
+            names = f"{item} row {row + 1}", f"Player {column + 1}"
+            rows.append((PAPER, "figure 5", *names, "analysis", matrix[row][column], number, agrees, reading))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _origin(item: str, printed: dict[str, Matrix]) -> tuple[Matrix | None, float]:
+    """The nearest matrix that one analysis makes, and how near its numbers must be; None where one of them is not that near."""
+    player = item[-1]
+    others = [(matrix, ROUNDED + FORWARD) for name, matrix in printed.items() if name != item and name[-1] == player]
+    starts = [(prior(SEATS, int(player) - 1, False), ROUNDED + 1e-9), *others]
+    made = [(_nearest(before, printed[item]), within) for before, within in starts]
+    found, within = min(made, key=lambda each: _apart(each[0], printed[item]))
+    return (found, within) if _apart(found, printed[item]) <= within else (None, within)
+
+
+def _nearest(before: Matrix, after: Matrix) -> Matrix:
+    """Row by row the analysis that comes nearest."""
+    rows = zip(before, after, strict=True)
+    return tuple(
+        min((updated((row,), (ratings,))[0] for ratings in RATINGS), key=lambda made: _apart((made,), (wanted,)))
+        for row, wanted in rows
+    )
+
+
+def _apart(one: Matrix, other: Matrix) -> float:
+    return float(np.abs(np.array(one) - np.array(other)).max())
