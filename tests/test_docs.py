@@ -218,6 +218,18 @@ def test_the_deviations_count_the_records_rightly():
     assert f"at most {limits[0]}, {limits[1]} or {limits[2]} tokens" in page
 
 
+def test_rows_that_decide_what_is_not_judged_are_there():
+    page = (ROOT / "docs/not-judged.md").read_text()
+    named = set(re.findall(r"`(\w+)`", page))
+    rows = {
+        name
+        for path in (ROOT / "src/agon_papers").glob("*/statements.toml")
+        for name in tomllib.loads(path.read_text())
+    }
+    assert len(named) > 40 and named <= rows, named - rows
+    assert all(line.count("|") == 4 for line in page.splitlines() if line.startswith("|"))
+
+
 def test_what_runs_before_a_commit_is_what_make_checks():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     checks = (ROOT / "Makefile").read_text().partition("\nchecks:")[2].partition("\n\n")[0]

@@ -10,6 +10,7 @@ from agon.conf import games
 from agon.games.matrix.metrics import action_shares, per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
+from agon_papers.counterfactual import grades
 from agon_papers.counterfactual.cells import MODELS
 from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
 from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
@@ -18,6 +19,7 @@ from agon_papers.verdicts import COLUMNS
 FULL = {short: full for full, short in MODELS.items()}
 ACTIONS = {"pd": ("cooperation", "defection"), "rps": ("rock", "paper", "scissors")}
 TRULY = {"label": "payoff", "payoff": "joint", "joint": "label"}
+UNRECORDED = ["votes_per_decision", "nucleus", "void_rounds_are_formatting"]
 METRICS = {
     "total_points": "total_points",
     "opponent_comprehension": "opponent_comprehension_as_done",
@@ -49,6 +51,7 @@ def records() -> pd.DataFrame:
         efficiency_as_done=32 + mark,
         validity_rate=100.0,
         distance_to_uniform=0.1,
+        opponent_model=rows.model.where(rows.opponent.isin(PEERS)),
         match=named(rows),
     )
 
@@ -150,12 +153,12 @@ def alike():
 
 def test_every_function_that_a_row_names_is_there_and_the_reverse():
     named = {name for one in STATEMENTS.values() for part in one.tests() for name in (part.table, part.decide)}
-    assert set(FUNCTIONS) == named - {"", "all", "actions", "payoffs", "captions", "settings"}
+    assert set(FUNCTIONS) == named - {"", "all", "actions", "payoffs", "captions", "settings", "openings"}
 
 
 def test_every_statement_that_can_be_decided_shows_its_test():
     said = in_words().set_axis([*STATEMENTS])
-    assert said.index[~said.str.lower().str.contains("holds if")].tolist() == ["nucleus", "void_rounds_are_formatting"]
+    assert said.index[~said.str.lower().str.contains("holds if")].tolist() == UNRECORDED
     assert said["peers_cooperate"] == (
         "total_points / 16, where game pd, variant default, opponent peers → mean per model → holds if most: value >= 3.8"
     )
@@ -266,10 +269,68 @@ def spent(value: float) -> dict[str, float]:
         ("rounds_per_match", {"rounds": 17}, {"game": "pd", "variant": "joint"}, "fails"),
         ("pd_bounds", {"total_points": 96}, {"game": "pd"}, "holds"),
         ("pd_bounds", {"total_points": 12}, {"game": "pd", "repetition": 1}, "fails"),
+        ("scripts_pay_more_than_models", {"total_points": 20}, {**PD, "opponent": PEERS}, "holds"),
+        ("scripts_pay_more_than_models", {"total_points": 40}, {**PD, "opponent": PEERS}, "fails"),
+        ("thinking_lowers_efficiency", spent(9), {"game": "pd", "model": ("C3.7S(T)", "C4S(T)")}, "holds"),
+        ("thinking_lowers_efficiency", spent(99), {"game": "pd", "model": ("C3.7S(T)", "C4S(T)")}, "fails"),
+        (
+            "llama_reads_scripts_late_under_joint",
+            m(14),
+            {"game": "pd", "variant": "joint", "model": "L3.3-70B"},
+            "holds",
+        ),
+        (
+            "llama_reads_scripts_late_under_joint",
+            m(2),
+            {"game": "pd", "variant": "joint", "model": "L3.3-70B"},
+            "fails",
+        ),
+        (
+            "mistral_fails_extremely_under_votes",
+            {"total_points": -60},
+            {"variant": "joint", "model": "Mistral"},
+            "holds",
+        ),
+        ("mistral_fails_extremely_under_votes", {"total_points": -60}, {"variant": "joint", "model": "DS-R1"}, "fails"),
+        ("opponents_are_the_same_model", {"opponent_model": FULL["C4S"]}, {**PD, "model": "C4S"}, "holds"),
+        ("opponents_are_the_same_model", {"opponent_model": FULL["C4S"]}, {**PD, "model": "DS-R1"}, "fails"),
+        ("table_25_mistral_is_weak_in_rps", {"total_points": -9}, {"game": "rps", "model": "Mistral"}, "holds"),
+        ("table_25_mistral_is_weak_in_rps", {"total_points": 99}, {"game": "rps", "model": "Mistral"}, "fails"),
     ],
 )
 def test_a_claim_follows_its_numbers(name, values, where, expected):
     assert verdict(name, having(records(), values, **where)) == expected
+
+
+WORDS = pd.DataFrame(
+    {
+        "model": ["Claude 4", "Llama 3.3", "Mistral Large", "Mistral Large"],
+        "column": ["PD", "RPS", "Efficiency", "Main weakness"],
+        "value": ["strong", "moderate", "low", "comprehension"],
+    }
+)
+
+
+def test_words_are_thirds_of_the_models():
+    rows = records().assign(total_points=lambda table: table.model.map([*MODELS].index), efficiency=0.0)
+    rows["efficiency_as_done"] = rows.total_points
+    found = {reading: grades.cells(rows, payoff_rows(), WORDS, reading) for reading in ("literal", "reconciled")}
+    assert found["reconciled"].published.tolist() == [3, 2, 1] and set(found["literal"].statistic) == {"grade"}
+    assert found["reconciled"].recomputed.tolist() == [2, 3, 3] and found["literal"].recomputed.tolist() == [2, 3, 2]
+    assert not found["reconciled"].agrees.any()
+
+
+def test_words_of_some_models_are_no_thirds():
+    few = records().query("model != @FULL['DS-R1']")
+    assert grades.cells(few, payoff_rows(), WORDS, "literal").recomputed.isna().all()
+
+
+def test_every_word_of_table_25_but_the_last_columns_is_a_grade():
+    words = pd.read_csv(ROOT / "tests/smoke/counterfactual_words.csv")
+    known = words.value.isin(list(grades.GRADES))
+    assert (
+        set(words.column[~known]) == {"Main weakness"} and set(words.model) == set(grades.TABLED) and known.sum() == 20
+    )
 
 
 def test_equilibria_and_formulas_come_from_the_payoffs(alike):
@@ -324,6 +385,14 @@ def test_uniform_play_is_told_from_the_equilibrium(shares, expected):
     assert verdict("uniform_play_persists", records(), shares=action_rows(shares)) == expected
 
 
+@pytest.mark.parametrize(("second", "expected"), [("rock", "holds"), ("paper", "fails")])
+def test_a_script_that_opens_in_two_ways_draws(second, expected):
+    rows = records()
+    openings = rows[["match"]].assign(action=["rock" if number % 2 else second for number in rows.repetition])
+    evidence = replace(plain_evidence(), openings=openings)
+    assert decided(evidence, "scripts_draw_nothing")["verdict"] == expected
+
+
 @pytest.mark.parametrize(
     ("temperature", "tokens", "expected"), [(0.7, 50, "holds"), (1.0, 50, "fails"), (0.7, 4096, "fails")]
 )
@@ -338,11 +407,21 @@ def test_what_no_record_holds_cannot_be_checked(alike):
     assert unknown.why.str.startswith("Missing: ").all()
 
 
+SOME = [
+    name
+    for number, name in enumerate(STATEMENTS)
+    if number % 8 == 0 or name in ("near_mutual_defection", "strong_models_cooperate_fully", "repetitions")
+]
+"""A part of the statements, of all sections."""
+
+
 @cache
 def without(column, value):
-    """All claims, where the records lack some."""
+    """Some claims, where the records lack some."""
     rows = records()
-    return all_claims(rows[rows[column] != FULL.get(value, value)], published=printed(rows))
+    few = rows[rows[column] != FULL.get(value, value)]
+    evidence = evidence_of(**tables(few, published=printed(rows)))
+    return pd.DataFrame([decided(evidence, name) for name in SOME], SOME)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +446,8 @@ def test_no_records_at_all_decide_only_what_payoffs_can():
     empty = records().iloc[:0]
     found = all_claims(empty, published=printed(records()), shares=action_rows().iloc[:0])
     checked = found.index[found.verdict != "cannot be checked"]
-    assert set(checked) <= {name for name in STATEMENTS if name.startswith(("expected_", "rps_", "pd_"))}
+    of_rules = {name for name, one in STATEMENTS.items() if all(part.table or part.decide for part in one.tests())}
+    assert {"hares_are_risk_dominant", "rps_equilibrium"} <= set(checked) <= of_rules
 
 
 def test_the_same_tables_give_the_same_intervals():
@@ -393,8 +473,10 @@ def test_the_published_records_decide_nearly_all_claims():
         payoffs,
         pd.read_csv(PUBLISHED / "tables.csv", dtype={"mean": str, "std": str}),
         pd.read_parquet(PUBLISHED / "matches.parquet", columns=["temperature", "max_tokens"]),
+        openings=turns[(turns.seat == 1) & (turns["round"] == 1)],
     ).set_index(pd.Index([*STATEMENTS]))
     assert found.verdict.ne("cannot be checked").sum() >= 25
-    assert found.index[found.verdict == "cannot be checked"].tolist() == ["nucleus", "void_rounds_are_formatting"]
+    assert found.index[found.verdict == "cannot be checked"].tolist() == UNRECORDED
+    assert found.verdict[["hares_are_risk_dominant", "scripts_draw_nothing"]].eq("fails").all()
     assert found.verdict["strong_models_cooperate_fully"] == "holds"
     assert found.verdict[["captions_are_right", "labels_keep_the_maximum", "decoding"]].eq("fails").all()

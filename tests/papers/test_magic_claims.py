@@ -24,11 +24,14 @@ over_a_hundred_cases gpt4_deception deception_differs llama_knows_itself win_rat
 coordination_and_rationality_gain_most gpt35_rationality_is_significant gpt4_is_paid_back_most scores_are_over_21_games
 case_scores_follow case_is_won_with_beliefs case_beliefs_are_probabilities judgement_formula cooperation_formula
 rationality_formula roles_are_seven
+no_model_leads_everywhere lone_defector_earns_most multipliers_exceed_one settings_are_as_many_as_said
+settings_are_turned_through_the_seats case_ballots_turn_with_beliefs case_outcomes_follow_from_ballots
 """.split()  # noqa: SIM905
 UNCHECKED = """
 rational_play_earns_less
 most_gain_in_three_or_four o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
 most_models_overspend defection_ignores_the_scores both_prompts_work settings_are_fair deception_formula
+temperature_is_nought social_games_are_biased gpt4_cooperation_is_significant
 """.split()  # noqa: SIM905
 
 
@@ -117,8 +120,12 @@ def test_no_number_of_the_paper_is_typed_in_the_tests():
             "0",
             "1",
         }  # digits of `rounded`, and shown numbers' formats aside:
-        # places, thousands, ranks up to three, a tenth, the rule's margin of correlations, half a unit of three digits, and Table 2
-        assert numbers <= {"2", "3", "1000", "1.1", "0.3", "0.9985", "1.0015", "1e-9"}, (name, numbers)
+        # places, thousands, ranks up to three, a tenth, the rule's margin of correlations, half a unit of three digits, Table 2,
+        # Figures 5 and 7, and the range of percents
+        assert numbers <= {"2", "3", "5", "7", "100.0", "1000", "1.1", "0.3", "0.9985", "1.0015", "1e-9"}, (
+            name,
+            numbers,
+        )
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
@@ -142,7 +149,10 @@ def test_no_number_of_the_paper_is_typed_in_the_decisions(path):
     ("every_model_gains", 4, "Cohere+PGM", "deception", "10.0", "fails"),
     ("deception_gain", 4, "Cohere+PGM", "deception", "37.5", "holds"),
     ("gpt4_cooperation_is_significant", 4, "GPT-4+PGM", "cooperation", "100.0", "holds"),
+    ("gpt4_cooperation_is_significant", 4, "GPT-4+PGM", "cooperation", "52.4", "fails"),
     ("gpt35_rationality_is_significant", 4, "GPT-3.5-turbo+PGM", "rationality", "45.2", "cannot be checked"),
+    ("gpts_shine_in_coordination", 1, "GPT-4", "coordination", "0.0", "fails"),
+    ("capable_models_reason_better", 1, "GPT o1", "reasoning", "99.0", "fails"),
     ("win_rate_rises_everywhere", 2, "Llama-2-70B+PGM", "prisoner_wr", "0.0", "fails"),
     ("win_rates_are_over_21_games", 2, "Llama-2-70B+PGM", "prisoner_wr", "38.1", "fails"),
     ("cost_sharing_wins_are_cooperation", 2, "Llama-2-70B", "cost_sharing_wr", "42.9", "holds"),

@@ -15,8 +15,13 @@ def test_formula_5_exceeds_one():
     assert definition.numerators.max() / definition.denominator == pytest.approx(1.6)
 
 
+def test_three_gains_of_21_are_significant_for_one_kind_of_t_test_only():
+    found = p_values(10, 13, 21)
+    assert round(found["t_least"], 3) == 0.041 and min(found["t"], found["fisher"], found["paired_least"]) > 0.05
+
+
 def test_no_change_is_no_evidence():
-    assert p_values(5, 5, 10) == {"t": 1.0, "fisher": 1.0, "paired_least": 1.0, "paired_most": 1.0}
+    assert p_values(5, 5, 10) == {"t": 1.0, "fisher": 1.0, "paired_least": 1.0, "paired_most": 1.0, "t_least": 1.0}
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ FAIL = """
 first_to_craft_wins only_allowed_crafts_are_done decisions_are_taken_as_said scores_are_averaged_over_games
 invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_rejections_are_choices gpt_and_claude_are_even
 claude_beats_gemini cooperative_beats_competitive unprimed_beats_competitive
+nobody_succeeds_alone targets_are_craftable many_recipes_burn_fuel
 """.split()  # noqa: SIM905
 NO_TABLES = {"groups", "rows", "whole", "draws", "drawn", "by_chance", "unit", "seed"}
 UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theory_of_mind"]
@@ -53,7 +54,7 @@ def test_every_table_that_a_row_names_is_there_and_the_reverse():
         "unit",
         "seed",
     }
-    assert named == {*FUNCTIONS, *PLAIN, *own} and len(STATEMENTS) == 71
+    assert named == {*FUNCTIONS, *PLAIN, *own}
 
 
 def test_every_statement_that_is_decided_shows_its_test(facts, found):

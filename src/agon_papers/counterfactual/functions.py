@@ -88,9 +88,9 @@ def _values(evidence: Evidence, measure: str, how: list[str], **where: Any) -> p
     return computed(evidence, Part(kind="exact", measure=measure, how=how, where=where), {})
 
 
-def without_void_rounds(evidence: Evidence) -> pd.DataFrame:
-    """Points in the prisoner's dilemma by cell: of all matches (whole), of those without void rounds (clean), how far apart (moved)."""
-    rows, keys = evidence.rows("", {"game": ["pd"]}), evidence.groups["cell"]
+def without_void_rounds(evidence: Evidence, game: str = "pd") -> pd.DataFrame:
+    """Points in a game by cell: of all matches (whole), of those without void rounds (clean), how far apart (moved)."""
+    rows, keys = evidence.rows("", {"game": [game]}), evidence.groups["cell"]
     means = {"whole": rows, "clean": rows[rows.validity_rate == 100]}
     cells = pd.DataFrame({name: table.groupby(list(keys)).total_points.mean() for name, table in means.items()})
     return cells.dropna().eval("moved = abs(clean - whole)")
@@ -120,3 +120,23 @@ def curves(evidence: Evidence, dilemma: Sequence[str], rps: Sequence[str]) -> pd
         change = np.sign(means[[*variants]].sub(means.default, axis=0))
         signs.append(change.min(axis=1).where(change.min(axis=1) == change.max(axis=1), 0))
     return pd.concat(signs)
+
+
+def named_payoffs(evidence: Evidence, variant: str) -> pd.Series:
+    """Payoffs of the prisoner's dilemma by their usual letters: R (both cooperate), S (alone), T (the other alone), P (neither)."""
+    (both, alone), (other, neither) = evidence.matrix("pd", variant).to_numpy(dtype=float)
+    return pd.Series({"T": other, "R": both, "P": neither, "S": alone})
+
+
+def asymmetric_entries(evidence: Evidence, variants: Sequence[str]) -> pd.Series:
+    """Pairs of actions in RPS, by variant, for which the second seat is not paid what the first one is when they change places."""
+    rules = evidence.payoffs[(evidence.payoffs.game == "rps") & evidence.payoffs.variant.isin(list(variants))]
+    pairs = rules.pivot_table(index=["variant", "action", "others"], columns="seat", values="payoff")
+    return (pairs[0] != pairs[1]).groupby(level="variant").sum()
+
+
+def weights_and_returns(evidence: Evidence, variant: str) -> pd.DataFrame:
+    """Of each action in RPS: its weight in the maximin mix, and returns, what it pays against uniform play."""
+    payoff = evidence.matrix("rps", variant)
+    weights = security(payoff.to_numpy(dtype=float))[0]
+    return pd.DataFrame({"weight": weights, "returns": payoff.mean(axis=1)}, payoff.index)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom, fisher_exact, ttest_ind_from_stats
+from scipy.stats import binom, fisher_exact, ttest_1samp, ttest_ind_from_stats
 
 from agon.metrics.exact import holm, mcnemar_bounds
 from agon.metrics.granularity import Definition, as_printed, counted, sizes, summed
@@ -154,7 +154,8 @@ def significance(tested: pd.DataFrame) -> pd.DataFrame:
 
     Decisions are taken as independent.
     Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such counts, not only near them);
-    t (two samples, as the paper may have done), fisher (two samples, exact); paired_least and paired_most: the smallest and largest p
+    t (two samples, as the paper may have done), t_least (one-sided, of the pairing that is most favourable to a gain: the smallest p of any
+    t-test), fisher (two samples, exact); paired_least and paired_most: the smallest and largest p
     that McNemar's exact test can have, over all ways to pair the decisions of two players; holm_ of the last three, over the
     seven abilities of a model.
     """
@@ -178,11 +179,14 @@ def significance(tested: pd.DataFrame) -> pd.DataFrame:
 
 @cache
 def p_values(before: int, after: int, n: int) -> dict[str, float]:
-    """Two-sided p of k of n against k of n: t, fisher, paired_least, paired_most."""
+    """p of k of n against k of n: t, fisher, paired_least, paired_most, two-sided, and t_least, one-sided."""
     least, most = mcnemar_bounds(before, after, n)
     samples = [number for k in (before, after) for number in (k / n, (k * (n - k) / n / (n - 1)) ** 0.5, n)]
     return {
         "t": float(ttest_ind_from_stats(*samples).pvalue) if before != after else 1.0,
+        "t_least": float(ttest_1samp(np.arange(n) < after - before, 0, alternative="greater").pvalue)
+        if 0 < after - before < n
+        else float(after <= before),
         "fisher": float(fisher_exact([[before, n - before], [after, n - after]]).pvalue),
         "paired_least": least,
         "paired_most": most,

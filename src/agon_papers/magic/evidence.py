@@ -239,6 +239,36 @@ class Evidence:
         return pd.DataFrame({"value": {"scores": scores, "multipliers": multipliers}}).rename_axis("axis")
 
     @cached_property
+    def multipliers(self) -> pd.DataFrame:
+        """The multipliers on Figure 10's axis: value."""
+        [multipliers] = self.facts.drawn_rows(10, "multipliers")
+        return pd.DataFrame({"value": multipliers})
+
+    @cached_property
+    def lone_defector(self) -> pd.DataFrame:
+        """A round of Figure 8's dilemma in which one defects: value (points), by what a seat does."""
+        return pd.DataFrame(
+            {"value": cells.dilemma_scores(self.facts, "DCC")}, ["who defects", "one other", "the other"]
+        )
+
+    @cached_property
+    def accused(self) -> pd.DataFrame:
+        """The games of Figures 5 and 7, by model and variant (with beliefs, without): figure, most (whom most ballots name; even), caught
+        (the spy), outcome (of the spy: lost, even or won).
+        """
+        rows = []
+        for cell in self.facts.figures[self.facts.figures.item.str.startswith("ballots_")].itertuples():
+            model = cell.item.removeprefix("ballots_")
+            ranked = pd.Series(cell.value.split()).value_counts()
+            even = len(ranked) > 1 and ranked.iloc[0] == ranked.iloc[1]
+            caught = not even and ranked.index[0] == self.facts.drawn(cell.figure, "spy")
+            outcome = "even" if even else "lost" if caught else "won"
+            variant = "with beliefs" if model.endswith(PGM) else "without"
+            rows.append((model, variant, cell.figure, "even" if even else ranked.index[0], caught, outcome))
+        columns = ["model", "variant", "figure", "most", "caught", "outcome"]
+        return pd.DataFrame(rows, columns=columns).set_index(["model", "variant"])
+
+    @cached_property
     def ticked(self) -> pd.DataFrame:
         """The scenarios that Table 3 ticks for each ability."""
         rows = self.facts.tables[3].sort_values("scenario")
