@@ -14,6 +14,7 @@ from agon_papers.counterfactual import grades
 from agon_papers.counterfactual.cells import MODELS
 from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
 from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
+from agon_papers.statements import Missing, decide, filled
 from agon_papers.verdicts import COLUMNS, table_of
 
 FULL = {short: full for full, short in MODELS.items()}
@@ -476,16 +477,32 @@ def test_the_published_records_decide_nearly_all_claims():
     payoffs = payoff_table(played)
     matches = per_match(turns, payoffs)
     first = turns[turns.seat == 0].merge(matches[["match", "opponent"]], on="match")
-    found = claims(
+    evidence = evidence_of(
         matches,
         action_shares(first, ["game", "variant", "model", "agent", "opponent", "match"]),
         payoffs,
         pd.read_csv(PUBLISHED / "tables.csv", dtype={"mean": str, "std": str}),
         pd.read_parquet(PUBLISHED / "matches.parquet", columns=["temperature", "max_tokens"]),
-        openings=turns[(turns.seat == 1) & (turns["round"] == 1)],
-    ).set_index(pd.Index([*STATEMENTS]))
-    assert found.verdict.ne("cannot be checked").sum() >= 25
-    assert found.index[found.verdict == "cannot be checked"].tolist() == UNRECORDED
-    assert found.verdict[["hares_are_risk_dominant", "scripts_draw_nothing"]].eq("fails").all()
-    assert found.verdict["strong_models_cooperate_fully"] == "holds"
-    assert found.verdict[["captions_are_right", "labels_keep_the_maximum", "decoding"]].eq("fails").all()
+    )
+    evidence = replace(evidence, openings=turns[(turns.seat == 1) & (turns["round"] == 1)])
+    found = {name: said_of(evidence, name) for name in STATEMENTS}
+    assert [name for name, holds in found.items() if holds is None] == UNRECORDED
+    assert found["strong_models_cooperate_fully"] and found["claude_37_reads_patterns_under_labels"]
+    fails = [
+        "captions_are_right",
+        "labels_keep_the_maximum",
+        "decoding",
+        "hares_are_risk_dominant",
+        "scripts_draw_nothing",
+    ]
+    assert not any(found[name] for name in fails)
+
+
+def said_of(evidence: Evidence, name: str) -> bool | None:
+    """What the records themselves say, with nothing drawn; None where they lack what is asked."""
+    statement = STATEMENTS[name]
+    meant = filled(statement, dict(zip(statement.captions, statement.captions, strict=True)))
+    try:
+        return decide(evidence, meant, FUNCTIONS).holds
+    except Missing:
+        return None

@@ -91,7 +91,7 @@ def _judged(evidence: Evidence, statement: Captioned) -> Judged:
     meant = judge(evidence, filled(statement, dict(zip(captions, captions, strict=True))), FUNCTIONS)
     if all(variant == other for variant, other in shown.items()):
         return meant
-    also = decide(evidence, filled(statement, shown), FUNCTIONS)
+    also = decide(evidence, filled(statement, shown), FUNCTIONS, evidence.drawn(statement.drawing, 0))
     there, text = f"{also.text} ({'true' if also.holds else 'false'} there)", meant.decision.text
     if len(captions) > 1:
         return meant.saying(f"{text} | as captioned: {there}")

@@ -112,7 +112,7 @@ class Evidence:
             case "openings":
                 if self.openings is None or self.openings.empty:
                     raise Missing("the opponents' first moves are not among the tables given (openings)")
-                return self.rows("", where).merge(self.openings, on="match")
+                return self.rows("", where).merge(self.openings[["match", "action"]], on="match")
         raise ValueError(f"there is no table {table}")
 
     def drawn(self, drawing: str, block: int) -> "Evidence":
