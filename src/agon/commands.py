@@ -128,6 +128,8 @@ def _say_power(
     unit = f"{metric}, in standard deviations within a cell" if bare and not settings["sd"] else metric
     click.echo(f"smallest difference found with a power of 80 % (t test, two-sided 5 %): {unit}; {basis}")
     _columns([["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "detects"]], found)
+    if found.detectable.isna().any():
+        click.echo("-: with one match of each in one cell no difference can be told from chance")
     prices, by_model = _prices(matches, models, habits)
     if wanted:
         each, kinds = made.needed(wanted), len(made.kinds)
@@ -203,7 +205,10 @@ def _dollars(by_model: Series) -> str:
 def _columns(head: list[list[str]], table: DataFrame) -> None:
     """Prints a table in columns, numbers to three digits."""
     lines = [
-        [each if isinstance(each, str) else f"{each:,.3g}" if each % 1 else f"{each:,.0f}" for each in row]
+        [
+            each if isinstance(each, str) else "-" if each != each else f"{each:,.3g}" if each % 1 else f"{each:,.0f}"
+            for each in row
+        ]
         for row in table.itertuples(index=False)
     ]
     rows = [*head, *lines]
