@@ -291,6 +291,22 @@ class Drawn(Finding):
         return super()._known(word, rows)
 
 
+def evaluated(table: pd.DataFrame, expression: str) -> pd.Series:
+    """An expression of the columns, in which at('NAME') is the value of that row, and `lowest` the lowest value; of each record set."""
+
+    def every(values: pd.Series) -> pd.Series:
+        return values.reindex(table.index.get_level_values(DRAW)).set_axis(table.index)
+
+    drawn = DRAW in table.index.names
+    known: dict[str, Any] = {
+        "at": lambda name: every(table.value.xs(name, level=-1)) if drawn else table.value[name],
+    }
+    if "lowest" in expression:
+        known["lowest"] = every(table.value.groupby(level=DRAW).min()) if drawn else table.value.min()
+    value: pd.Series = table.eval(expression, engine="python", resolvers=[known])
+    return value
+
+
 def _all_of(estimate: pd.Series, parts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What holds in a record set where all its parts are true, be they in columns or rows."""
     levels = [*range(1, parts.index.nlevels)]

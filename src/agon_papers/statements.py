@@ -27,7 +27,7 @@ A row of `statements.toml` is a table under the statement's name:
 `"mean"`                      of every column, over all rows: a row for each column
 `"spread variant"`            a column for each value of this key (COLUMN_VALUE, if there are several columns)
 `"transpose"`                 rows become columns
-`"label - default"`           an expression of the columns: the new `value`
+`"label - default"`           an expression of the columns: the new `value`; with at('NAME'), the value of that row, and lowest
 `"target = rock / n"`         an expression: one more column
 `"share per model"`           of the sum of these
 `"rank per game"`             1 for the largest
@@ -74,6 +74,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol, Self, TypeVar, get_args
@@ -83,8 +84,8 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from agon import fault_of
-from agon_papers.comparisons import Decision, Drawn, Groups, found, joined, parsed, printed_as
-from agon_papers.draws import DRAW, Draws, by_draw, uncoded
+from agon_papers.comparisons import Decision, Drawn, Groups, evaluated, found, joined, parsed, printed_as
+from agon_papers.draws import CORRELATIONS, DRAW, STATS, Draws, any_rows, by_draw, correlations, uncoded
 
 Kind = Literal["exact", "level", "share", "comparison", "order", "extreme", "equivalence", "correlation", "spread"]
 KINDS = get_args(Kind)
@@ -94,13 +95,14 @@ MARGIN = 0.05
 """Of a measure's range: what is little, and what a word of size exceeds."""
 
 
-STATS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
+STATISTICS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
+INTERVAL = ["value", "low", "high", "n"]
+"""Columns that the step `interval` makes."""
+
 STEP = re.compile(
-    rf"(?P<stats>{STATS}(?:, {STATS})*|spread|share|rank|interval|transpose|spearman|pearson|kendall)(?: (?:per )?(?P<keys>[\w ]+))?"
+    rf"(?P<stats>{STATISTICS}(?:, {STATISTICS})*|spread|share|rank|interval|transpose|{'|'.join(CORRELATIONS)})"
+    r"(?: (?:per )?(?P<keys>[\w ]+))?"
 )
-
-
-CORRELATIONS = {"spearman": "rank correlation", "pearson": "correlation", "kendall": "Kendall's tau"}
 
 
 class Missing(Exception):
@@ -119,18 +121,18 @@ class Evidence(Protocol):
         """What is drawn: match, game, decision."""
 
     @property
-    def seed(self) -> int | None:
-        """Of the draws of what is correlated, where that is drawn; else None."""
+    def correlated(self) -> int | None:
+        """Where what is correlated is drawn instead of units: which block of record sets; else None."""
 
     @property
     def draws(self) -> Draws | None:
-        """The units drawn, where this is evidence of many record sets."""
+        """The units drawn, where this is evidence of many record sets of units."""
 
     def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """The rows of a table ("": the paper's default) in which the columns or index levels are as wanted. Raises Missing."""
 
-    def drawn(self, drawing: str, block: int) -> "Self | Sequence[Self]":
-        """Evidence of as many record sets as a block has, together or each by itself."""
+    def drawn(self, drawing: str, block: int) -> Self:
+        """Evidence of as many record sets as a block has."""
 
     def by_chance(self) -> Self | None:
         """Evidence of record sets in which every player chose uniformly; None where that says nothing."""
@@ -241,7 +243,7 @@ def decide(
     evidence: Evidence,
     statement: Statement,
     functions: Functions,
-    intervals: "Evidence | Sequence[Evidence] | None" = None,
+    intervals: Evidence | None = None,
 ) -> Decision:
     """What the evidence says of a statement. `functions`: the paper's own, by name. Raises Missing where it lacks records.
 
@@ -254,9 +256,7 @@ def decide(
     return joined(replace(one, text=f"{label}{one.text}") for label, one in made.items())
 
 
-def _part(
-    evidence: Evidence, part: Part, functions: Functions, intervals: "Evidence | Sequence[Evidence] | None"
-) -> Decision:
+def _part(evidence: Evidence, part: Part, functions: Functions, intervals: Evidence | None) -> Decision:
     if part.missing:
         raise Missing(part.missing)
     if part.decide:
@@ -270,28 +270,26 @@ def _part(
     return found(table, part.test, part.say, **rest, margin=MARGIN * part.range, groups=evidence.groups)
 
 
-def trials(evidence: Evidence | Sequence[Evidence], statement: Statement, functions: Functions) -> list[Trial]:
+def trials(evidence: Evidence, statement: Statement, functions: Functions) -> list[Trial]:
     """Every test of a statement in every record set of the evidence: see `Drawn.tried`."""
     return [
         trial
-        for _, one in readings(evidence if not isinstance(evidence, Sequence) else evidence[0], statement)
+        for _, one in readings(evidence, statement)
         for part in one.tests()
         if part.test
         for trial in _tried(evidence, part, functions)
     ]
 
 
-def _tried(evidence: Evidence | Sequence[Evidence], part: Part, functions: Functions) -> Iterator[Trial]:
+def _tried(evidence: Evidence, part: Part, functions: Functions) -> Iterator[Trial]:
+    tests = [parsed(test) for test in several(part.test)]
     table = _stacked(evidence, part, functions)
-    groups = (evidence[0] if isinstance(evidence, Sequence) else evidence).groups
-    seen = Drawn(table, [parsed(test) for test in several(part.test)], part.digits, groups, "", "", MARGIN * part.range)
+    seen = Drawn(table, tests, part.digits, evidence.groups, "", "", MARGIN * part.range)
     return map(seen.tried, seen.tests)
 
 
-def _stacked(evidence: Evidence | Sequence[Evidence], part: Part, functions: Functions) -> pd.DataFrame:
+def _stacked(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFrame:
     """`computed`, with DRAW as the first level of its index."""
-    if isinstance(evidence, Sequence):
-        return pd.concat({n: computed(one, part, functions) for n, one in enumerate(evidence)}, names=[DRAW])
     table = computed(evidence, part, functions)
     return table if by_draw(table) else pd.concat({0: table}, names=[DRAW])
 
@@ -310,10 +308,7 @@ def computed(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFra
         table = selected(table.to_frame("value") if isinstance(table, pd.Series) else table, where)
     else:
         table = evidence.rows(part.table, where)
-        if evidence.draws is not None and "match" in table:
-            texts = [part.only, *several(part.how), *_measures(part.measure).values(), *evidence.groups.get("cell", ())]
-            named = set(re.findall(r"\w+", " ".join(texts))) | {"match"}
-            table = evidence.draws.take(table[[name for name in table if name in named]])
+    units = evidence.draws if "match" in table else None
     if part.only:
         table = table.query(part.only, engine="python")
     values = {
@@ -322,11 +317,17 @@ def computed(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFra
     }
     columns = [*values] or [*table.columns]
     for step in several(part.how):
-        if step in CORRELATIONS and evidence.seed is not None:
-            table = table.sample(len(table) - 1, replace=True, random_state=evidence.seed)
-        table, columns = _step(table.assign(**values), columns, step, evidence.groups)
-        values = {}
-    return table.assign(**values)[columns]
+        table = table.assign(**values)
+        if units is not None and (made := _reduced(units, table, columns, step, evidence.groups)) is not None:
+            table, columns = made, [*made.columns]
+        else:
+            table = table if units is None else units.take(table)
+            if step in CORRELATIONS and evidence.correlated is not None:
+                table = any_rows(table, evidence.correlated)
+            table, columns = _step(table, columns, step, evidence.groups)
+        values, units = {}, None
+    table = table.assign(**values)
+    return (table if units is None else units.take(table).set_index(DRAW, append=True).swaplevel())[columns]
 
 
 def _measures(measure: str | list[str] | dict[str, str]) -> dict[str, str]:
@@ -336,14 +337,40 @@ def _measures(measure: str | list[str] | dict[str, str]) -> dict[str, str]:
     return measure if isinstance(measure, dict) else {name: name for name in measure}
 
 
+def _keys(match: re.Match[str], groups: Groups) -> list[str]:
+    return [key for name in (match["keys"] or "").split() for key in groups.get(name, [name])]
+
+
+def _reduced(units: Draws, table: pd.DataFrame, columns: list[str], step: str, groups: Groups) -> pd.DataFrame | None:
+    """A step on the rows of every record set, without taking them; None for one that needs them."""
+    match = STEP.fullmatch(step)
+    if not match:
+        return None
+    keys = _keys(match, groups)
+    if match["stats"] == "interval":
+        rows = table if keys else table.assign(all="all")
+        return _with_ends(units.reduced(rows, keys or ["all"], columns, ["mean", "count"]))
+    stats = [stat.replace("sd", "std") for stat in match["stats"].split(", ")]
+    if not {*stats} <= {*STATS}:
+        return None
+    made = units.reduced(table, keys, columns, stats)
+    if not keys:
+        return made.stack().to_frame("value")
+    return made.dropna() if len(stats) == 1 else made.dropna(how="all").rename(columns={"std": "sd"})
+
+
+def _with_ends(means: pd.DataFrame) -> pd.DataFrame:
+    """Means and their n (the two columns), with ends that are not known yet."""
+    return means.set_axis(["value", "n"], axis=1).assign(low=float("nan"), high=float("nan"))[INTERVAL]
+
+
 def _step(table: pd.DataFrame, columns: list[str], step: str, groups: Groups) -> tuple[pd.DataFrame, list[str]]:
     match = STEP.fullmatch(step)
     if not match:
         name, _, expression = re.fullmatch(r"(?:(\w+) = )?()(.+)", step).groups()  # type: ignore[union-attr]
-        value = table[columns].eval(expression, engine="python")
+        value = evaluated(table[columns], expression)
         return (table.assign(**{name: value}), [*columns, name]) if name else (value.to_frame("value"), ["value"])
-    keys = [key for name in (match["keys"] or "").split() for key in groups.get(name, [name])]
-    made = _shaped(table, columns, match["stats"], keys)
+    made = _shaped(table, columns, match["stats"], _keys(match, groups))
     return made, [*made.columns]
 
 
@@ -364,17 +391,14 @@ def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str])
         case "interval":
             flat = table if set(keys) <= set(table.columns) else table[columns].reset_index()
             means = flat.assign(all="all").groupby([*draw, *(keys or ["all"])], observed=True)[columns[0]]
-            made = uncoded(means.agg(value="mean", n="count"))
-            return made.assign(low=float("nan"), high=float("nan"))[["value", "low", "high", "n"]]
+            return _with_ends(uncoded(means.agg(["mean", "count"])))
         case "spearman" | "pearson" | "kendall":
-            if draw:
-                each = {name: _correlation(one, columns, what) for name, one in table.groupby(DRAW)}
-                return pd.concat(each, names=draw)
-            return _correlation(table, columns, what)
+            return correlations(table, columns, what) if draw else _correlation(table, columns, what)
     stats = [stat.replace("sd", "std") for stat in what.split(", ")]
     if not keys:
         if draw:
-            return table.groupby(DRAW)[columns].agg(stats[0]).stack().to_frame("value")
+            reduced = table.groupby(DRAW)[columns].agg(stats[0]).stack().to_frame("value")
+            return reduced.map(itemgetter(-1)) if stats[0].startswith("idx") else reduced
         return table[columns].agg(stats[0]).to_frame("value")
     grouped = table.groupby([*draw, *keys], observed=True)
     if len(stats) == 1:

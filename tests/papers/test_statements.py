@@ -23,7 +23,7 @@ SAID = {"kind": "exact", "section": "1", "claim": "c", "published": "p", "why": 
 
 
 class Given:
-    draws = seed = None
+    draws = correlated = None
 
     @property
     def groups(self):

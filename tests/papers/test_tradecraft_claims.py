@@ -23,7 +23,7 @@ invalid_bars_count_violations rejection_bars_are_shares turn_bars_are_means gpt_
 claude_beats_gemini cooperative_beats_competitive unprimed_beats_competitive
 nobody_succeeds_alone targets_are_craftable many_recipes_burn_fuel
 """.split()  # noqa: SIM905
-NO_TABLES = {"groups", "rows", "whole", "draws", "drawn", "by_chance", "unit", "seed"}
+NO_TABLES = {"groups", "rows", "whole", "draws", "drawn", "by_chance", "unit", "correlated"}
 UNPUBLISHED = ["first_order_is_strong", "no_second_order", "humans_agree_on_theory_of_mind"]
 
 
@@ -52,7 +52,7 @@ def test_every_table_that_a_row_names_is_there_and_the_reverse():
         "drawn",
         "by_chance",
         "unit",
-        "seed",
+        "correlated",
     }
     assert named == {*FUNCTIONS, *PLAIN, *own}
 

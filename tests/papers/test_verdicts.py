@@ -10,7 +10,7 @@ import pytest
 
 from agon import ROOT
 from agon_papers import verdicts
-from agon_papers.draws import SEED, Draws, jeffreys, stretched, within_cells
+from agon_papers.draws import SEED, STATS, Draws, any_rows, correlations, jeffreys, stretched, uncoded, within_cells
 from agon_papers.statements import KINDS, Statement, selected
 from agon_papers.verdicts import COLUMNS, ENOUGH, judge, row, table_of
 
@@ -38,7 +38,7 @@ class Given:
     matches: pd.DataFrame
     draws: Draws | None = None
     unit = "match"
-    seed = None
+    correlated = None
     groups: ClassVar = {"cell": CELL}
 
     def rows(self, table, where):
@@ -119,6 +119,27 @@ def test_the_rule_names_every_kind_and_the_numbers_of_the_program():
 def test_the_same_records_give_the_same_row():
     once, again = (judged(records(0.02, 0.01, 0, 4), kind="comparison", **PLANTED["comparison"]) for _ in range(2))
     assert once == again
+
+
+@pytest.mark.parametrize("stat", STATS)
+@pytest.mark.parametrize("keys", [["model"], ["model", "opponent"]])
+def test_what_is_reduced_without_taking_rows_is_what_the_rows_give(stat, keys):
+    rows = records(3, 2, 1)
+    rows = pd.concat(
+        [rows, rows.assign(points=rows.points.where(rows.opponent != "pp"))]
+    )  # two rows of a unit, some values absent
+    drawn = within_cells(pd.Index(rows.match.unique()), rows.groupby("match", sort=False).opponent.first(), 0)
+    found = drawn.reduced(rows, keys, ["points", "rounds"], [stat])
+    taken = uncoded(drawn.take(rows).groupby(["draw", *keys], observed=True)[["points", "rounds"]].agg(stat))
+    pd.testing.assert_frame_equal(found, taken, check_dtype=False, check_index_type=False, check_column_type=False)
+
+
+@pytest.mark.parametrize("what", ["spearman", "pearson", "kendall"])
+def test_correlations_of_record_sets_are_those_of_each(what):
+    rows = any_rows(records(3, 2, 1).round({"points": 0})[["points", "rounds"]], 0)
+    found = correlations(rows, ["points", "rounds"], what)
+    each = rows.groupby(level="draw").apply(lambda one: one.corr(method=what).iloc[0, 1])
+    np.testing.assert_allclose(found.value, each)
 
 
 def values(n: int, cells: int, samples: int) -> np.ndarray:

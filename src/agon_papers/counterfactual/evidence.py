@@ -76,7 +76,7 @@ class Evidence:
     openings: pd.DataFrame | None = None
     draws: Draws | None = None
     unit: ClassVar[str] = "match"
-    seed: ClassVar[None] = None
+    correlated: ClassVar[None] = None
 
     @property
     def groups(self) -> Groups:

@@ -21,10 +21,13 @@ def areas(table: pd.DataFrame, order: Sequence[str] = ABILITIES) -> pd.Series:
 
 
 def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Table 4 (or a column) without and with beliefs, both by the model's name; models that have both."""
-    names = [name for name in table.index if name + PGM in table.index]
-    before = table.loc[names]
-    return before, table.loc[[name + PGM for name in names]].set_axis(before.index)
+    """Table 4 (or a column) without and with beliefs, both by the model's name (the last level); models that have both."""
+    names = table.index.get_level_values(-1)
+    before = table[(names + PGM).isin(names)]
+    others = [before.index.get_level_values(level) for level in range(table.index.nlevels - 1)]
+    models = before.index.get_level_values(-1) + PGM
+    after = table.reindex(pd.MultiIndex.from_arrays([*others, models]) if others else models)
+    return before, after.set_axis(before.index)
 
 
 def area_gains(table: pd.DataFrame) -> pd.DataFrame:

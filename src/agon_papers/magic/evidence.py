@@ -45,7 +45,7 @@ class Evidence:
     """The facts, and tables of them. Rows of the paper's tables that are asked for must all be there: else Missing is raised."""
 
     facts: Facts
-    seed: int | None = None
+    correlated: int | None = None
     unit: ClassVar[str] = "decision"
     draws: ClassVar[None] = None
 
@@ -61,45 +61,41 @@ class Evidence:
         rows = selected(getattr(self, table), where)
         return rows.droplevel("metric") if "metric" in rows.index.names and len(where.get("metric", ())) == 1 else rows
 
-    def drawn(self, drawing: str, block: int) -> "list[Evidence]":
-        """Record sets with the counts behind printed shares drawn anew; for correlations, with the models drawn instead."""
-        if (drawing, block) not in self._drawn:
-            first = draws.BLOCK * block
-            made = [replace(self, seed=first + number) for number in range(draws.BLOCK)]
-            if drawing != "correlation":
-                made = [self._having(tables) for tables in self._drawn_tables(block)]
-            self._drawn[drawing, block] = made
-        return self._drawn[drawing, block]
+    def drawn(self, drawing: str, block: int) -> "Evidence":
+        """Record sets with the counts behind printed shares drawn anew; for correlations, the models are drawn instead.
+
+        The paper's tables, and what follows from them, have DRAW as the first level of their index.
+        """
+        if drawing == "correlation":
+            return replace(self, correlated=block)
+        if block not in self._drawn:
+            self._drawn[block] = replace(self)
+            self._drawn[block].__dict__.update(self._drawn_tables(block))
+        return self._drawn[block]
 
     @cached_property
-    def _drawn(self) -> "dict[tuple[str, int], list[Evidence]]":
+    def _drawn(self) -> "dict[int, Evidence]":
         return {}
 
-    def _having(self, tables: "dict[str, pd.DataFrame]") -> "Evidence":
-        made = replace(self)
-        made.__dict__.update(tables)
-        return made
-
-    def _drawn_tables(self, block: int) -> "list[dict[str, pd.DataFrame]]":
-        """The paper's tables of each record set, by what `Evidence` calls them."""
+    def _drawn_tables(self, block: int) -> "dict[str, pd.DataFrame]":
+        """The paper's tables of all record sets, by what `Evidence` calls them."""
         counted = counts.granularity(self.facts)
         known = counted.metric.isin([*ABILITIES, *GROUPS["played"]]) & counted.n.notna()
-        made: list[dict[str, pd.DataFrame]] = [{} for _ in range(draws.BLOCK)]
+        known &= counted.reading == "reconciled"
+        made: dict[str, pd.DataFrame] = {}
         for name, (table, models) in SOURCES.items():
             if not set(models) <= set(self.facts.wide(table).index):
                 continue  # a statement that asks for it is told what is missing
             whole = self.facts.whole(name)
-            sets = {number: whole.copy() for number in range(draws.BLOCK)}
-            drawn = pd.concat(sets, names=[draws.DRAW])
-            for cell in counted[known & (counted.reading == "reconciled") & (counted.table == table)].itertuples():
-                if cell.model in models:
-                    key = f"{cell.model} {cell.metric} {cell.published}"
-                    rows = (slice(None), cell.model)
-                    drawn.loc[rows, cell.metric] = 100 * draws.jeffreys(cell.k, cell.n, key, block)
+            values = np.broadcast_to(whole.to_numpy(dtype=float), (draws.BLOCK, *whole.shape)).copy()
+            for cell in counted[known & (counted.table == table) & counted.model.isin(models)].itertuples():
+                place = whole.index.get_loc(cell.model), whole.columns.get_loc(cell.metric)
+                key = f"{cell.model} {cell.metric} {cell.published}"
+                values[:, *place] = 100 * draws.jeffreys(cell.k, cell.n, key, block)
+            index = pd.MultiIndex.from_product([range(draws.BLOCK), whole.index], names=[draws.DRAW, whole.index.name])
+            made[name] = pd.DataFrame(values.reshape(len(index), -1), index, whole.columns)
             if name in ("abilities", "pairs"):
-                drawn = drawn.assign(area=cells.areas(drawn))
-            for number, one in drawn.groupby(level=draws.DRAW):
-                made[number][name] = one.droplevel(draws.DRAW)
+                made[name] = made[name].assign(area=cells.areas(made[name]))
         return made
 
     def by_chance(self) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2_contingency
 
+from agon_papers.draws import DRAW, by_draw
 from agon_papers.magic import cells, counts
 from agon_papers.magic.evidence import Evidence
 from agon_papers.magic.facts import ABILITIES, PGM, STRONGEST
@@ -14,7 +15,9 @@ from agon_papers.magic.facts import ABILITIES, PGM, STRONGEST
 def average_gains(evidence: Evidence, before: str = "pairs") -> pd.DataFrame:
     """Mean gain of the pairs of Table 4 by metric, and their n; `before`: the table of the numbers without beliefs."""
     _, after = cells.pairs(evidence.pairs)
-    gains = after - getattr(evidence, before).loc[after.index]
+    gains = after - getattr(evidence, before).reindex(after.index)
+    if by_draw(gains):
+        return gains.rename_axis(columns="metric").groupby(level=DRAW).mean().stack().to_frame("value")
     return pd.DataFrame({"value": gains.mean(), "n": len(gains)}).rename_axis("metric")
 
 

@@ -54,7 +54,7 @@ class Evidence:
     draws: Draws | None = None
     groups: ClassVar[Groups] = GROUPS
     unit: ClassVar[str] = "game"
-    seed: ClassVar[None] = None
+    correlated: ClassVar[None] = None
 
     def rows(self, table: str, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         """The rows of a table with the wanted values. Raises Missing if there are none."""
