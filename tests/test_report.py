@@ -23,6 +23,7 @@ CLAIMS = pd.DataFrame(
         "published": "more",
         "recomputed": "less",
         "verdict": ["holds", "holds", "fails"],
+        "verdict_section": ["holds", "undecided", "fails"],
         "why": "1 < 2",
     }
 )
@@ -56,7 +57,7 @@ def test_cells_without_a_number_and_words_are_counted_apart():
 
 def test_verdicts_are_counted_and_absent_ones_are_nought():
     assert report.verdicts(CLAIMS).to_dict("records") == [
-        {"paper": "p", "holds": 2, "fails": 1, "undecided": 0, "unchecked": 0}
+        {"paper": "p", "holds": 2, "fails": 1, "undecided": 0, "unchecked": 0, "turned": 1}
     ]
 
 

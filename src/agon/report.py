@@ -87,11 +87,12 @@ def _both(values: pd.Series) -> str:
 
 
 def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
-    """paper, holds, fails, undecided, unchecked: numbers of statements."""
+    """paper, holds, fails, undecided, unchecked: numbers of statements; turned: those whose verdict changes with their section's others."""
     counts = pd.crosstab(claims.paper, claims.verdict).reindex(
         columns=["holds", "fails", "undecided", "cannot be checked"], fill_value=0
     )
-    return counts.set_axis(["holds", "fails", "undecided", "unchecked"], axis=1).reset_index()
+    turned = (claims.verdict != claims.verdict_section).groupby(claims.paper).sum()
+    return counts.set_axis(["holds", "fails", "undecided", "unchecked"], axis=1).assign(turned=turned).reset_index()
 
 
 def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:

@@ -1,8 +1,9 @@
 """Tests on tables of numbers, and how the numbers are said: one `Decision` holds both, so that they cannot drift apart."""
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,10 @@ Groups = Mapping[str, Sequence[str] | Mapping[str, str]]
 COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
 """Of a table of cells: printed numbers beside what the records say."""
 OTHERS = "the others"
+FEW = 10
+"""Fewer units than these of a row are few."""
+STEP = 0.2
+"""Of the margin, by which it moves: from 5 % of the range to 4 or 6."""
 QUANTIFIERS = r"all|any|none|most|half|\d+\+|(?:under )?\d+%"
 TEST = re.compile(
     rf"(?P<head>{QUANTIFIERS}|largest|smallest|order|span|always)(?: of (?P<of>[^:]+))?(?:: (?P<body>.+))?"
@@ -88,7 +93,7 @@ def parsed(test: str) -> re.Match[str]:
 
 def enough(head: str, hits: Any, n: Any) -> Any:
     """Whether as many of n (numbers or columns) are true as the quantifier `head` asks for."""
-    number = int("".join(filter(str.isdigit, head)) or 0)
+    number = float(re.sub(r"[^\d.]", "", head) or 0)
     if head.endswith("+"):
         return hits >= number
     if head.endswith("%"):
@@ -246,34 +251,91 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
+class Trial:
+    """A test in many record sets: all have an entry, or row, for each (index DRAW)."""
+
+    estimate: pd.Series
+    """What the test is about (see docs/statements-rule.md)."""
+    parts: pd.DataFrame
+    """All that must be true for it to hold, a column each: of a test of all rows, each row; of an order, each pair."""
+    sizes: pd.Series | None = None
+    """Where the estimate is a share of rows: how many there are."""
+    quantifier: str = ""
+    """How many of them must be true, if some suffice."""
+
+    @classmethod
+    def joined(cls, trials: Sequence["Trial"]) -> "Trial":
+        """The same test in the record sets of several blocks."""
+        sizes = pd.concat([each.sizes for each in trials], ignore_index=True) if trials[0].sizes is not None else None
+        estimate = pd.concat([each.estimate for each in trials], ignore_index=True)
+        return cls(estimate, pd.concat([each.parts for each in trials], ignore_index=True), sizes, trials[0].quantifier)
+
+    def centred(self, recorded: "Trial", units: float) -> "Trial":
+        """Moved so that the record sets' mean is what the records give: counts of rows by whole rows. `units`: how many there are.
+
+        A share of rows, and the smallest of several gaps, have the records' noise in them, and that of the draws on top. And few units
+        are too often all on one side of a threshold: counts of rows of n units, if these are FEW, are stretched by sqrt(n / (n - 1)).
+        """
+        off = self.estimate.mean() - recorded.estimate.iloc[0]
+        if self.sizes is None:
+            return self if self.parts.shape[1] == 1 else replace(self, estimate=self.estimate - off)
+        if not self.quantifier:
+            return replace(self, estimate=(self.estimate - off).clip(0, 1))
+        rows = self.sizes.mean()
+        own, each = recorded.estimate.iloc[0] * rows, units / rows
+        hits = self.estimate * self.sizes - np.rint(off * rows)
+        hits = own + (hits - own) * (each / (each - 1)) ** 0.5 if 1 < each < FEW else hits
+        return self.having(hits.clip(0, self.sizes))
+
+    def having(self, hits: pd.Series) -> "Trial":
+        """The same with so many rows true."""
+        held = enough(self.quantifier, hits.round(9), self.sizes).to_frame()
+        return replace(self, estimate=hits / self.sizes, parts=held)
+
+    def stepped(self) -> list["Trial"]:
+        """With one row more, and one less; nothing where no number of rows must be true."""
+        if self.sizes is None or self.quantifier in ("", "any"):
+            return []
+        return [self.having(self.estimate * self.sizes + step) for step in (1, -1)]
+
+
+@dataclass(frozen=True, eq=False)
 class Drawn(Finding):
     """The same table of many record sets, below each other: the first level of its index (DRAW) says which."""
 
-    def tried(self, test: re.Match[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """A test in every record set: `held`, and the `estimate` that it is about (see docs/statements-rule.md).
-
-        And all that must be true for it to hold, a column each: of a test of all rows, each row; of an order, each pair.
-        Raises ValueError for a test that speaks of these very records only.
-        """
+    def tried(self, test: re.Match[str]) -> Trial:
+        """A test in every record set. Raises ValueError for a test that speaks of these very records only."""
         head, of, body = test.groups()
         match head:
             case "always" | "span":
                 raise ValueError(f"`{test[0]}` is about these very records: its statement's kind is exact")
             case "largest" | "smallest":
                 gaps = self._gaps(f"{body} {'>' if head == 'largest' else '<'} {OTHERS}", self._wide)
-                return _all_of(gaps.min(axis=1), gaps > 0)
+                return Trial(gaps.min(axis=1), _wide(gaps > 0))
             case "order":
                 gaps = self._gaps(body, self._wide if "value" in self.table else self.table)
-                return _all_of(gaps.min(axis=1).groupby(level=DRAW).min(), gaps > 0)
+                return Trial(gaps.min(axis=1).groupby(level=DRAW).min(), _wide(gaps > 0))
         rows = self.rows(of) if of else self.table
         mask = self.evaluate(body, rows)
         hits, n = mask.groupby(level=DRAW).sum(), mask.groupby(level=DRAW).size()
         named = [name for name in re.findall(r"\w+", body) if name in rows and is_numeric_dtype(rows[name])]
-        estimate = rows[named[0]].groupby(level=DRAW).first() if named and (n == 1).all() else hits / n
-        if head in ("all", "none"):
-            return _all_of(estimate, (mask == (head == "all")).to_frame())
-        found = pd.DataFrame({"held": enough(head, hits, n), "estimate": estimate.astype(float)})
-        return found, found[["held"]]
+        if head not in ("all", "none"):
+            return Trial(hits / n, enough(head, hits, n).to_frame(), n, head)
+        parts = _wide((mask == (head == "all")).to_frame())
+        if named and (n == 1).all():
+            return Trial(rows[named[0]].groupby(level=DRAW).first().astype(float), parts)
+        return Trial(hits / n, parts, n)
+
+    def edges(self, test: re.Match[str]) -> list[bool]:
+        """Whether a test is true, in the only record set, with one of its thresholds moved by one step, for each way to do that."""
+        head, of, body = test.groups()
+        trials = self.tried(test).stepped()
+        if head not in ("largest", "smallest", "order"):
+            told = f"{head} of {of}: " if of else f"{head}: "
+            trials += [self.tried(parsed(told + moved)) for moved in stepped(body)]
+            if "margin" in body:
+                trials += [replace(self, margin=self.margin * (1 + step)).tried(test) for step in (STEP, -STEP)]
+        return [bool(trial.parts.all(axis=None)) for trial in trials]
 
     @cached_property
     def _wide(self) -> pd.DataFrame:
@@ -307,12 +369,40 @@ def evaluated(table: pd.DataFrame, expression: str) -> pd.Series:
     return value
 
 
-def _all_of(estimate: pd.Series, parts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What holds in a record set where all its parts are true, be they in columns or rows."""
+def _wide(parts: pd.DataFrame) -> pd.DataFrame:
+    """Parts in columns and rows as columns only, one row for each record set."""
     levels = [*range(1, parts.index.nlevels)]
     wide = parts.unstack(levels) if levels else parts
-    wide = wide.fillna(True).astype(bool).set_axis(range(wide.shape[1]), axis=1)
-    return pd.DataFrame({"held": wide.all(axis=1), "estimate": estimate.astype(float)}), wide
+    return wide.fillna(True).astype(bool).set_axis(range(wide.shape[1]), axis=1)
+
+
+def stepped(condition: str) -> list[str]:
+    """A condition with one of its thresholds moved by one unit of its last digit as written, for each threshold and direction.
+
+    Thresholds are the numbers in what is compared by < and its likes, except 0.
+    """
+    tree = ast.parse(re.sub(r"`[^`]*`", lambda name: "_" * len(name[0]), condition), mode="eval")
+    places = set()
+    for compare in (node for node in ast.walk(tree) if isinstance(node, ast.Compare)):
+        sides = [compare.left, *compare.comparators]
+        for left, operator, right in zip(sides, compare.ops, sides[1:], strict=False):
+            if isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+                numbers = (node for side in (left, right) for node in ast.walk(side) if isinstance(node, ast.Constant))
+                places |= {(node.col_offset, node.end_col_offset) for node in numbers if node.value}
+    made = []
+    for start, end in sorted(places):
+        decimals = len(condition[start:end].partition(".")[2])
+        moved = (float(condition[start:end]) + sign * 10.0**-decimals for sign in (1, -1))
+        made += [f"{condition[:start]}{number:.{decimals}f}{condition[end:]}" for number in moved]
+    return made
+
+
+def centred(table: pd.DataFrame, recorded: pd.DataFrame) -> pd.DataFrame:
+    """Numbers of many record sets, moved so that the mean of each row's over these is the records'."""
+    numbers = table.select_dtypes("number")
+    means = numbers.groupby(level=[*range(1, table.index.nlevels)], sort=False).transform("mean")
+    own = recorded[[*numbers]].reindex(table.index.droplevel(DRAW)).to_numpy()
+    return table.assign(**(numbers - means + own))
 
 
 def rounded(values: pd.Series, digits: int) -> pd.Series:
@@ -321,11 +411,12 @@ def rounded(values: pd.Series, digits: int) -> pd.Series:
     return (((values + unit / 2 + 1e-9) / unit).apply(np.floor) * unit).round(digits)
 
 
-def printed_as(value: float | str, printed: str | float) -> bool:
-    """Whether a value rounds to a printed number at that number's decimals, or is a printed text."""
+def printed_as(value: float | str, printed: str | float, off: int = 0) -> bool:
+    """Whether a value rounds to a printed number at that number's decimals, or is a printed text; or is `off` by so many units."""
     if isinstance(value, str):
         return value == printed
-    return bool(rounds_to(value, float(printed), len(str(printed).partition(".")[2])))
+    decimals = len(str(printed).partition(".")[2])
+    return any(rounds_to(value, float(printed) + unit * 10.0**-decimals, decimals) for unit in range(-off, off + 1))
 
 
 def rounds_to(value: Any, printed: Any, decimals: Any) -> Any:

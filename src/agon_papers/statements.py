@@ -74,6 +74,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
@@ -84,7 +85,19 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from agon import fault_of
-from agon_papers.comparisons import Decision, Drawn, Groups, evaluated, found, joined, parsed, printed_as
+from agon_papers.comparisons import (
+    Decision,
+    Drawn,
+    Groups,
+    Trial,
+    centred,
+    evaluated,
+    found,
+    joined,
+    parsed,
+    printed_as,
+    stepped,
+)
 from agon_papers.draws import CORRELATIONS, DRAW, STATS, Draws, any_rows, by_draw, correlations, uncoded
 
 Kind = Literal["exact", "level", "share", "comparison", "order", "extreme", "equivalence", "correlation", "spread"]
@@ -96,6 +109,7 @@ MARGIN = 0.05
 
 
 STATISTICS = r"(?:mean|sd|var|median|min|max|sum|count|first|nunique|idxmax|idxmin)"
+BENT = re.compile(rf"(?:sd|var|min|max|{'|'.join(CORRELATIONS)})\b")
 INTERVAL = ["value", "low", "high", "n"]
 """Columns that the step `interval` makes."""
 
@@ -200,7 +214,6 @@ class Statement(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 S = TypeVar("S", bound=Statement)
 Functions = Mapping[str, Callable[..., Any]]
-Trial = tuple[pd.DataFrame, pd.DataFrame]
 TAILS = (0.025, 0.975)
 DECIMALS = 9
 """Of the ends of intervals: processors sum in different orders, and differ beyond."""
@@ -244,48 +257,100 @@ def decide(
     statement: Statement,
     functions: Functions,
     intervals: Evidence | None = None,
+    off: int = 0,
 ) -> Decision:
     """What the evidence says of a statement. `functions`: the paper's own, by name. Raises Missing where it lacks records.
 
-    `intervals`: evidence of drawn record sets, from which intervals that are shown have their ends.
+    `intervals`: evidence of drawn record sets, from which intervals that are shown have their ends. `off`: by how many units of its last
+    digit a number may miss the one that is printed.
     """
     made = {
-        label: joined(_part(evidence, part, functions, intervals) for part in one.tests())
+        label: joined(_part(evidence, part, functions, intervals, off) for part in one.tests())
         for label, one in readings(evidence, statement)
     }
     return joined(replace(one, text=f"{label}{one.text}") for label, one in made.items())
 
 
-def _part(evidence: Evidence, part: Part, functions: Functions, intervals: Evidence | None) -> Decision:
+def _part(evidence: Evidence, part: Part, functions: Functions, intervals: Evidence | None, off: int) -> Decision:
     if part.missing:
         raise Missing(part.missing)
     if part.decide:
         return functions[part.decide](evidence, **part.args)
     table = computed(evidence, part, functions)
     if part.printed:
-        table = table.assign(as_printed=_as_printed(table, part.printed))
+        table = table.assign(as_printed=_as_printed(table, part.printed, off))
     if intervals is not None and "low" in table and table.low.isna().all():
         table = table.assign(**_ends(_stacked(intervals, part, functions)))
     rest = {name: getattr(part, name) for name in ("line", "doubt", "count", "digits")}
     return found(table, part.test, part.say, **rest, margin=MARGIN * part.range, groups=evidence.groups)
 
 
-def trials(evidence: Evidence, statement: Statement, functions: Functions) -> list[Trial]:
-    """Every test of a statement in every record set of the evidence: see `Drawn.tried`."""
+def trials(
+    evidence: Evidence, statement: Statement, functions: Functions, recorded: Evidence | None = None
+) -> list[Trial]:
+    """Every test of a statement in every record set of the evidence: see `Drawn.tried`.
+
+    `recorded`: the records; numbers that bend what is drawn (`_bends`) are moved so that their mean is that of the records.
+    """
     return [
-        trial
-        for _, one in readings(evidence, statement)
-        for part in one.tests()
-        if part.test
-        for trial in _tried(evidence, part, functions)
+        seen.tried(test)
+        for part in _tested(evidence, statement)
+        for seen in [_seen(evidence, part, functions, recorded if _bends(part, evidence) else None)]
+        for test in seen.tests
     ]
 
 
-def _tried(evidence: Evidence, part: Part, functions: Functions) -> Iterator[Trial]:
+def trial(evidence: Evidence, statement: Statement, functions: Functions, number: int) -> Trial:
+    """One of `trials`, by its number."""
+    every = [(part, test) for part in _tested(evidence, statement) for test in several(part.test)]
+    part, test = every[number]
+    return _seen(evidence, part, functions).tried(parsed(test))
+
+
+def on_edge(evidence: Evidence, statement: Statement, functions: Functions) -> bool:
+    """Whether the statement is true of the records and not with one threshold moved by one step, or the reverse (`Drawn.edges`)."""
+    true, moved = [], []
+    for part in _tested(evidence, statement):
+        seen = _seen(evidence, part, functions)
+        others = [_seen(evidence, other, functions) for other in _with_steps_moved(part)]
+        for n, test in enumerate(seen.tests):
+            true.append(bool(seen.tried(test).parts.all(axis=None)))
+            also = [bool(other.tried(other.tests[n]).parts.all(axis=None)) for other in others]
+            moved.append(seen.edges(test) + also)
+    if all(true):
+        return not all(each for ways in moved for each in ways)
+    return true.count(False) == 1 and any(moved[true.index(False)])
+
+
+def _tested(evidence: Evidence, statement: Statement) -> Iterator[Part]:
+    """The parts of a statement that decide it, for each that it is read for."""
+    return (part for _, one in readings(evidence, statement) for part in one.tests() if part.test)
+
+
+def _seen(evidence: Evidence, part: Part, functions: Functions, recorded: Evidence | None = None) -> Drawn:
     tests = [parsed(test) for test in several(part.test)]
     table = _stacked(evidence, part, functions)
-    seen = Drawn(table, tests, part.digits, evidence.groups, "", "", MARGIN * part.range)
-    return map(seen.tried, seen.tests)
+    if recorded is not None:
+        table = centred(table, computed(recorded, part, functions))
+    return Drawn(table, tests, part.digits, evidence.groups, "", "", MARGIN * part.range)
+
+
+def _with_steps_moved(part: Part) -> Iterator[Part]:
+    """The part with one threshold of how its numbers are reduced moved by one step."""
+    steps = several(part.how)
+    for n, step in enumerate(steps):
+        if not STEP.fullmatch(step):
+            head, _, expression = step.rpartition(" = ")
+            for moved in stepped(expression):
+                changed = f"{head} = {moved}" if head else moved
+                yield msgspec.structs.replace(part, how=[*steps[:n], changed, *steps[n + 1 :]])
+
+
+def _bends(part: Part, evidence: Evidence) -> bool:
+    """Whether noise moves the mean of a part's numbers: spreads, extremes, correlations, counts of what is drawn already."""
+    steps = several(part.how)
+    later = steps[1:] if evidence.draws is not None else steps
+    return any(BENT.match(step) or re.search("[<>]", step) for step in later)
 
 
 def _stacked(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFrame:
@@ -301,7 +366,18 @@ def _ends(drawn: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def computed(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFrame:
-    """The numbers of a part: rows by name; a column `value`, or several."""
+    """The numbers of a part: rows by name; a column `value`, or several. Evidence with a dictionary `known` keeps them."""
+    known = getattr(evidence, "known", None)
+    if known is None:
+        return _computed(evidence, part, functions)
+    asked = repr((part.table, part.args, part.where, part.only, part.measure, part.how))
+    if asked not in known:
+        known[asked] = _computed(evidence, part, functions)
+    made: pd.DataFrame = known[asked]
+    return made
+
+
+def _computed(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFrame:
     where = {key: members(evidence.groups, value) for key, value in part.where.items()}
     if part.table in functions:
         table = functions[part.table](evidence, **part.args)
@@ -414,11 +490,11 @@ def _correlation(table: pd.DataFrame, columns: list[str], what: str) -> pd.DataF
     return pd.DataFrame({"value": value, "p": p, "n": len(table)}, index=[CORRELATIONS[what]])
 
 
-def _as_printed(table: pd.DataFrame, printed: Mapping[str, Any]) -> pd.Series:
+def _as_printed(table: pd.DataFrame, printed: Mapping[str, Any], off: int) -> pd.Series:
     known = {str(name): numbers if isinstance(numbers, list) else [numbers] for name, numbers in printed.items()}
     if gone := [str(name) for name in table.index if str(name) not in known]:
         raise ValueError(f"no printed number is given for {', '.join(gone)}")
-    held = [all(map(printed_as, row, known[str(name)])) for name, *row in table.itertuples()]
+    held = [all(map(printed_as, row, known[str(name)], repeat(off))) for name, *row in table.itertuples()]
     return pd.Series(held, index=table.index)
 
 

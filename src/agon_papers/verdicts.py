@@ -1,18 +1,34 @@
 """The rule of docs/statements-rule.md: a verdict is what the records say, if nearly all record sets that could be drawn say it too."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.stats import false_discovery_control
 
 from agon.metrics.interval import proportion_interval
-from agon_papers.comparisons import Decision
-from agon_papers.statements import DECIMALS, TAILS, Evidence, Functions, Missing, Statement, Trial, decide, trials
+from agon_papers.comparisons import Decision, Trial
+from agon_papers.draws import Draws
+from agon_papers.statements import (
+    DECIMALS,
+    TAILS,
+    Evidence,
+    Functions,
+    Missing,
+    Statement,
+    decide,
+    on_edge,
+    trial,
+    trials,
+)
 
 COLUMNS = [
     *("paper", "section", "claim", "published", "recomputed", "verdict", "why"),
     *("estimate", "low", "high", "n", "unit", "chance", "stability", "draws", "rule"),
+    *("p", "p_section", "verdict_section"),
 ]
 """Of the table of claims: numbers that do not apply are absent."""
 
@@ -43,11 +59,12 @@ class Judged:
 
 
 class Counting:
-    """Evidence that remembers the units (column match) that were asked of it."""
+    """Evidence that remembers the units (column match) that were asked of it, and what was computed from it for one statement."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self.units: set[Any] = set()
+        self.known: dict[str, pd.DataFrame] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._evidence, name)
@@ -59,43 +76,117 @@ class Counting:
         return rows
 
 
+@dataclass(frozen=True)
+class Settled:
+    """How many record sets say what the records say."""
+
+    tests: Sequence[Trial]
+    """Of a statement, in all record sets."""
+    agreeing: int
+    draws: int
+    parts: int
+    """How many can be refuted; 1 where the records say yes."""
+    free: float
+    """Degrees of freedom."""
+
+    @property
+    def stability(self) -> float:
+        """The share of record sets that agree."""
+        return self.agreeing / self.draws
+
+    @property
+    def wanted(self) -> float:
+        """The share that must agree: ENOUGH, or as much more as Student's t asks where few units are drawn; Bonferroni's for parts."""
+        return float(ndtr(stdtrit(self.free, 1 - (1 - ENOUGH) / self.parts)))
+
+    @property
+    def tails(self) -> list[float]:
+        """Between which shares of the record sets 95 % lie, or as many more as Student's t asks."""
+        return [float(ndtr(stdtrit(self.free, tail))) for tail in TAILS]
+
+    @property
+    def decided(self) -> bool:
+        """Whether enough agree."""
+        return self.stability >= self.wanted
+
+    @property
+    def p(self) -> float:
+        """One-sided, of what the records say against its opposite: the share that disagrees, as Student's t has it, for all parts.
+
+        Half a record set more is taken to disagree, so that none of them is not never.
+        """
+        disagreeing = (self.draws - self.agreeing + 0.5) / (self.draws + 1)
+        return min(1.0, self.parts * float(stdtr(self.free, ndtri(disagreeing))))
+
+
+def settle(
+    recorded: Sequence[Trial], drawn: Callable[[int], Sequence[Trial]], units: float = np.inf, cells: float = 0
+) -> Settled:
+    """Draws blocks of record sets until it is clear whether enough of them say what the records say, or to the last look.
+
+    `recorded`: the tests of a statement in the records; `drawn`: in a block of record sets. `units`: that the statement is about, of so
+    many `cells`; infinite where no units are drawn.
+    """
+    holds = all(bool(test.parts.all(axis=None)) for test in recorded)
+    blocks: list[Sequence[Trial]] = []
+    for look in LOOKS:
+        blocks += [drawn(block) for block in range(len(blocks), look)]
+        pairs = zip(zip(*blocks, strict=True), recorded, strict=True)
+        tests = [Trial.joined(each).centred(own, units) for each, own in pairs]
+        parts = pd.concat([test.parts for test in tests], axis=1)
+        agreeing = int(parts.all(axis=1).sum() if holds else (~parts).sum().max())
+        found = Settled(tests, agreeing, len(parts), 1 if holds else parts.shape[1], max(1, units - cells))
+        low, high = proportion_interval(agreeing, len(parts), SURE)
+        if not low <= found.wanted <= high:
+            break
+    return found
+
+
+def _drawn(draws: Draws | None, units: Collection[Any]) -> tuple[float, float]:
+    """How many units, and of how many cells; infinitely many where none are drawn."""
+    if draws is None or not units:
+        return np.inf, 0
+    return len(units), len(np.unique(draws.cells[draws.units.get_indexer(pd.Index(list(units)))]))
+
+
 def judge(evidence: Evidence, statement: Statement, functions: Functions) -> Judged:
     """A statement's verdict by the rule, its text, and the numbers beside it. Raises Missing where the evidence lacks records."""
     counting = Counting(evidence)
     decision = decide(counting, statement, functions)
     n = {"n": len(counting.units), "unit": evidence.unit} if counting.units else {}
     if statement.kind == "exact" or decision.holds is None:
-        return Judged(decision, VERDICTS[decision.holds], n)
-    blocks: list[list[Trial]] = []
-    for look in LOOKS:
-        more = range(len(blocks), look)
-        blocks += [trials(evidence.drawn(statement.drawing, block), statement, functions) for block in more]
-        tests = [pd.concat([found for found, _ in each], ignore_index=True) for each in zip(*blocks, strict=True)]
-        held = pd.concat([test.held for test in tests], axis=1).all(axis=1)
-        if decision.holds:
-            wanted, agreeing = ENOUGH, int(held.sum())
-        else:
-            every = pd.concat([pd.concat([parts for _, parts in block], axis=1, ignore_index=True) for block in blocks])
-            wanted, agreeing = 1 - (1 - ENOUGH) / every.shape[1], int((~every).sum().max())
-        low, high = proportion_interval(agreeing, len(held), SURE)
-        if not low <= wanted <= high:
-            break
-    stability = agreeing / len(held)
-    weakest = min(range(len(tests)), key=lambda test: tests[test].held.mean())
-    ends = tests[weakest].estimate.quantile(TAILS).round(DECIMALS)
+        missed = decision.holds is False and decide(counting, statement, functions, off=1).holds is True
+        return Judged(decision, UNDECIDED if missed else VERDICTS[decision.holds], n)
+    recorded = trials(counting, statement, functions)
+    first = Counting(evidence.drawn(statement.drawing, 0))
+
+    def drawn(block: int) -> Sequence[Trial]:
+        more = evidence.drawn(statement.drawing, block) if block else first
+        return trials(more, statement, functions, counting)
+
+    found = settle(
+        recorded,
+        drawn,
+        *_drawn(first.draws, counting.units),
+    )
+    tests = found.tests
+    weakest = min(range(len(tests)), key=lambda test: tests[test].parts.all(axis=1).mean())
+    ends = tests[weakest].estimate.quantile(found.tails).round(DECIMALS)
     numbers = {
-        "estimate": trials(evidence, statement, functions)[weakest][0].estimate.iloc[0],
+        "estimate": recorded[weakest].estimate.iloc[0],
         "low": ends.iloc[0],
         "high": ends.iloc[1],
         **n,
         "unit": evidence.unit,
         "chance": _chance(evidence, statement, functions, weakest),
-        "stability": stability,
-        "draws": len(held),
+        "stability": found.stability,
+        "draws": found.draws,
+        "p": found.p,
     }
     if any("{intervals" in (part.say or "") for part in statement.tests()):
-        decision = decide(evidence, statement, functions, evidence.drawn(statement.drawing, 0))
-    return Judged(decision, VERDICTS[decision.holds] if stability >= wanted else UNDECIDED, numbers)
+        decision = decide(counting, statement, functions, first)
+    decided = found.decided and not on_edge(counting, statement, functions)
+    return Judged(decision, VERDICTS[decision.holds] if decided else UNDECIDED, numbers)
 
 
 def _chance(evidence: Evidence, statement: Statement, functions: Functions, test: int) -> float | None:
@@ -104,7 +195,7 @@ def _chance(evidence: Evidence, statement: Statement, functions: Functions, test
     if chance is None:
         return None
     try:
-        return float(trials(chance, statement, functions)[test][0].estimate.mean())
+        return float(trial(chance, statement, functions, test).estimate.mean())
     except (Missing, NameError):  # what uniform play has not, such as tokens, is no column of its matches
         return None
 
@@ -128,5 +219,11 @@ def row(
 
 
 def table_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of `row` as the table of claims, see COLUMNS."""
-    return pd.DataFrame(list(rows)).reindex(columns=COLUMNS).astype({"n": "Int64", "draws": "Int64"})
+    """Rows of `row` as the table of claims, see COLUMNS; those of a section (the first that a row names) are seen together."""
+    table = pd.DataFrame(list(rows)).reindex(columns=COLUMNS).astype({"n": "Int64", "draws": "Int64", "p": float})
+    tested = table[table.p.notna()]
+    if len(tested):
+        sections = [tested.paper, tested.section.str.partition(",")[0]]
+        table["p_section"] = tested.groupby(sections).p.transform(lambda p: false_discovery_control(p).round(DECIMALS))
+    table["verdict_section"] = table.verdict.mask(table.p_section > 1 - ENOUGH, UNDECIDED)
+    return table

@@ -29,7 +29,7 @@ settings_are_turned_through_the_seats case_ballots_turn_with_beliefs case_outcom
 """.split()  # noqa: SIM905
 UNCHECKED = """
 rational_play_earns_less
-most_gain_in_three_or_four o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
+most_gain_in_three_or_four gpt4_cooperation_is_significant o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
 most_models_overspend defection_ignores_the_scores both_prompts_work settings_are_fair deception_formula
 temperature_is_nought social_games_are_biased gpt4_cooperation_is_significant
 """.split()  # noqa: SIM905
@@ -84,6 +84,7 @@ def test_verdicts_that_nothing_is_drawn_for_are_stable(found):
     expected = (
         dict.fromkeys(exact, "fails") | dict.fromkeys(HOLD, "holds") | dict.fromkeys(UNCHECKED, "cannot be checked")
     )
+    expected |= {"judgement_gain": "undecided"}  # by one unit of the printed number's last digit
     assert found.verdict[exact].to_dict() == expected
 
 

@@ -1,7 +1,7 @@
 """What the statements on the counterfactual games are decided from: selections of matches, and the names that stand for several."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
@@ -75,6 +75,8 @@ class Evidence:
     uniform: pd.DataFrame | None = None
     openings: pd.DataFrame | None = None
     draws: Draws | None = None
+    kept: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = field(default_factory=dict)
+    """What was asked for last -> all matches then, and the rows: the record sets of a statement share them."""
     unit: ClassVar[str] = "match"
     correlated: ClassVar[None] = None
 
@@ -92,8 +94,13 @@ class Evidence:
         """
         match table:
             case "":
-                games = where.get("game", SCRIPTS)
-                return pd.concat([self._matches({**where, "game": [game]}) for game in games])
+                asked = repr(where)
+                if asked not in self.kept or self.kept[asked][0] is not self.matches:
+                    games = where.get("game", SCRIPTS)
+                    rows = pd.concat([self._matches({**where, "game": [game]}) for game in games])
+                    self.kept.clear()
+                    self.kept[asked] = self.matches, rows
+                return self.kept[asked][1]
             case "all":
                 return self.matches.assign(tabled=self.matches.model.isin(MODELS))
             case "actions":
@@ -119,10 +126,10 @@ class Evidence:
         """Evidence of record sets with matches drawn within their cells."""
         whole = drawing == "spread"
         if (whole, block) not in self._drawn:
-            matches = self._stretched if whole else self.matches
-            cells = matches.groupby(CELL, observed=True, sort=False).ngroup()
-            draws = within_cells(pd.Index(matches.match), cells, block, whole=whole)
-            self._drawn[whole, block] = replace(self, matches=matches, draws=draws)
+            base = self._stretched if whole else self
+            cells = base.matches.groupby(CELL, observed=True, sort=False).ngroup()
+            draws = within_cells(pd.Index(base.matches.match), cells, block, whole=whole)
+            self._drawn[whole, block] = replace(base, draws=draws)
         return self._drawn[whole, block]
 
     @cached_property
@@ -130,8 +137,8 @@ class Evidence:
         return {}
 
     @cached_property
-    def _stretched(self) -> pd.DataFrame:
-        return stretched(self.matches, CELL)
+    def _stretched(self) -> "Evidence":
+        return replace(self, matches=stretched(self.matches, CELL))
 
     def by_chance(self) -> "Evidence | None":
         """Evidence of record sets in which every model chose uniformly, in as many matches; None without `uniform`."""
@@ -145,9 +152,8 @@ class Evidence:
         pool = self.uniform.astype(dict.fromkeys(keys, object))
         places = pool.groupby(keys, sort=False).indices
         dice, sets = np.random.default_rng(SEED), []
-        wanted = self.matches.assign(
-            opponent=self.matches.opponent.where(~self.matches.opponent.isin(PEERS), "uniform")
-        )
+        wanted = self.matches[keys].astype(object)
+        wanted = wanted.assign(opponent=wanted.opponent.where(~wanted.opponent.isin(PEERS), "uniform"))
         groups = wanted.reset_index(drop=True).groupby(keys, sort=False).indices
         for number in range(CHANCE_SETS):
             taken = np.empty(len(wanted), dtype=np.intp)
@@ -217,7 +223,7 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
     table = table.join(mutual, on=["game", "variant"]).join(best, on=["game", "variant"])
     bases = {twin: model for model, twin in TWINS.items()}
     table = table.assign(ceiling=table.mutual.where(table.game == "pd", table.best_of_cycle) * table.rounds)
-    return table.assign(
+    made = table.assign(
         style=pd.Categorical(table.agent.str.removeprefix("sc-"), PLAIN),
         voting=table.agent.str.startswith("sc-").map({True: "voted", False: "plain"}),
         base=table.model.replace(bases),
@@ -226,6 +232,7 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
         mutual=table.mutual * table.rounds,
         best_of_cycle=table.best_of_cycle * table.rounds,
     )
+    return coded(made, but=["match", "model", "opponent_model"])
 
 
 def short(table: pd.DataFrame) -> pd.DataFrame:

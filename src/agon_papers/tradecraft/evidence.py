@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from agon_papers.comparisons import Groups
-from agon_papers.draws import Draws, within_cells
+from agon_papers.draws import Draws, coded, within_cells
 from agon_papers.statements import Missing, selected
 from agon_papers.tradecraft import counts, scores
 from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
@@ -137,9 +137,8 @@ class Evidence:
         group = pd.Categorical(table.group, [*MODELS, *PERSONAS])
         names = {"pass": table.repetition.map(scores.PASSES), "label": table.dimension.map(DIMENSIONS)}
         outcome = np.where(table.won.astype(bool), "won", "lost")
-        return table.assign(
-            group=group, kind=kind, primed=kind != "models", outcome=outcome, hits=table.value, n=1, **names
-        )
+        made = table.assign(group=group, kind=kind, outcome=outcome, hits=table.value, n=1, **names)
+        return coded(made, but=["match"]).assign(primed=kind != "models")
 
     @cached_property
     def outcomes(self) -> pd.DataFrame:

@@ -31,8 +31,8 @@ def gaps(evidence: Evidence, one: Who, other: Who, dimension: str = "") -> pd.Da
     for name in [dimension] if dimension else DIMENSIONS:
         found = []
         for run in PASSES.values():
-            table = evidence.rows("scores", {"dimension": [name], "pass": [run]})
-            parts = [table[_whose(table, who)] for who in (one, other)]
+            every = ({key: [value] for key, value in who.items()} for who in (one, other))
+            parts = [evidence.rows("scores", {"dimension": [name], "pass": [run], **who}) for who in every]
             found.append(contrasted(parts, lambda means: means[0] - means[1]))
         apart = [each.ratios[0] - each.ratios[1] for each in found]
         texts = [
@@ -45,12 +45,10 @@ def gaps(evidence: Evidence, one: Who, other: Who, dimension: str = "") -> pd.Da
 
 
 def _drawn_gaps(draws: Draws, scores: pd.DataFrame, one: Who, other: Who) -> pd.DataFrame:
-    apart = {}
-    for key, table in scores.groupby(["dimension", "pass"]):
-        sums = [draws.totals(table[_whose(table, who)], ["hits", "n"]) for who in (one, other)]
-        apart[key] = sums[0].hits / sums[0].n - sums[1].hits / sums[1].n
-    wide = pd.DataFrame(apart).stack(level=0, future_stack=True)
-    return pd.DataFrame({"least": wide.min(axis=1), "most": wide.max(axis=1)}).rename(index=DIMENSIONS, level=1)
+    keys = ["dimension", "pass"]
+    sums = [draws.reduced(scores[_whose(scores, who)], keys, ["hits", "n"], ["sum"]) for who in (one, other)]
+    apart = (sums[0].hits / sums[0].n - sums[1].hits / sums[1].n).unstack("pass")
+    return pd.DataFrame({"least": apart.min(axis=1), "most": apart.max(axis=1)}).rename(index=DIMENSIONS, level=1)
 
 
 def _whose(scores: pd.DataFrame, who: Who) -> pd.Series:
@@ -67,7 +65,9 @@ def rate_gaps(evidence: Evidence, group: str, measure: str) -> pd.DataFrame:
         sums = {name: evidence.draws.totals(players.loc[[name]], [above, below]) for name in (group, *rivals)}
         rates = pd.DataFrame({name: each[above] / each[below] for name, each in sums.items()})
         return rates[rivals].rsub(rates[group], axis=0).stack().to_frame("value")
-    table = evidence.rows("players", {}).rename(columns=dict(zip(SHARES[measure], ("hits", "n"), strict=True)))
+    table = evidence.rows("players", {"group": [group, *rivals]}).rename(
+        columns=dict(zip(SHARES[measure], ("hits", "n"), strict=True))
+    )
     rows = {}
     for other in rivals:
         found = contrasted([table.loc[[group]], table.loc[[other]]], lambda rates: rates[0] - rates[1])
@@ -80,9 +80,9 @@ def met(evidence: Evidence, one: str, other: str) -> pd.DataFrame:
 
     `p`: of the games won alone, if both were as likely.
     """
+    games = evidence.rows("players", {"group": [one], "against": [other]})
     if evidence.draws is not None:
-        players = evidence.rows("players", {}).loc[[one]]
-        lead = evidence.draws.totals(players[players.against == other], ["alone"]).set_axis(["lead"], axis=1)
+        lead = evidence.draws.totals(games, ["alone"]).set_axis(["lead"], axis=1)
         return pd.concat({f"{one} and {other}": lead}).swaplevel()
     won = head_to_head(evidence.whole, one, other) or (0, 0, 0, 0)
     said = f"{won[0]} to {won[1]}, both {won[2]}, neither {won[3]} of {sum(won)}"
