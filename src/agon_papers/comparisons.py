@@ -293,8 +293,13 @@ class Trial:
         return replace(self, estimate=hits / self.sizes, parts=held)
 
     def stepped(self) -> list["Trial"]:
-        """With one row more, and one less; nothing where no number of rows must be true."""
+        """With one row more, and one less; nothing where no number of rows must be true, or where all must."""
         if self.sizes is None or self.quantifier in ("", "any"):
+            return []
+        if (
+            enough(self.quantifier, self.sizes, self.sizes).all()
+            and not enough(self.quantifier, self.sizes - 1, self.sizes).any()
+        ):
             return []
         return [self.having(self.estimate * self.sizes + step) for step in (1, -1)]
 
@@ -377,8 +382,9 @@ def _wide(parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def stepped(condition: str) -> list[str]:
-    """A condition with one of its thresholds moved by one unit of its last digit as written, for each threshold and direction.
+    """A condition with one of its thresholds moved by one step, for each threshold and direction.
 
+    A step is one unit of the last digit as written; where that is half of the number or more, a tenth of the number.
     Thresholds are the numbers in what is compared by < and its likes, except 0.
     """
     tree = ast.parse(re.sub(r"`[^`]*`", lambda name: "_" * len(name[0]), condition), mode="eval")
@@ -391,8 +397,12 @@ def stepped(condition: str) -> list[str]:
                 places |= {(node.col_offset, node.end_col_offset) for node in numbers if node.value}
     made = []
     for start, end in sorted(places):
-        decimals = len(condition[start:end].partition(".")[2])
-        moved = (float(condition[start:end]) + sign * 10.0**-decimals for sign in (1, -1))
+        number, decimals = float(condition[start:end]), len(condition[start:end].partition(".")[2])
+        if 2 * 10.0**-decimals >= number:
+            step, decimals = number / 10, decimals + 1
+        else:
+            step = 10.0**-decimals
+        moved = (number + sign * step for sign in (1, -1))
         made += [f"{condition[:start]}{number:.{decimals}f}{condition[end:]}" for number in moved]
     return made
 
