@@ -436,3 +436,8 @@ def test_the_command_rates_players(capsys, tmp_path):
     assert pd.read_csv(out)["rank"].tolist() == [1, 2]
     assert main(["rate", f"turns={path}", f"out={out}"]) == 1 and "is there" in capsys.readouterr().err
     assert main(["rate"]) == 1 and "say whose matches" in capsys.readouterr().err
+
+
+def test_a_condition_that_is_played_but_not_under_test_is_said_so():
+    with pytest.raises(AgonError, match="no seat under test has agent 'srep'"):
+        compare(read(ROOT / "tests/smoke/standin_turns.parquet"), "points", "agent:zs,srep")

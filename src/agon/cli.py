@@ -90,6 +90,8 @@ class Configured(Verb):
         if info:
             click.echo("\n".join(self._origin(words)))
             return 0
+        if ROOT not in (here := Path.cwd(), here.resolve()):
+            click.echo(f"note: the project is {ROOT}", err=True)
         return super()._called(words, cfg)
 
     def _origin(self, words: Sequence[str]) -> Iterator[str]:

@@ -92,10 +92,13 @@ def compared(
 
     `own`: turns of one's own; None: of `recorded` alone, which may be any turns. `models`, `agents` and `opponents` choose; without
     them: the paper's eight models or else all, the `usual` agents or else all that both have or else all, and, where the paper's
-    models are, models as opponents or else all that both have met.An agent
-    of one's own counts as the style of the paper that its name begins with (zs_constrained as zs).
+    models are, models as opponents or else all that both have met. An
+    agent of one's own counts as the style of the paper that its name begins with (zs_constrained as zs).
     Matches of other games than two players' with a table of payoffs are left out. Raises AgonError where nothing can be compared.
     """
+    for name, given in (("models", models), ("agents", agents), ("opponents", opponents)):
+        if isinstance(given, str):
+            raise AgonError(f"{name}={given} is a text: write a list, {name}=[{given}]")
     theirs, mine, told = _turns(recorded), None, [""]
     found = _players(theirs)
     of_paper = found.model.isin(list(MODELS))
