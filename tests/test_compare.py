@@ -438,6 +438,8 @@ def test_the_command_rates_players(capsys, tmp_path):
     assert main(["rate"]) == 1 and "say whose matches" in capsys.readouterr().err
 
 
-def test_a_condition_that_is_played_but_not_under_test_is_said_so():
-    with pytest.raises(AgonError, match="no seat under test has agent 'srep'"):
-        compare(read(ROOT / "tests/smoke/standin_turns.parquet"), "points", "agent:zs,srep")
+def test_a_condition_that_only_plays_beside_another_one_is_said_to():
+    turns = read(ROOT / "tests/smoke/standin_turns.parquet")
+    beside_zs = turns[turns.match.isin(turns.match[turns.agent == "zs"])]
+    with pytest.raises(AgonError, match="no match counts for agent 'srep'"):
+        compare(beside_zs, "points", "agent:zs,srep")

@@ -269,8 +269,11 @@ def compare(
     conditions = wanted or sorted(units.condition.unique())
     if gone := [each for each in conditions if each not in set(units.condition)]:
         there = _units(turns, column, strata, ()).condition.unique()
-        seat = "no seat under test has" if column in turns and (turns[column] == gone[0]).any() else "no match has"
-        raise AgonError(f"{seat} {column} {gone[0]!r}: {offered(gone[0], sorted(there))}")
+        if column in turns and (turns[column] == gone[0]).any():
+            raise AgonError(
+                f"no match counts for {column} {gone[0]!r}: wherever it plays another condition sits before it, or is under test"
+            )
+        raise AgonError(f"no match has {column} {gone[0]!r}: {offered(gone[0], sorted(there))}")
     if len(conditions) < 2:
         raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
     sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
