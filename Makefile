@@ -21,12 +21,12 @@ repro: .venv/.ok
 	@cat reports/summary.txt
 
 # DVC runs stage after stage, on one core. From nothing, these two lines of stages run beside each other. They share `compose`, which
-# one begins with, while the other begins with stages that do not read it, and `play@scripted`, which the first reads at its end. What
+# one begins with, while the other begins with stages that do not read it, and some transcripts, which the first reads at its end. What
 # is in neither, or did not come to its end there, is for the `dvc repro` that follows.
 line-tradecraft line-others:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
-line-tradecraft: STAGES = compose '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' 'own@tradecraft*' 'tradecraft_*' 'paper@t*'
-line-others: STAGES = printed@magic_tables play_notebook 'ingest@c*' 'play@[ms]*' printed@magic_claims 'paper@c*' own@counterfactual_play 'replay@[ms]*' replay@pocket replay@pocket_magic own@scripted own@magic_viewer 'beside@*'
+line-tradecraft: STAGES = compose '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' 'own@tradecraft*' 'tradecraft_*' 'paper@t*' own@scripted statistics pocket
+line-others: STAGES = printed@magic_tables play_notebook 'ingest@c*' 'play@[ms]*' printed@magic_claims 'paper@c*' own@counterfactual_play 'replay@[ms]*' replay@pocket replay@pocket_magic own@magic_viewer 'beside@*'
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
