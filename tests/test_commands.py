@@ -92,6 +92,10 @@ def test_an_unknown_source_names_those_there_are(capfd):
     assert "counterfactual" in failed(capfd, "ingest", "source=magic")
 
 
+def test_an_output_that_is_no_parquet_is_refused(capfd):
+    assert "out: it must be text that ends in .parquet" in failed(capfd, "play", "out=/etc/passwd")
+
+
 def test_a_corrupt_parquet_is_named(capfd, tmp_path):
     (tmp_path / "matches.parquet").write_bytes(b"PAR1 no, it is not PAR1")
     (tmp_path / "rounds.parquet").write_bytes(b"")

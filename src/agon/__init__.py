@@ -121,6 +121,7 @@ def fault_of(error: Exception, kind: Any = None) -> str:
     place = place.rstrip("`").removeprefix("$").removeprefix(".")
     if text.startswith(("Expected ", "Object ")):  # else it is what a class of ours says of itself
         text = re.sub("`([^`]+)`", lambda at: " or ".join(WORDS.get(each, each) for each in at[1].split(" | ")), text)
+        text = re.sub(r" matching regex '\\+(\.\w+)\$'$", r" that ends in \1", text)
         text = text.replace(" matching regex ", " that fits the pattern ")
         text = re.sub(r"( of length)? ([<>]=?) (\S+)$", lambda at: f"{at[1] or ','} {BOUNDS[at[2]]} {at[3]}", text)
         text = re.sub(r"^Expected (.*), got (\d+)$", r"it must be \1, and has \2", text)
