@@ -284,7 +284,15 @@ def test_a_corrupt_file_says_what_to_do(tmp_path):
     content = bytearray((tmp_path / "turns.parquet").read_bytes())
     content[4:3000] = bytes(2996)
     (tmp_path / "turns.parquet").write_bytes(content)
-    assert "delete it and make it again" in refusal(lambda: read(tmp_path / "turns.parquet"))
+    said = refusal(lambda: read(tmp_path / "turns.parquet"))
+    assert "is no table of turns, or is damaged" in said and "delete" not in said, "it may be somebody's only copy"
+
+
+def test_a_corrupt_file_of_a_stage_says_how_to_make_it_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("agon.ROOT", tmp_path)
+    (tmp_path / "transcripts").mkdir()
+    (tmp_path / "transcripts/turns.parquet").write_text("nothing")
+    assert "delete it, and `dvc repro` makes it again" in refusal(lambda: read("transcripts/turns.parquet"))
 
 
 def test_text_is_no_parquet(tmp_path):

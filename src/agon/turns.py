@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError, input_path
+from agon import AgonError, input_path, input_places
 from agon import shown as shown
 
 TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
@@ -294,9 +294,10 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
             f"{shown(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
         ) from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason, made = str(error).splitlines()[0], any(map(path.is_relative_to, input_places("transcripts")))
+        again = "; where a stage makes it, delete it, and `dvc repro` makes it again" if made else ""
         raise AgonError(
-            f"{shown(path)} cannot be read ({reason}): delete it and make it again with `dvc repro`"
+            f"{shown(path)} cannot be read ({reason}): it is no table of turns, or is damaged{again}"
         ) from None
     missing = [name for name in columns or COLUMNS if name not in turns]
     if missing:
