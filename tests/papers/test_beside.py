@@ -109,6 +109,11 @@ def test_what_cannot_be_compared_is_one_line(recorded, mine):
         beside.compared(mine, recorded, agents=["nobody"])
     with pytest.raises(AgonError, match="no match is left"):
         beside.compared(mine, recorded, models=["nobody"])
+    with pytest.raises(AgonError, match="the turns table is empty: no match was played"):
+        beside.compared(mine[:0], recorded)
+    strange = mine.assign(game=mine.game.astype(str).replace("pd", "hawk_dove").astype("category"))
+    with pytest.raises(AgonError, match=r"no game of .* is among the paper's: it has hawk_dove default.* they are pd"):
+        beside.compared(strange[strange.game.eq("hawk_dove")], recorded)
     with pytest.raises(AgonError, match="no game of two actions"):
         beside.cooperation_figure(beside.cooperation_by_round(None, mine[mine.game.eq("rps")]))
 

@@ -5,7 +5,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from agon import AgonError, figures
+from agon import AgonError, figures, input_path, shown
 from agon.games import Game
 from agon.games.matrix.metrics import per_match, shares_over_rounds
 from agon.games.tables import equilibrium_table, payoff_table
@@ -107,10 +107,17 @@ def compared(
     found = found.assign(own=False)
     if own is not None:
         mine = _turns(own)
+        if mine.empty:
+            raise AgonError(f"{_called(own)} is empty: no match was played")
         ours, there = _players(mine).assign(own=True), set(_pairs(found))
         if twice := set(ours.match) & set(found.match):
             raise AgonError(f"match {min(twice)} is in both tables: name turns of your own")
         known = ours[_pairs(ours).isin(there)]
+        if known.empty and there:
+            whose = "the paper's" if of_paper.any() else "those recorded"
+            raise AgonError(
+                f"no game of {_called(own)} is among {whose}: it has {_listed(set(_pairs(mine)))}, and they are {_listed(there)}"
+            )
         told = _left_out(ours, known, there)
         found = pd.concat([found, known], ignore_index=True)
     if models:
@@ -239,6 +246,14 @@ def _turns(given: Turns) -> pd.DataFrame:
     return given if isinstance(given, pd.DataFrame) else read(given)
 
 
+def _called(given: Turns) -> str:
+    return "the turns table" if isinstance(given, pd.DataFrame) else shown(input_path(given))
+
+
+def _listed(pairs: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(sorted(map(" ".join, pairs)))
+
+
 def _players(turns: pd.DataFrame) -> pd.DataFrame:
     """match, game, variant, model, agent (the paper's style, where it is one), asked (its own name), opponent; of two-seat matches."""
     columns = ["match", "game", "variant", "model", "agent"]
@@ -289,8 +304,8 @@ def _left_out(ours: pd.DataFrame, known: pd.DataFrame, there: set[tuple[str, str
         told.append(
             "not recorded: " + ", ".join(f"{game} {variant} ({n} matches)" for (game, variant), n in counts.items())
         )
-    if lacks := sorted(there - set(_pairs(known))):
-        told.append("not played: " + ", ".join(map(" ".join, lacks)))
+    if lacks := there - set(_pairs(known)):
+        told.append("not played: " + _listed(lacks))
     return told
 
 
