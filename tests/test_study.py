@@ -244,6 +244,15 @@ def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, tmp_path):
     assert done.returncode in (1, 2) and why in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_a_study_inside_another_is_refused_with_the_way_out(tmp_path):
+    run("agon", "new", "study", "one", "model=standin", where=tmp_path)
+    said = run("agon", "new", "study", "two", where=tmp_path / "studies/one/notebooks", code=1)
+    way = re.search("`(agon .*)`", said)[1]
+    assert not (tmp_path / "studies/one/studies").exists() and len(said.splitlines()) == 1
+    run(*way.split(), where=tmp_path / "studies/one/notebooks")
+    assert (tmp_path / "studies/two/dvc.yaml").is_file()
+
+
 @pytest.mark.parametrize("path", ["src", "src/agon/games", "data", ".dvc", "tests", "conf/game"])
 def test_a_study_keeps_out_of_what_a_project_runs_and_makes(path):
     assert "a study cannot be in" in run("agon", "new", "study", "x", f"path={path}", where=ROOT, code=1)

@@ -18,7 +18,7 @@ TAKEN = {"conf", "data", "notebooks", "reports", "results", "src", "tests", "tra
 def make_study(name: str, model: str, path: str) -> Path:
     """Makes the folder `path`/`name`, from the project's folder or, outside of all projects, from the working folder.
 
-    Raises AgonError for a name that cannot be one, for a folder that is there, and for a place where a study cannot be.
+    Raises AgonError for a name that cannot be one, for a folder that is there, and for a place where none can be, as in another.
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name):
         raise AgonError(
@@ -31,6 +31,10 @@ def make_study(name: str, model: str, path: str) -> Path:
         raise AgonError(f"there is no model {model!r} in conf/model: {offered(model, names('model'))}")
     here = ROOT if Path.cwd().is_relative_to(ROOT) else Path.cwd()
     folder = (here / from_home(path) / name).resolve()
+    if ROOT != SHIPPED and folder.is_relative_to(ROOT) and (ROOT / f"conf/experiment/{ROOT.name}.yaml").is_file():
+        raise AgonError(
+            f"{ROOT.name} is a study, which holds no other: `agon new study {name} path=..` makes it beside"
+        )
     above = folder.parent.relative_to(ROOT).parts if folder.is_relative_to(ROOT) else ()
     if wrong := [part for part in above if part in TAKEN or part.startswith(".")]:
         raise AgonError(f"a study cannot be in {'/'.join(above)}: {wrong[0]} holds what its project runs or makes")
