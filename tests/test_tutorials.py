@@ -46,6 +46,14 @@ class Reader:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
 
+    def edit(self, change):
+        """Changes lines of dvc.yaml."""
+        path = self.folder / "dvc.yaml"
+        [old], [new] = ([line[1:] for line in change.splitlines() if line[0] == sign] for sign in "-+")
+        stages = path.read_text()
+        assert stages.count(f"{old}\n") == 1
+        path.write_text(stages.replace(f"{old}\n", f"{new}\n"))
+
     def add(self, cells):
         """Puts cells in the place of all behind the cell of parameters."""
         [path] = (self.folder / "notebooks").glob("*.ipynb")
@@ -65,6 +73,8 @@ class Reader:
                 self.run(text)
             elif language == "text":
                 promised = text
+            elif language == "diff":
+                self.edit(text)
             elif NAMED.match(text):
                 self.write(text)
             elif text.startswith("# in Python\n"):
@@ -81,7 +91,7 @@ def reader(tmp_path):
 
 def outside(folder):
     """All files of a project but those of its studies and what commands leave behind."""
-    left = ("studies", ".agon", "__pycache__")
+    left = ("studies", ".agon", ".dvc", "__pycache__")
     return {
         path.relative_to(folder): path.stat().st_mtime_ns
         for path in folder.rglob("*")
@@ -90,10 +100,15 @@ def outside(folder):
 
 
 def test_a_game_of_mine(reader, tmp_path):
+    reader.done(["dvc", "init", "-q", "--no-scm"])
     before = outside(tmp_path)
     [sentence] = reader.follow("a-game-of-mine")
     assert sentence in (reader.folder / "reports/hawks.html").read_text()
     assert (reader.folder / "results/figures/hawks_fights.png").stat().st_size > 10_000
+    birds = reader.folder / "birds.py"
+    birds.write_text(birds.read_text().replace('== "hawk" else', '== "dove" else'))
+    status = ["dvc", "status", "--json", "play"]
+    assert "birds.py" in subprocess.check_output(status, cwd=reader.folder, env=reader.environment, text=True)
     assert outside(tmp_path) == before
 
 
@@ -101,6 +116,19 @@ def test_two_conditions_compared(reader, tmp_path):
     before = outside(tmp_path)
     for file in reader.follow("two-conditions-compared"):
         assert (reader.folder / "compared" / file).read_text().count("\n") > 1
+    subprocess.run(["git", "init", "-q"], cwd=reader.folder, check=True)
+    seen = subprocess.check_output(["git", "status", "--porcelain", "-uall"], cwd=reader.folder, text=True)
+    assert "data/recordings/thinking/" in seen and "compared/" not in seen
+    other = reader.folder / "conf/notebook/thinking.yaml"
+    other.write_text(f"{other.read_text()}first: plain\n")
+    run = subprocess.run(
+        [sys.executable, "-m", "agon", "notebook", "thinking"],
+        cwd=reader.folder,
+        env=reader.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1 and "no model played as plain (there are: cot_constrained, zs_constrained)" in run.stderr
     assert outside(tmp_path) == before
 
 
