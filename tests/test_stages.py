@@ -52,7 +52,8 @@ class Pipeline(Project):
 
     def __init__(self, folder):
         super().__init__(folder)
-        shutil.copytree(ROOT / "data", folder / "data")
+        for part in ("data", "docs/statistics"):
+            shutil.copytree(ROOT / part, folder / part)
         for name in (".dvcignore", ".dvc/config"):
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
