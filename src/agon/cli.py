@@ -90,7 +90,7 @@ class Configured(Verb):
         if info:
             click.echo("\n".join(self._origin(words)))
             return 0
-        if ROOT not in (here := Path.cwd(), here.resolve()):
+        if STRANGE is None and ROOT not in (here := Path.cwd(), here.resolve()):
             click.echo(f"note: the project is {ROOT}", err=True)
         return super()._called(words, cfg)
 

@@ -222,7 +222,7 @@ def test_the_command_makes_logs_that_can_be_rated(tmp_path, capsys):
     write(played(), tmp_path / "turns.parquet")
     assert main(["make-logs", f"turns={tmp_path / 'turns.parquet'}", f"folder={tmp_path / 'logs'}"]) == 0
     said = capsys.readouterr().out
-    assert "1 logs in" in said and "1 without targets" in said
+    assert "1 log in" in said and "1 without targets" in said
     assert list(
         variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path / "logs")})
     ) == [f"{1:016x}"]
