@@ -139,6 +139,9 @@ def test_the_readme_says_what_agreed():
     assert {reading for reading, _, _ in counts} == {"literal", "reconciled"}
     for _, agree, of in counts:
         assert agree in text and of in text, f"README.md does not say {agree} of {of}"
+    absent = re.findall(r"(\d+) more cannot be recomputed", SUMMARY.read_text())
+    told = text.partition("nothing is recorded from which they could be recomputed")[2].partition("\n")[0]
+    assert absent and set(absent) == set(re.findall(r"\d+", told))
     agree, of = re.search(r"counterfactual, reconciled: ([\d,]+) of ([\d,]+)", SUMMARY.read_text()).groups()
     assert f"{agree} of {of} cells agree" in (ROOT / "docs/why.md").read_text()
 

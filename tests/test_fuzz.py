@@ -173,7 +173,7 @@ FILES = {
 
 
 def built(conf, group, text):
-    """Has a file of conf/ built, and matches planned with it."""
+    """Has a file of conf/ built, and matches planned with it; whether that went well."""
     name = f"f{next(NUMBER)}"
     path = conf / group / f"{name}.yaml"
     path.write_text(text, encoding="utf-8", errors="replace")
@@ -184,9 +184,10 @@ def built(conf, group, text):
             pairing |= {"game": {"games": [name]}, "model": {"models": [name]}, "agent": {"seats": [[name], ["kind"]]}}[
                 group
             ]
-            plan(SEATED | {"pairings": [pairing]}, conf)
+            return bool(plan(SEATED | {"pairings": [pairing]}, conf))
     finally:
         path.unlink()
+    return False
 
 
 FOUND = [
@@ -199,8 +200,8 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("group", "text"), FOUND)
-def test_files_that_were_not_refused_once(conf, group, text):
-    built(conf, group, text)
+def test_files_that_once_broke_a_command_are_refused(conf, group, text):
+    assert not built(conf, group, text)
 
 
 @pytest.mark.parametrize("group", FILES)
