@@ -8,6 +8,7 @@ from agon.design import OWN, design, variances
 from agon.metrics.differences import difference, estimate
 from agon.metrics.power import POWER, detectable
 from agon.plan import plan
+from agon.play import play_now, table
 from agon.turns import read
 
 
@@ -97,3 +98,12 @@ def test_strata_count_alike_if_asked_for():
     cells = [(np.array([1.0, 2.0]), np.array([2.0, 4.0])), (np.zeros(6), np.arange(6.0))]
     assert difference(cells, alike=True).difference == pytest.approx((1.5 + 2.5) / 2)
     assert difference(cells).difference == pytest.approx((1.5 + 3 * 2.5) / 4)
+
+
+def test_recorded_cells_are_those_that_a_design_has_where_seats_are_under_test():
+    pairing = {"games": ["prisoner3"], "seats": [["magic_defector", "magic_selfish"], ["uniform"], ["uniform"]]}
+    matches = plan({"name": "played", "repetitions": 2, "pairings": [pairing]})
+    cell = ["game", "variant", "agent", "opponent"]
+    turns = table([(match, play_now(match)) for match in matches])
+    played, designed = variances(turns, "points")[cell], design(matches, None).cells[cell]
+    assert set(played.itertuples(index=False, name=None)) == set(designed.itertuples(index=False, name=None))

@@ -44,6 +44,9 @@ OF_ASKING = {"valid_share", "tokens_of_match", "seconds_of_match"}
 
 A module names its own as OF_ASKING."""
 
+USUAL = ["match", "game", "variant", "seat", "role", "agent", "model"]
+"""What turns say of a seat of a match."""
+
 KEYS, CELL = (
     ["metric", "first", "second"],
     ["n_first", "n_second", "first_mean", "second_mean", "difference", "low", "high"],
@@ -331,25 +334,20 @@ def _units(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Coll
     `both`: whether another condition sits at the table too. All values are texts. Raises AgonError.
     """
     opponents = ["opponent", "opponent_model"]
-    usual = ["match", "game", "variant", "seat", "role", "agent", "model"]
-    columns = [each for each in dict.fromkeys([*usual, column, *strata]) if each not in opponents]
+    columns = [each for each in dict.fromkeys([*USUAL, column, *strata]) if each not in opponents]
     if unknown := [each for each in columns if each not in turns]:
         raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns), *opponents])}")
-    for each in [each for each in columns if each not in usual]:
+    for each in [each for each in columns if each not in USUAL]:
         if turns.groupby(["match", "seat"], observed=True)[each].nunique(dropna=False).max() > 1:
             raise AgonError(f"{each} has several values for one seat of a match: conditions and strata have one")
     seats = turns[columns].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"])
     tested, kept = _tested(seats), list(dict.fromkeys(["match", *strata]))
-    seats = seats.astype(dict.fromkeys(seats.columns.drop("seat"), "str")).astype(object)
-    seats = seats.where(seats.notna(), "")
+    seats = _texts(seats)
     if wanted and column in seats:  # others are not looked at
         seats = seats[seats["match"].isin(set(seats["match"][seats[column].isin(wanted)]))]
     found = []
-    for _, group in groupby(seats.to_dict("records"), key=itemgetter("match")):
-        rows = [*group]
-        under_test = tested.get((rows[0]["game"], rows[0]["variant"]), ())
-        able = [_beside(row, rows, under_test) for row in rows if not under_test or row["seat"] in under_test]
-        able = [row for row in able if (row[column] in wanted if wanted else row[column])]
+    for under_test, compared in _compared(seats, tested):
+        able = [row for row in compared if (row[column] in wanted if wanted else row[column])]
         if able:
             first = able[0]
             same = [row["seat"] for row in able if row[column] == first[column]]
@@ -360,6 +358,30 @@ def _units(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Coll
             }
             found.append({each: first[each] for each in kept} | of)
     return pd.DataFrame(found, columns=[*kept, "condition", "seat_of", "both"])
+
+
+def players(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per match and seat that is compared, those under test or else all: USUAL, opponent and opponent_model, as texts."""
+    seats = turns[USUAL].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"])
+    return pd.DataFrame([row for _, rows in _compared(_texts(seats), _tested(seats)) for row in rows])
+
+
+def _texts(seats: pd.DataFrame) -> pd.DataFrame:
+    seats = seats.astype(dict.fromkeys(seats.columns.drop("seat"), "str")).astype(object)
+    return seats.where(seats.notna(), "")
+
+
+def _compared(
+    seats: pd.DataFrame, tested: Mapping[tuple[str, str], Collection[int]]
+) -> Iterator[tuple[Collection[int], list[dict[str, Any]]]]:
+    """Match by match the seats under test, and those that are compared, with their opponents."""
+    for _, group in groupby(seats.to_dict("records"), key=itemgetter("match")):
+        rows = [*group]
+        under_test = tested.get((rows[0]["game"], rows[0]["variant"]), ())
+        yield (
+            under_test,
+            [_beside(row, rows, under_test) for row in rows if not under_test or row["seat"] in under_test],
+        )
 
 
 def _beside(row: dict[str, Any], rows: Sequence[Mapping[str, Any]], under_test: Collection[int]) -> dict[str, Any]:

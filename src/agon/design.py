@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon.compare import scores
+from agon.compare import players, scores
 from agon.metrics.power import allocated, detectable
 from agon.plan import Match
 
@@ -155,23 +155,12 @@ def variances(turns: pd.DataFrame, metric: str) -> pd.DataFrame:
 
     Raises AgonError for a metric that is not known, or that no match has.
     """
-    keys = ["game", "variant", "seat", "role", "agent", "model"]
-    seats = turns.drop_duplicates(["match", "seat"])[["match", *keys]]
-    seats = seats.astype(dict.fromkeys(seats.columns.drop("seat"), "str")).fillna("")
-    whole = seats.groupby("match")[["seat", "agent", "model"]].agg(list).loc[seats.match]
-    beside = [
-        ("+".join(sorted(_others(agents, places, place))), "+".join(sorted(_others(models, places, place))))
-        for place, places, agents, models in zip(seats.seat, whole.seat, whole.agent, whole.model, strict=True)
-    ]
-    seats[["opponent", "opponent_model"]] = beside
+    seats = players(turns)
+    cell = [*seats.columns.drop("match")]
     values = scores(turns, [metric]).astype({"match": "str"}).dropna(subset=metric)
-    groups = values.merge(seats, on=["match", "seat"]).groupby([*keys, "opponent", "opponent_model"])[metric]
+    groups = values.merge(seats, on=["match", "seat"]).groupby(cell)[metric]
     found = groups.agg(df=lambda each: len(each) - 1, variance="var").reset_index()
     return found[found.df > 0][["game", "variant", "agent", "opponent", "df", "variance"]].reset_index(drop=True)
-
-
-def _others(values: Sequence[str], places: Sequence[int], own: int) -> set[str]:
-    return {value for value, place in zip(values, places, strict=True) if place != own}
 
 
 def _with_variances(cells: pd.DataFrame, varying: pd.DataFrame | None, assumed: float) -> pd.DataFrame:
