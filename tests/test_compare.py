@@ -73,6 +73,44 @@ def test_what_is_left_out_and_what_was_void_is_said():
     assert "in 1 match two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
 
 
+def test_what_is_held_fixed_is_said():
+    told = str(compare(PLAYED.assign(model="m"), "cooperation_rate", "agent:zs,cot"))
+    assert "held fixed: 1 game, 1 variant, 1 model and 2 opponents; interval and p hold for these alone" in told
+    assert "not for models, opponents or games in general" in told
+
+
+def test_matches_without_a_metric_come_with_the_reason():
+    rps = PLAYED.assign(match=PLAYED["match"] + "r", game="other")
+    replaced = match("zs", "tft", "CCCC", "CCCC", match="m99").assign(fallback="random_legal: no")
+    told = compare(pd.concat([PLAYED, rps, replaced]), ["points_per_round", "cooperation_rate"], "agent:zs,cot").notes
+    of = {each.name: each.gives for each in known()}
+    assert f"note: 7 of 14 matches of cot without cooperation_rate: other has none ({of['cooperation_rate']})" in told
+    assert not any("points_per_round" in each and "has none" in each for each in told)
+
+
+@pytest.mark.parametrize(("file", "games"), [("pocket", "matrix"), ("tradecraft_viewer", "tradecraft")])
+def test_metrics_keep_to_their_ranges(file, games):
+    turns = read(f"tests/smoke/{file}.parquet")
+    bounded = {each.name: each.range for each in known() if each.range is not None and each.games in ("any", games)}
+    found = scores(turns, [*bounded])
+    assert len(bounded) > 6
+    assert all(found[name].dropna().between(*bounded[name]).all() for name in bounded)
+
+
+def test_an_interval_leaves_out_what_no_difference_can_be():
+    rows = [
+        *(("zs", "tft", own, "CCCC") for own in ("CCCC", "DDDD")),
+        *(("cot", "tft", own, "CCCC") for own in ("DDDD", "DDDC")),
+    ]
+    found = compare(together(*rows), ["cooperation_rate", "points"], "agent:zs,cot")
+    share, points = found.pairs.itertuples()
+    assert (share.low, share.high) == (-1, 1) and share.low < share.difference < share.high
+    whole = (points.low + points.high) / 2
+    assert whole == pytest.approx(points.difference), "points have no bounds"
+    assert found.strata[["low", "high"]].iloc[0].tolist() == [-1, 1]
+    assert max(np.abs(found.figure(0).axes[0].get_xlim())) < 1.05 < max(np.abs(found.figure(1).axes[0].get_xlim()))
+
+
 def test_turns_that_are_not_whole_are_named():
     some = marked_partial(tidy(PLAYED), 40)
     assert "note: partial: test, 13 of 40 matches" in compare(some, "cooperation_rate", "agent:zs,cot").notes
@@ -110,7 +148,7 @@ def test_what_says_how_asking_went_counts_matches_without_any_answer():
     found = compare(some, metrics, "agent:zs,cot")
     assert found.pairs.first_mean.tolist() == [0.5, 50, 2, 20, 1] and found.pairs.n_first.tolist() == [2, 2, 2, 2, 1]
     assert "note: 1 of 2 matches of zs without any answer of a seat, left out of cooperation_rate" in found.notes
-    assert not compare(some, "valid_share", "agent:zs,cot").notes
+    assert compare(some, "valid_share", "agent:zs,cot").notes == found.notes[:1]
 
 
 def test_a_seat_that_was_never_asked_has_no_share_of_valid_answers():
@@ -409,6 +447,8 @@ def test_what_there_is_is_listed_with_a_line_each(kind, capsys):
     assert main(["list", kind]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line.split()) > 1 for line in lines), lines
+    if kind == "metrics":
+        assert lines[-1].startswith("One of your own: METRICS and measured()") and "name-a-metric.md" in lines[-1]
     if kind == "games":
         assert [line.split()[0] for line in lines] == sorted(path.stem for path in (ROOT / "conf/game").glob("*.yaml"))
 

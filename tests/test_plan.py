@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.conf import CONF, configuration, games, load, names
+from agon.conf import CONF, FEW, configuration, games, load, names, offered
 from agon.plan import agents_for, models_of, plan
 
 AGENTS = ["grim", "tit_for_tat", "uniform", "srep"]
@@ -155,8 +155,11 @@ def test_an_unknown_game_is_named_and_the_nearest_offered():
     assert refusal(experiment(games=["dp_label"])) == "there is no game 'dp_label' in conf/game: did you mean pd_label?"
 
 
-def test_a_game_that_is_nothing_like_any_lists_those_there_are():
-    assert f"there are {', '.join(names('game'))}" in refusal(experiment(games=["chess"]))
+def test_for_a_name_like_no_other_the_nearest_few_come_with_how_to_list_all():
+    said = refusal(experiment(games=["chess"]))
+    assert f"of {len(names('game'))} the nearest are " in said and said.endswith("(agon list games)")
+    assert "chameleon" in said and said.count(",") < FEW // 2
+    assert offered("x", ["one", "two"]) == "there are one, two" and offered("x", []) == "there are none"
 
 
 @pytest.mark.parametrize(
@@ -480,9 +483,11 @@ UNFIT = {
     "reads: weighed gives just one",
     "zs_weighed@chatty": "agent zs_weighed cannot ask model chatty: gpt-4o-2024-08-06 tells how likely single letters are, "
     "no whole answers: take reads: {way: weighed, labels: letters}",
-    "odd@smollm2": "reads is 'guessed': way: Invalid value 'guessed'; it is free, constrained or weighed",
+    "tools@smollm2": "agent tools cannot ask model smollm2: SmolLM2-135M-Instruct-Q4_1 calls no tools: set `tools: true` in its "
+    "file where its chat template knows them, or take reads: constrained",
+    "odd@smollm2": "reads is 'guessed': way: Invalid value 'guessed'; it is free, constrained, called or weighed",
     "long@smollm2": "reads is {'way': 'constrained', 'thought': 9000}: thought: it must be a whole number, at most 2000; "
-    "it is free, constrained or weighed",
+    "it is free, constrained, called or weighed",
 }
 TOO_MANY = {
     ("undercover/01-undercover", "zs_weighed"): "agent zs_weighed cannot play undercover (phase clue): "
@@ -500,6 +505,7 @@ def ways(conf):
     for name, text in {
         "agent/weighs": "reads: weighed\ndefaults: [tradecraft_unprimed, _self_]\n",
         "agent/letters": "reads: {way: weighed, labels: letters}\ndefaults: [zs, _self_]\n",
+        "agent/tools": "reads: called\ndefaults: [zs, _self_]\n",
         "agent/odd": "reads: guessed\ndefaults: [zs, _self_]\n",
         "agent/long": "reads: {way: constrained, thought: 9000}\ndefaults: [zs, _self_]\n",
         "agent/thinks": "defaults: [beliefs, zs_weighed@agent, _self_]\n",

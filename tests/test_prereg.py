@@ -2,11 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from agon import AgonError
+from agon.cli import main
+from agon.compare import as_registered, compare, excluded, registered
 from agon.conf import Until
+from agon.notebook import header
 from agon.prereg import FILE, Hypothesis, checked, read, register, registrations, withdraw
+from agon.turns import read as turns_of
 
 TEXT = """
 question: Does thinking make it kinder?
@@ -28,6 +34,8 @@ def file(tmp_path):
         (TEXT.replace("less", "perhaps"), "expect"),
         (TEXT.replace("zs,cot", "zs"), "by"),
         (TEXT + "alpha: 0.05\n", "alpha"),
+        (TEXT + "exclusions: [{unreadable: 1.5}]\n", "unreadable"),
+        (TEXT + "exclusions: [{rounds: 3, agent: zs}]\n", "an exclusion says one of"),
     ],
 )
 def test_files_that_do_not_fit_are_refused_in_a_line(file, text, said):
@@ -73,3 +81,121 @@ def test_a_damaged_registration_is_named(file, tmp_path):
     (tmp_path / "recording" / FILE).write_text("{")
     with pytest.raises(AgonError, match="is damaged"):
         registrations(tmp_path / "recording")
+
+
+TURNS = "tests/smoke/scripted_turns.parquet"
+OF_SCRIPTS = """
+question: Does it pay to retaliate?
+hypotheses:
+  - {metric: points, by: "agent:uniform,grim", expect: more, within: [game, variant, opponent]}
+  - {metric: points, by: "agent:uniform,nobody", expect: less}
+exclusions: [matches in which nothing could be read]
+"""
+
+
+@pytest.fixture
+def scripts(file, tmp_path, monkeypatch):
+    """The turns of a recording that carries a preregistration, and a way to register for it."""
+    monkeypatch.setattr("agon.compare.ROOT", tmp_path)
+    monkeypatch.setattr("agon.notebook.ROOT", tmp_path)
+    Path(file).write_text(OF_SCRIPTS)
+    turns = turns_of(TURNS)
+    [name] = turns.experiment.unique()
+
+    def said(matches=None, until=None):
+        register(
+            file, tmp_path / "data/recordings" / name, turns["match"].unique() if matches is None else matches, 0, until
+        )
+
+    return turns, said
+
+
+def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
+    turns, said = scripts
+    assert (
+        as_registered(turns)
+        == []
+        == registered(turns, compare(turns, "points", "agent:uniform,grim").pairs, "agent", (), False)
+    )
+    said()
+    lines = as_registered(turns)
+    keys = ["game", "variant", "opponent"]
+    [row] = compare(turns, "points", "agent:uniform,grim", within=keys).pairs.itertuples()
+    assert row.low > 0
+    assert "registered: points by agent:uniform,grim within game,variant,opponent: more: as expected" in lines
+    assert "registered: points by agent:uniform,nobody: less: no interval" in lines
+    assert any(line.startswith("points by agent:uniform,nobody: no match has agent 'nobody'") for line in lines)
+    assert "stopped as registered: all matches are played" in lines
+    assert "registered exclusion, not checked: matches in which nothing could be read" in lines
+    other = registered(turns, compare(turns, "won", "agent:uniform,grim").pairs, "agent", (), False)
+    assert "not registered: won by agent:uniform,grim" in other and not any(line.startswith("note") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("exclusion", "words", "named"),
+    [
+        ("{unreadable: 0.1}", "matches in which more than 0.1 of a seat's answers could not be read", None),
+        ("{rounds: 16}", "matches of fewer than 16 rounds", lambda rows: rows["round"].nunique() < 16),
+        ("{agent: tit_for_tat}", "matches with agent tit_for_tat", lambda rows: rows.agent.eq("tit_for_tat").any()),
+        ("{model: m}", "matches with model m", lambda rows: rows.model.eq("m").any()),
+    ],
+)
+def test_exclusions_that_can_be_checked_leave_out_what_they_name_and_say_how_much(
+    file, scripts, exclusion, words, named
+):
+    turns, said = scripts
+    Path(file).write_text(OF_SCRIPTS.replace("[matches", f"[{exclusion}, matches"))
+    void = sorted(turns["match"].unique())[:5]
+    turns = turns[~turns["match"].isin(void) | turns["round"].le(12)].reset_index(drop=True)
+    seat = turns["match"].isin(void) & turns.seat.eq(1)
+    action = turns.action.mask(seat & turns["round"].le(4))  # 4 of 12 answers
+    turns = turns.assign(action=action, model=pd.Series(np.where(seat, "m", None), dtype="category"))
+    said()
+    gone = [key for key, rows in turns.groupby("match", observed=True) if named(rows)] if named else void
+    kept, lines = excluded(turns)
+    many = turns["match"].nunique()
+    assert sorted(gone) == sorted(set(turns["match"]) - set(kept["match"])) and 0 < len(gone) < many
+    assert lines == [f"registered exclusion: {words}: {len(gone):,} of {many:,} matches left out"]
+    told, keys = as_registered(turns), ["game", "variant", "opponent"]
+    assert lines[0] in told and sum("registered exclusion" in line for line in told) == 2
+    found = compare(kept, "points", "agent:uniform,grim", within=keys).pairs
+    assert lines[0] in registered(turns, found, "agent", keys, False)
+    assert "matches are here" not in " ".join(told), "the matches are those that were registered"
+
+
+def test_compare_leaves_out_what_was_registered(file, scripts, capfd):
+    turns, said = scripts
+    Path(file).write_text(OF_SCRIPTS.replace("[matches", "[{agent: tit_for_tat}, matches"))
+    said()
+    words = ["compare", f"turns={TURNS}", "metric=points", "by=agent:uniform,grim"]
+    assert main(words) == 0
+    told = capfd.readouterr().out
+    lost = turns["match"][turns.agent.eq("tit_for_tat")].nunique()
+    rest = compare(turns[~turns["match"].isin(turns["match"][turns.agent.eq("tit_for_tat")])], "points", words[-1][3:])
+    assert str(rest) in told and f"with agent tit_for_tat: {lost:,} of {turns['match'].nunique():,} matches" in told
+
+
+def test_exclusions_that_leave_nothing_are_named(file, scripts, capfd):
+    turns, said = scripts
+    Path(file).write_text(OF_SCRIPTS.replace("[matches", "[{rounds: 99}, matches"))
+    said()
+    assert main(["compare", f"turns={TURNS}", "metric=points", "by=agent:uniform,grim"]) == 1
+    assert "no match is left to compare: registered exclusion: matches of fewer than 99" in capfd.readouterr().err
+    assert any(line.startswith("points by agent:uniform,grim: no match") for line in as_registered(turns))
+
+
+def test_other_matches_and_another_stop_are_named(scripts):
+    turns, said = scripts
+    said(["a", "b", "c"], Until(range=(0, 1)))
+    lines = as_registered(turns.assign(experiment=turns.experiment.astype(str) + " (partial: 9 of 10 matches)"))
+    assert any(line.startswith("note: until is not the registered one: all matches are played") for line in lines)
+    assert f"note: {turns['match'].nunique():,} matches are here, and 3 were registered" in lines
+
+
+def test_a_page_begins_with_what_was_registered(scripts):
+    _, said = scripts
+    assert header(Path("notebooks/scripted.ipynb"), {"turns_path": TURNS, "out": "smoke", "n": 3}) == ""
+    said()
+    told = header(Path("notebooks/scripted.ipynb"), {"turns_path": TURNS, "out": "smoke", "n": 3})
+    assert told.startswith("**Preregistered.**") and "more: as expected\n" in told
+    assert told.endswith("nothing else on this page was registered")

@@ -1,20 +1,21 @@
 """Metrics by their names, and conditions compared by them: does chain of thought change cooperation, by how much, and is it enough?"""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import combinations, groupby
-from math import isclose, nan
+from math import inf, isclose, nan
 from operator import itemgetter
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from agon import PACKAGES, AgonError, count
-from agon.conf import find_families, offered
+from agon import PACKAGES, ROOT, AgonError, count
+from agon.conf import find_families, names, offered, settings_of
 from agon.games.base import family_module, modules
 from agon.games.tables import seat_table
 from agon.metrics.differences import Cells, Difference, alone, difference
@@ -23,9 +24,11 @@ from agon.metrics.power import needed
 from agon.metrics.strengths import Strengths, strengths
 from agon.metrics.tallies import METRICS as OF_TESTED
 from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
+from agon.metrics.tallies import RANGES as RANGES_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
+from agon.prereg import Exclusion, Hypothesis, checked, exclusions, hypotheses, registrations
 from agon.replay import called, offering
-from agon.turns import matches, partial, replaced, tidy
+from agon.turns import PARTIAL, matches, partial, replaced, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +46,8 @@ OF_ASKING = {"valid_share", "tokens_of_match", "seconds_of_match"}
 """Of these, those that say how asking went, not what was played: they count matches in which nothing could be read, too.
 
 A module names its own as OF_ASKING."""
+RANGES = dict.fromkeys(["won", "valid_share"], (0.0, 1.0))
+"""Of these, those that have a least and a most value. A module names its own as RANGES."""
 
 USUAL = ["match", "game", "variant", "seat", "role", "agent", "model"]
 """What turns say of a seat of a match."""
@@ -71,6 +76,13 @@ class Known(NamedTuple):
     gives: str
     of_asking: bool = False
     """Whether it says how asking went, not what was played."""
+    range: tuple[float, float] | None = None
+    """Its least and its most value, where it has such."""
+
+    @property
+    def widest(self) -> float:
+        """The largest difference that there can be."""
+        return inf if self.range is None else self.range[1] - self.range[0]
 
 
 def known() -> list[Known]:
@@ -78,12 +90,13 @@ def known() -> list[Known]:
 
     A module offers metrics by METRICS (name -> what it is, in a line) and `measured(turns, games, names, seats)`, which gives a row per
     match and seat (those of `seats` at least) with the columns match, seat, and `names`. OF_ASKING, where it has one, names those
-    that say how asking went.
+    that say how asking went; RANGES (name -> least and most value) those that have bounds.
     Raises AgonError for a name that two of them have.
     """
-    found = [Known(name, "any", gives, name in OF_ASKING) for name, gives in ANY.items()]
+    found = [Known(name, "any", gives, name in OF_ASKING, RANGES.get(name)) for name, gives in ANY.items()]
     found += [
-        Known(name, "with seats under test", gives, name in ASKING_OF_TESTED) for name, gives in OF_TESTED.items()
+        Known(name, "with seats under test", gives, name in ASKING_OF_TESTED, RANGES_OF_TESTED.get(name))
+        for name, gives in OF_TESTED.items()
     ]
     for games, module in _modules():
         names = {each.name: each.games for each in found}
@@ -91,8 +104,8 @@ def known() -> list[Known]:
             raise AgonError(
                 f"{module.__name__} has a metric {taken[0]!r}, and so have games: {names[taken[0]]}; give yours another name"
             )
-        asking = getattr(module, "OF_ASKING", ())
-        found += [Known(name, games, gives, name in asking) for name, gives in module.METRICS.items()]
+        asking, ranges = getattr(module, "OF_ASKING", ()), getattr(module, "RANGES", {})
+        found += [Known(name, games, gives, name in asking, ranges.get(name)) for name, gives in module.METRICS.items()]
     return found
 
 
@@ -120,7 +133,7 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
     """
     names = [each.name for each in known()]
     if unknown := [each for each in metrics if each not in names]:
-        raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names)} (agon list metrics)")
+        raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names, 'agon list metrics')}")
     turns = _with_all(turns)
     each = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
     found = pd.DataFrame(index=pd.MultiIndex.from_frame(each.sort_values(["match", "seat"])))
@@ -235,7 +248,8 @@ class Comparison:
         together = self.pairs.iloc[row]
         own = (self.strata[KEYS] == together[KEYS]).all(axis=1)
         keys = [each for each in self.strata if each not in (*KEYS, *CELL)]
-        return strata_figure(self.strata[own].reset_index(drop=True), together, keys)
+        [most] = [each.widest for each in known() if each.name == together.metric]
+        return strata_figure(self.strata[own].reset_index(drop=True), together, keys, most)
 
 
 def compare(
@@ -283,7 +297,8 @@ def compare(
     known_scores = scores(turns[turns["match"].isin(units["match"])], names, sorted(sides.seat.unique()))
     means = sides.merge(known_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
     units = units.join(means, on="match").assign(silent=units["match"].isin(_silent(turns)))
-    asking = {each.name for each in known() if each.of_asking}
+    metric_of = {each.name: each for each in known()}
+    asking = {name for name, each in metric_of.items() if each.of_asking}
     units.loc[units.silent, [name for name in names if name not in asking]] = np.nan
     rows, cells, notes = (
         list[dict[str, Any]](),
@@ -299,8 +314,12 @@ def compare(
                 continue
             found = difference(values, alike=alike)
             of = {"metric": name, "first": pair[0], "second": pair[1]}
-            rows.append(of | _fields(found, wanted_differences.get(name), bool(wanted_differences)))
-            cells.append(shared.assign(**alone(values), **of))
+            fields, most = (
+                _fields(found, wanted_differences.get(name), bool(wanted_differences)),
+                metric_of[name].widest,
+            )
+            rows.append(of | _possible(fields, most))
+            cells.append(shared.assign(**_possible(alone(values), most), **of))
     if not rows:
         raise AgonError(apart[0])
     pairs = pd.DataFrame(rows)
@@ -311,7 +330,27 @@ def compare(
         pairs,
         table[[*KEYS, *table.columns.drop(KEYS)]],
         counts,
-        [*notes, *dict.fromkeys(apart), *_left_out(units, names, asking, table, strata)],
+        [
+            *(_fixed(table, strata), *notes, *dict.fromkeys(apart)),
+            *_left_out(units, names, asking, table, strata),
+            *_absent(units, [metric_of[name] for name in names], turns),
+        ],
+    )
+
+
+def _possible(found: Mapping[str, Any], most: float) -> dict[str, Any]:
+    """What was found, with an interval that leaves out what no difference can be: more than `most`."""
+    return dict(found) | {end: np.clip(found[end], -most, most) for end in ("low", "high")}
+
+
+def _fixed(table: pd.DataFrame, strata: Sequence[str]) -> str:
+    """What the conclusions are about, and what they are not about."""
+    nouns = [each for each in ("game", "variant", "agent", "model", "opponent") if each in strata]
+    counts = {noun: table[noun][table[noun].ne("")].nunique() for noun in nouns}
+    told = [count(number, noun) for noun, number in counts.items() if number]
+    these = f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else "".join(told) or "these strata"
+    return (
+        f"note: held fixed: {these}; interval and p hold for these alone, not for models, opponents or games in general"
     )
 
 
@@ -479,14 +518,32 @@ def _left_out(
         )
     for name in names:
         for condition, own in units.groupby("condition"):
-            if absent := int((own[name].isna() & ~(own.silent & (name in played))).sum()):
-                notes.append(f"note: {_of(absent, own)} of {condition} without {name}")
             in_some = table[(table.metric == name) & ((table["first"] == condition) | (table["second"] == condition))]
             keys = pd.MultiIndex.from_frame(own[list(strata)])
             alone = int((~keys.isin(pd.MultiIndex.from_frame(in_some[list(strata)])) & own[name].notna()).sum())
             if alone:
                 of = f" with {name}" if len(names) > 1 else ""
                 notes.append(f"note: {_of(alone, own)} of {condition} in no stratum{of} that another has: left out")
+    return notes
+
+
+def _absent(units: pd.DataFrame, metrics: Sequence[Known], turns: pd.DataFrame) -> list[str]:
+    """Which matches have no value of a metric, and why, in words."""
+    played = turns.drop_duplicates("match")[["match", "game"]].astype(str).set_index("match").game
+    games, notes = units["match"].map(played), []
+    for metric in metrics:
+        here = units[metric.name].notna()
+        lacking = ~here & (metric.of_asking | ~units.silent)
+        without = lacking & ~games.isin(set(games[here]))
+        for condition, own in units.groupby("condition"):
+            if not (absent := int(lacking[own.index].sum())):
+                continue
+            named = sorted(set(games[own.index][without[own.index]]))
+            rest = absent - int(without[own.index].sum())
+            why = [f"{', '.join(named)} {'has' if len(named) == 1 else 'have'} none"] * bool(named)
+            why += [f"in {rest:,} nothing counts for it" if named else "nothing in them counts for it"] * bool(rest)
+            note = f"note: {_of(absent, own)} of {condition} without {metric.name}: {', '.join(why)}"
+            notes.append(f"{note} ({metric.gives})" if named else note)
     return notes
 
 
@@ -511,6 +568,101 @@ def rate(turns: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agen
     values.loc[values["match"].isin(_silent(turns)), "score"] = np.nan
     found = seats[["match", "seat"]].assign(player=texts).merge(values, on=["match", "seat"])
     return strengths(found[found.score.notna().groupby(found["match"]).transform("all")])
+
+
+# ---- what was registered ----
+
+
+def registered(turns: pd.DataFrame, found: pd.DataFrame, by: str, within: Sequence[str], alike: bool) -> list[str]:
+    """Of the experiments in turns that carry a preregistration: whether `found` is what it names, in words.
+
+    `found`: the pairs of `compare`, of what `excluded` leaves of the turns.
+    """
+    column = by.partition(":")[0]
+    own = [
+        (
+            Hypothesis(row.metric, f"{column}:{row.first},{row.second}", "difference", tuple(within), alike),
+            row.low,
+            row.high,
+        )
+        for row in found.itertuples()
+    ]
+    lines = [
+        line
+        for name, rows in _carrying(turns)
+        for line in checked(_recording(name), own, _file(name), rows["match"].unique())
+    ]
+    return lines + excluded(turns)[1]
+
+
+def excluded(turns: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """`turns` without the matches that their experiments' preregistrations leave out, and how many each exclusion names, in words.
+
+    Exclusions in free words leave out nothing. Raises AgonError where a column is missing.
+    """
+    gone, lines = set[str](), list[str]()
+    for name, rows in _carrying(turns):
+        for each in exclusions(_recording(name)):
+            own = _named_by(each, _with_all(rows))
+            lines.append(f"registered exclusion: {each}: {_of(len(own), rows['match'].unique())} left out")
+            gone |= own
+    return turns[~turns["match"].isin(gone)], lines
+
+
+def _named_by(exclusion: Exclusion, turns: pd.DataFrame) -> set[str]:
+    """The matches that it names."""
+    if exclusion.unreadable is not None:
+        asked = turns[_asked(turns)]
+        lost = asked.action.isna() | replaced(asked)
+        shares = lost.groupby([asked["match"], asked.seat], observed=True).mean()
+        return set(shares[shares > exclusion.unreadable].index.get_level_values("match"))
+    if exclusion.rounds is not None:
+        rounds = turns.groupby("match", observed=True)["round"].nunique()
+        return set(rounds.index[rounds < exclusion.rounds])
+    column, value = ("agent", exclusion.agent) if exclusion.agent is not None else ("model", exclusion.model)
+    return set(turns["match"][turns[column] == value])
+
+
+def as_registered(turns: pd.DataFrame) -> list[str]:
+    """What the registered analyses of the experiments in turns say, in words: every hypothesis is compared as it was registered."""
+    lines = []
+    for name, rows in _carrying(turns):
+        kept, left_out = excluded(rows)
+        found, failed = [], list[str]()
+        for each in hypotheses(_recording(name)):
+            try:
+                pairs = compare(kept, each.metric, each.by, within=each.within, alike=each.alike).pairs
+            except AgonError as error:
+                found.append((each, nan, nan))
+                failed.append(f"{each.metric} by {each.by}: {error}")
+            else:
+                found.append((each, pairs.low[0], pairs.high[0]))
+        lines += checked(_recording(name), found, _file(name), rows["match"].unique()) + left_out + failed
+    return lines
+
+
+def carrying(experiments: Iterable[str]) -> list[str]:
+    """Those whose recording carries a preregistration, as turns call them (partial ones too)."""
+    return [each for each in experiments if registrations(_recording(each))]
+
+
+def _carrying(turns: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    return [(each, turns[turns.experiment == each]) for each in carrying(turns.experiment.unique())]
+
+
+def _recording(experiment: str) -> Path:
+    return ROOT / "data/recordings" / _named_alone(experiment)
+
+
+def _named_alone(experiment: str) -> str:
+    """Without what turns say of being partial, or of folders."""
+    return PARTIAL.sub("", experiment).replace("/", "_")
+
+
+def _file(experiment: str) -> str | None:
+    """The preregistration that an experiment names now."""
+    name = _named_alone(experiment)
+    return settings_of("experiment", name).get("prereg") if name in names("experiment") else None
 
 
 # ---- in words, and as a picture ----

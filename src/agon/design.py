@@ -8,6 +8,7 @@ cells that count alike. Where some seat asks a model, players that ask none are 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.compare import players, scores
-from agon.metrics.power import allocated, detectable
+from agon.metrics.power import allocated, detectable, fewest
 from agon.plan import Match
 
 LEVELS = (["game", "variant", "agent", "opponent"], ["game", "variant", "opponent"], ["game", "variant"], ["game"])
@@ -59,15 +60,8 @@ class Design:
         def enough(n: int) -> bool:
             return all(_detected(np.full_like(counts, n), variances) <= wanted for counts, variances in pairs)
 
-        low, high = 1, 2
-        while not enough(high):
-            low, high = high, 2 * high
-            if high > MOST:
-                return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
+        found = fewest(enough, MOST)
+        return int(found) if isfinite(found) else None
 
     def scaled(self, share: float) -> pd.Series:
         """Matches of each kind, in the proportions planned, rounded down; 2 at least."""

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import json
+import re
 import sysconfig
 import traceback
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -224,12 +225,17 @@ class Seating(NamedTuple):
     """Hash of the game's and players' settings."""
 
 
-def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None, conf: Path = CONF) -> Seating:
+def seating(
+    game_name: str, entrants: Sequence[str], sampling: str | None = None, conf: Path = CONF, everybody: bool = False
+) -> Seating:
     """A game (FILE or FILE/SETTING) and who sits there: PERSON, or an agent, as agent or agent@model.
 
-    `sampling` is a file of conf/sampling for its models. Raises AgonError as `plan` does.
+    `sampling` is a file of conf/sampling for its models; `everybody`: no seat is singled out as the one under test, so that
+    all speak for themselves. Raises AgonError as `plan` does.
     """
-    game = load("game", game_name, conf)
+    game, settings = load("game", game_name, conf), settings_of("game", game_name, conf)
+    if everybody and game.everybody is not game:
+        game, settings = game.everybody, settings | {"tested": []}
     if len(entrants) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, and {len(entrants)} are given")
     models = _models([each.partition("@")[2] for each in entrants], sampling, conf)
@@ -242,9 +248,7 @@ def seating(game_name: str, entrants: Sequence[str], sampling: str | None = None
             _try_out(seat, game)
         seats.append(seat)
         content.append(own)
-    return Seating(
-        game, tuple(seats), models, _hash({"game": _identity(settings_of("game", game_name, conf)), "seats": content})
-    )
+    return Seating(game, tuple(seats), models, _hash({"game": _identity(settings), "seats": content}))
 
 
 def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
@@ -286,7 +290,7 @@ def _policies(conf: Path) -> dict[str, Any]:
 
 def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
     """The games that a file of conf/game builds upon, without those that have settings."""
-    for each in document(input_path(conf / "game" / f"{name.partition('/')[0]}.yaml")).get("defaults", []):
+    for each in document(input_path(conf / "game" / f"{re.split('[/~]', name)[0]}.yaml")).get("defaults", []):
         parent = str(each).partition("@")[0]
         if parent in names("game", conf) and "settings" not in file_of("game", parent, conf):
             yield load("game", parent, conf)

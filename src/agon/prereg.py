@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec.structs import astuple, replace
 
-from agon import AgonError, fault_of, input_path, shown, text_of
+from agon import AgonError, count, fault_of, input_path, shown, text_of
 from agon.conf import Until, document
 
 FILE = "registered.jsonl"
@@ -32,13 +33,38 @@ class Hypothesis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return f"{self.metric} by {self.by}{within}{', strata alike' if self.alike else ''}: {self.expect}"
 
 
+class Exclusion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Matches that are left out of the analysis, by one of these. `agon.compare.excluded` applies it."""
+
+    unreadable: Annotated[float, msgspec.Meta(ge=0, lt=1)] | None = None
+    """Those in which more than this share of the answers of a seat could not be read; 0: any."""
+    rounds: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Those of fewer rounds."""
+    agent: str | None = None
+    """Those in which it has a seat; so is `model`."""
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for none and for several."""
+        if sum(each is not None for each in astuple(self)) != 1:
+            raise ValueError("an exclusion says one of unreadable, rounds, agent, model")
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.unreadable is not None:
+            return f"matches in which more than {self.unreadable:.4g} of a seat's answers could not be read"
+        if self.rounds is not None:
+            return f"matches of fewer than {self.rounds} rounds"
+        return f"matches with agent {self.agent}" if self.agent is not None else f"matches with model {self.model}"
+
+
 class Preregistration(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A file that an experiment names as `prereg`."""
 
     question: str
     hypotheses: Annotated[tuple[Hypothesis, ...], msgspec.Meta(min_length=1)]
-    exclusions: tuple[str, ...] = ()
-    """Which matches are left out of the analysis, in words; none: those that `compare` leaves out of itself."""
+    exclusions: tuple[Exclusion | str, ...] = ()
+    """Which matches are left out of the analysis; words are shown and not checked. None: those that `compare` leaves out of itself."""
     until: Until | None = None
     """When `record` stops; none: when all matches are played."""
 
@@ -54,6 +80,8 @@ class Registered(msgspec.Struct, frozen=True):
     exchanges: int
     """Recorded before: 0 where it came first."""
     text: str
+    until: Until | msgspec.UnsetType | None = msgspec.UNSET
+    """With which `record` was called; unknown in recordings of before."""
 
 
 def read(path: str) -> tuple[Preregistration, str]:
@@ -65,6 +93,21 @@ def read(path: str) -> tuple[Preregistration, str]:
         return msgspec.convert(document(file), Preregistration), text_of(file)
     except msgspec.ValidationError as error:
         raise AgonError(f"{shown(file)} does not fit: {fault_of(error, Preregistration)}") from None
+
+
+def hypotheses(folder: Path) -> tuple[Hypothesis, ...]:
+    """Those that a recording's first registration names; none where there is none."""
+    return known.hypotheses if (known := _first(folder)) else ()
+
+
+def exclusions(folder: Path) -> tuple[Exclusion, ...]:
+    """Those of a recording's first registration that can be checked; none where there is none."""
+    return tuple(each for each in known.exclusions if isinstance(each, Exclusion)) if (known := _first(folder)) else ()
+
+
+def _first(folder: Path) -> Preregistration | None:
+    history = registrations(folder)
+    return msgspec.convert(_parsed(history[0].text), Preregistration) if history else None
 
 
 def registrations(folder: Path) -> list[Registered]:
@@ -84,21 +127,20 @@ def register(path: str, folder: Path, matches: Collection[str], exchanges: int, 
     """
     known, text = read(path)
     plan = _hash("\n".join(sorted(matches)))
-    entry = Registered(_hash(text), plan, len(matches), exchanges, text)
+    entry = Registered(_hash(text), plan, len(matches), exchanges, text, until)
     before = registrations(folder)
     notes = []
-    if not before or (before[-1].fingerprint, before[-1].plan) != (entry.fingerprint, entry.plan):
+    if not before or replace(before[-1], exchanges=exchanges) != entry:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / FILE).open("ab") as file:
             file.write(msgspec.json.encode(entry) + b"\n")
-        late = f", after {exchanges:,} exchanges" if exchanges else ", before anything was asked"
-        notes.append(f"registered: {path} ({entry.fingerprint}){late}")
+        if not before or _what(before[-1]) != _what(entry):
+            late = f", after {exchanges:,} exchanges" if exchanges else ", before anything was asked"
+            notes.append(f"registered: {path} ({entry.fingerprint}){late}")
     if before and before[0].plan != entry.plan:
         notes.append(f"note: {len(matches):,} matches are planned, and not the {before[0].matches:,} registered first")
     if known.until != until:
-        notes.append(
-            "note: until is not the registered one: " + (str(known.until) if known.until else "all matches are played")
-        )
+        notes.append(_other_stop(known.until))
     return notes
 
 
@@ -109,10 +151,20 @@ def withdraw(folder: Path) -> None:
         folder.rmdir()
 
 
-def checked(folder: Path, found: Sequence[tuple[Hypothesis, float, float]], path: str | None) -> list[str]:
+def _other_stop(registered: Until | None) -> str:
+    return f"note: until is not the registered one: {registered or 'all matches are played'}"
+
+
+def checked(
+    folder: Path,
+    found: Sequence[tuple[Hypothesis, float, float]],
+    path: str | None,
+    matches: Collection[str] | None = None,
+) -> list[str]:
     """Whether an analysis is the registered one, and what it says of the hypotheses, in words.
 
-    `found`: what was compared (`expect` is not looked at), and the interval of each difference. `path`: the file as it is now.
+    `found`: what was compared (`expect` is not looked at), and the interval of each difference. `path`: the file as it is now;
+    `matches`: ids of those analysed (none: nothing is said of them).
     """
     history = registrations(folder)
     if not history:
@@ -123,9 +175,15 @@ def checked(folder: Path, found: Sequence[tuple[Hypothesis, float, float]], path
     if first.exchanges:
         lines.append(f"note: registered after {first.exchanges:,} exchanges had been recorded")
     if len({each.fingerprint for each in history}) > 1:
-        lines.append(f"note: registered {len(history)} times; the first is taken")
+        lines.append(f"note: registered {len({*map(_what, history)})} times; the first is taken")
     if path is not None and _hash(read(path)[1]) != first.fingerprint:
         lines.append(f"note: {path} has changed since")
+    if known.until in (calls := [each.until for each in history if each.until is not msgspec.UNSET]):
+        lines.append(f"stopped as registered: {known.until or 'all matches are played'}")
+    if any(each != known.until for each in calls):
+        lines.append(_other_stop(known.until))
+    if matches is not None and _hash("\n".join(sorted(matches))) != first.plan:
+        lines.append(f"note: {count(len(matches), 'match')} are here, and {first.matches:,} were registered")
     keys = {_key(each): each for each in known.hypotheses}
     for analysis, low, high in found:
         own = keys.pop(_key(analysis), None)
@@ -136,7 +194,12 @@ def checked(folder: Path, found: Sequence[tuple[Hypothesis, float, float]], path
         else:
             lines.append(f"registered: {own}: {_verdict(own.expect, low, high)}")
     lines += [f"registered, and not looked at here: {each}" for each in keys.values()]
-    return lines + [f"registered exclusion: {each}" for each in known.exclusions]
+    words = [each for each in known.exclusions if isinstance(each, str)]
+    return lines + [f"registered exclusion, not checked: {each}" for each in words]
+
+
+def _what(each: Registered) -> tuple[str, str]:
+    return each.fingerprint, each.plan
 
 
 def _key(each: Hypothesis) -> tuple[str, str, frozenset[str], bool]:

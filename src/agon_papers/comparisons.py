@@ -19,8 +19,8 @@ Groups = Mapping[str, Sequence[str] | Mapping[str, str]]
 COLUMNS = ["paper", "table", "row", "column", "statistic", "published", "recomputed", "agrees", "reading"]
 """Of a table of cells: printed numbers beside what the records say."""
 OTHERS = "the others"
-FEW = 10
-"""Fewer units than these of a row are few."""
+HALF = 0.5
+"""Of a row: a count is a whole number, and lies on neither side of a bound by less."""
 STEP = 0.2
 """Of the margin, by which it moves: from 5 % of the range to 4 or 6."""
 QUANTIFIERS = r"all|any|none|most|half|\d+\+|(?:under )?\d+%"
@@ -257,11 +257,23 @@ class Trial:
     estimate: pd.Series
     """What the test is about (see docs/statements-rule.md)."""
     parts: pd.DataFrame
-    """All that must be true for it to hold, a column each: of a test of all rows, each row; of an order, each pair."""
+    """All that must be true for it to hold, a column each: of a test of all rows, each row; of an order, each pair. Of `any`: each row."""
     sizes: pd.Series | None = None
     """Where the estimate is a share of rows: how many there are."""
     quantifier: str = ""
     """How many of them must be true, if some suffice."""
+    chosen: int = 1
+    """Of how many rows the one was chosen that is true most often."""
+
+    @property
+    def true(self) -> bool:
+        """Whether it holds, of the only record set."""
+        return bool(self.parts.any(axis=None) if self.quantifier == "any" else self.parts.all(axis=None))
+
+    @property
+    def counted(self) -> bool:
+        """Whether a number of rows must be true."""
+        return self.quantifier not in ("", "any")
 
     @classmethod
     def joined(cls, trials: Sequence["Trial"]) -> "Trial":
@@ -270,22 +282,36 @@ class Trial:
         estimate = pd.concat([each.estimate for each in trials], ignore_index=True)
         return cls(estimate, pd.concat([each.parts for each in trials], ignore_index=True), sizes, trials[0].quantifier)
 
-    def centred(self, recorded: "Trial", units: float) -> "Trial":
-        """Moved so that the record sets' mean is what the records give: counts of rows by whole rows. `units`: how many there are.
+    def centred(self, recorded: "Trial", cells: Sequence[int]) -> "Trial":
+        """Moved so that the record sets' mean is what the records give. `cells`: how many units each has.
 
-        A share of rows, and the smallest of several gaps, have the records' noise in them, and that of the draws on top. And few units
-        are too often all on one side of a threshold: counts of rows of n units, if these are FEW, are stretched by sqrt(n / (n - 1)).
+        A share of rows, and the smallest of several gaps, have the records' noise in them, and that of the draws on top. Counts of rows
+        are stretched too (`stretch`), and where they vary must be beyond their bound by HALF a row. Of `any` the row is taken that is
+        true most often.
         """
-        off = self.estimate.mean() - recorded.estimate.iloc[0]
+        own = recorded.estimate.iloc[0]
+        off = self.estimate.mean() - own
         if self.sizes is None:
             return self if self.parts.shape[1] == 1 else replace(self, estimate=self.estimate - off)
-        if not self.quantifier:
-            return replace(self, estimate=(self.estimate - off).clip(0, 1))
-        rows = self.sizes.mean()
-        own, each = recorded.estimate.iloc[0] * rows, units / rows
-        hits = self.estimate * self.sizes - np.rint(off * rows)
-        hits = own + (hits - own) * (each / (each - 1)) ** 0.5 if 1 < each < FEW else hits
-        return self.having(hits.clip(0, self.sizes))
+        if self.counted:
+            moved = own + (self.estimate - off - own) * stretch(cells, self.sizes.mean())
+            half = HALF if moved.nunique() > 1 else 0.0
+            ways = [self.having(moved * self.sizes + each).parts for each in (half, -half)]
+            parts = ways[0] & ways[1] if recorded.true else ways[0] | ways[1]
+            return replace(self, estimate=moved.clip(0, 1), parts=parts)
+        parts, chosen = self.parts, 1
+        if self.quantifier and recorded.true:
+            true = parts.loc[:, recorded.parts.iloc[0].to_numpy()]
+            parts, chosen = true[[true.mean().idxmax()]], parts.shape[1]
+        elif self.quantifier:
+            parts = parts.any(axis=1).to_frame()
+        return replace(self, estimate=(self.estimate - off).clip(0, 1), parts=parts, chosen=chosen)
+
+    def ends(self, tails: Sequence[float]) -> list[float]:
+        """Of an interval of the estimate; where a share of rows varies, by HALF a row more."""
+        low, high = self.estimate.quantile([*tails])
+        half = HALF / self.sizes.mean() if self.sizes is not None and low < high else 0.0
+        return [max(low - half, 0.0), min(high + half, 1.0)] if half else [low, high]
 
     def having(self, hits: pd.Series) -> "Trial":
         """The same with so many rows true."""
@@ -293,15 +319,18 @@ class Trial:
         return replace(self, estimate=hits / self.sizes, parts=held)
 
     def stepped(self) -> list["Trial"]:
-        """With one row more, and one less; nothing where no number of rows must be true, or where all must."""
-        if self.sizes is None or self.quantifier in ("", "any"):
-            return []
-        if (
-            enough(self.quantifier, self.sizes, self.sizes).all()
-            and not enough(self.quantifier, self.sizes - 1, self.sizes).any()
-        ):
-            return []
-        return [self.having(self.estimate * self.sizes + step) for step in (1, -1)]
+        """With one row more, and one less; nothing where no number of rows must be true."""
+        return [self.having(self.estimate * self.sizes + step) for step in (1, -1)] if self.counted else []
+
+
+def stretch(cells: Sequence[int], rows: float) -> float:
+    """By what deviations of a count of rows are too small, that are made of cells with so many units each, all of as many cells.
+
+    Drawn means of n units vary as means do, but fall on one side of a bound too often: by n / (n - 1) of the variance.
+    """
+    units = np.asarray(cells, dtype=float) * max(1.0, len(cells) / rows)
+    units = units[units > 1]
+    return float(np.mean(units / (units - 1)) ** 0.5) if rows <= len(cells) and len(units) else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,9 +353,12 @@ class Drawn(Finding):
         mask = self.evaluate(body, rows)
         hits, n = mask.groupby(level=DRAW).sum(), mask.groupby(level=DRAW).size()
         named = [name for name in re.findall(r"\w+", body) if name in rows and is_numeric_dtype(rows[name])]
-        if head not in ("all", "none"):
+        if head == "any":
+            return Trial(hits / n, ~_wide((~mask).to_frame()), n, head)
+        every = head in ("all", "none") or (enough(head, n, n) & ~enough(head, n - 1, n)).all()
+        if not every:
             return Trial(hits / n, enough(head, hits, n).to_frame(), n, head)
-        parts = _wide((mask == (head == "all")).to_frame())
+        parts = _wide((mask == (head != "none")).to_frame())
         if named and (n == 1).all():
             return Trial(rows[named[0]].groupby(level=DRAW).first().astype(float), parts)
         return Trial(hits / n, parts, n)
@@ -340,7 +372,7 @@ class Drawn(Finding):
             trials += [self.tried(parsed(told + moved)) for moved in stepped(body)]
             if "margin" in body:
                 trials += [replace(self, margin=self.margin * (1 + step)).tried(test) for step in (STEP, -STEP)]
-        return [bool(trial.parts.all(axis=None)) for trial in trials]
+        return [trial.true for trial in trials]
 
     @cached_property
     def _wide(self) -> pd.DataFrame:

@@ -193,15 +193,23 @@ def correlations(rows: pd.DataFrame, columns: Sequence[str], what: str) -> pd.Da
     if sizes.nunique() > 1:
         raise ValueError("record sets have different numbers of rows to correlate")
     one, other = (rows[name].to_numpy(dtype=float).reshape(len(sizes), -1) for name in columns[:2])
-    if what == "kendall":
-        one, other = (np.sign(each[:, :, None] - each[:, None, :]).reshape(len(each), -1) for each in (one, other))
-    else:
-        one, other = (rankdata(each, axis=1) if what == "spearman" else each for each in (one, other))
-        one, other = (each - each.mean(axis=1, keepdims=True) for each in (one, other))
-    with np.errstate(invalid="ignore"):
-        value = (one * other).sum(axis=1) / np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+    value = correlated(one, other, what)
     names = pd.MultiIndex.from_product([sizes.index, [CORRELATIONS[what]]], names=[DRAW, None])
     return pd.DataFrame({"value": value}, index=names)
+
+
+def correlated(one: NDArray[np.float64], other: NDArray[np.float64], what: str) -> NDArray[np.float64]:
+    """Correlation over the last axis: spearman, pearson, or kendall (tau-b); absent where one of the two does not vary."""
+    if what == "kendall":
+        one, other = (
+            np.sign(each[..., :, None] - each[..., None, :]).reshape(*each.shape[:-1], -1) for each in (one, other)
+        )
+    else:
+        one, other = (rankdata(each, axis=-1) if what == "spearman" else each for each in (one, other))
+        one, other = (each - each.mean(axis=-1, keepdims=True) for each in (one, other))
+    with np.errstate(invalid="ignore"):
+        found = (one * other).sum(axis=-1) / np.sqrt((one**2).sum(axis=-1) * (other**2).sum(axis=-1))
+    return np.asarray(found)
 
 
 @cache

@@ -1,27 +1,30 @@
-"""How often the rule of docs/statements-rule.md errs, and how often intervals cover: by simulation, on the papers' own designs."""
+"""How often the rule of docs/statements-rule.md errs: by simulation, on the papers' own designs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtrit
-from scipy.stats import rankdata
 
-from agon.metrics.interval import percentile_interval
+from agon.metrics.sequential import decided
 from agon_papers import draws
 from agon_papers.comparisons import Trial
-from agon_papers.draws import SEED, within_cells
+from agon_papers.draws import SEED, correlated, within_cells
+from agon_papers.statements import KINDS
 from agon_papers.verdicts import LOOKS, settle
 
 Numbers = NDArray[np.float64]
-Interval = Callable[[Numbers, float], Numbers]
 CHUNK = 50
 """Simulated records that are worked on at a time."""
 FAR = 1e6
 """Added to what is to lie far from its margin."""
+AWAY = (2, 3)
+"""How many standard errors of what is found a proposition lies from its margin, where power is measured."""
+POWER = 250
+"""Records on which it is measured at the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +68,49 @@ class Design:
         parts = zip(self.values, self.sizes, strict=True)
         return np.concatenate([dice.choice(values, size=(records, n)) for values, n in parts], axis=1)
 
-    def weights(self, whole: bool) -> NDArray[np.float64]:
-        """How often each match is in each record set that the rule draws, to its last look: record sets x matches."""
-        blocks = range(max(LOOKS))
-        each = [
-            within_cells(pd.RangeIndex(len(self.cells)), pd.Series(self.cells), block, whole=whole) for block in blocks
-        ]
-        return np.concatenate([one.weights for one in each]).astype(float)
+    def numbers(self, played: Numbers, spreads: bool) -> Numbers:
+        """Of each record: the mean of each cell, or its standard deviation."""
+        return _cells(self, played, np.ones((1, played.shape[1])), spreads)[0]
+
+    def drawn(self, played: Numbers, drawing: str, spreads: bool, dice: np.random.Generator) -> Numbers:
+        """The same of all record sets that the rule draws, to its last look: record sets x records x cells."""
+        if drawing == "count":
+            n = np.array(self.sizes)
+            hits = np.rint(self.numbers(played, spreads=False) * n)
+            return dice.beta(hits + 0.5, n - hits + 0.5, size=(max(LOOKS) * draws.BLOCK, *hits.shape))
+        units, cells = pd.RangeIndex(len(self.cells)), pd.Series(self.cells)
+        each = [within_cells(units, cells, block, whole=drawing == "spread") for block in range(max(LOOKS))]
+        weights = np.concatenate([one.weights for one in each]).astype(float)
+        return _cells(self, played if drawing == "mean" else _stretched(self, played), weights, spreads)
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Models of which two things are known, that go together: drawn from all that could be, so that Kendall's tau is this on average."""
+
+    n: int
+    tau: float
+    sizes: Sequence[int] = ()
+
+    @property
+    def means(self) -> Numbers:
+        """Of no cell."""
+        return np.array([])
+
+    def played(self, dice: np.random.Generator, records: int) -> Numbers:
+        """So many records: one thing of all models, and then the other."""
+        alike = np.sin(np.pi * self.tau / 2)
+        one, own = dice.normal(size=(2, records, self.n))
+        return np.concatenate([one, alike * one + (1 - alike**2) ** 0.5 * own], axis=1)
+
+    def numbers(self, played: Numbers, spreads: bool) -> Numbers:
+        """As they are."""
+        return played
+
+    def drawn(self, played: Numbers, drawing: str, spreads: bool, dice: np.random.Generator) -> Numbers:
+        """Of record sets in which models are drawn, all but one of them (`agon_papers.draws.any_rows`)."""
+        chosen = dice.integers(0, self.n, size=(max(LOOKS) * draws.BLOCK, self.n - 1))
+        return played[:, np.concatenate([chosen, chosen + self.n], axis=1)].swapaxes(0, 1)
 
 
 @dataclass(frozen=True)
@@ -81,19 +120,21 @@ class Case:
     kind: str
     design: str
     says: str
-    of: Design
+    of: Design | Models
     gaps: Callable[[Numbers], Numbers]
     """Of the numbers of cells (the last axis): what must be above its margin, a column each; or which rows are counted."""
+    drawing: Literal["mean", "spread", "correlation", "count"] = "mean"
+    """How record sets are drawn (`agon_papers.statements.Statement.drawing`); of printed counts from their distribution."""
     spreads: bool = False
     """Whether the numbers are standard deviations of cells, not means."""
     counts: bool = False
     """Whether the rows that are true are counted."""
+    some: bool = False
+    """Whether one true part is enough."""
     far: int = 0
     """So many parts, the last, are true beyond doubt."""
     bent: bool = False
     """Whether numbers are moved to the records' mean first (`agon_papers.statements`)."""
-    shares: bool = False
-    """Whether the cells are shares of yes and no, which are drawn as printed counts are."""
 
 
 def cases(matches: pd.DataFrame, games: pd.DataFrame) -> list[Case]:
@@ -116,18 +157,32 @@ def cases(matches: pd.DataFrame, games: pd.DataFrame) -> list[Case]:
     usual = games.groupby("matchup").score.std().sort_values().index[len(set(games.matchup)) // 2]
     pair = Design.of(games[games.matchup == usual], ["matchup"], "score")
     leads = Design.of(games[games.matchup == games.groupby("matchup").lead.std().idxmax()], ["matchup"], "lead")
+    ahead = Design([leads.values[0] - leads.means[0] + 0.3], leads.sizes)
+    three = Design([*pair.values] * 3, [*pair.sizes] * 3)
     apart = Design([*(values + 5 for values in one.values), *one.values], [*one.sizes, *one.sizes])
     eight = Design([*one.values] * 8, [*one.sizes] * 8)
-    cells, half = len(one.sizes), len(votes.sizes) // 2
-    middle = np.median(styles.means)
+    cells, agents, half = len(one.sizes), len(few.sizes), len(votes.sizes) // 2
+    middle, bound, average = np.median(styles.means), np.median(few.means), one.means.mean()
+    placed = [*(each + place for place in (0, 0, 0, FAR, FAR, -FAR, -FAR, -FAR) for each in one.values)]
+    parted = Design(placed, [*one.sizes] * 8)
 
     def first_less_second(means: Numbers) -> Numbers:
         halves = np.split(means, 2, axis=-1)
         return (halves[0].mean(axis=-1) - halves[1].mean(axis=-1))[..., None]
 
-    def first_less_others(means: Numbers) -> Numbers:
-        models = means.reshape(*means.shape[:-1], 8, -1).mean(axis=-1)
-        return models[..., :1] - models[..., 1:]
+    def by_model(means: Numbers, models: int) -> Numbers:
+        return means.reshape(*means.shape[:-1], models, -1).mean(axis=-1)
+
+    def first_less_others(means: Numbers, models: int = 8) -> Numbers:
+        each = by_model(means, models)
+        return each[..., :1] - each[..., 1:]
+
+    def models_above(means: Numbers) -> Numbers:
+        return np.where(by_model(means, 8) > average, 1.0, 0.0)
+
+    def between_styles(means: Numbers) -> Numbers:
+        styles_of = means.reshape(*means.shape[:-1], 2, agents, -1).std(axis=-2, ddof=1).mean(axis=-1)
+        return styles_of[..., :1] - styles_of[..., 1:]
 
     def chances(n: int, share: float, players: int = 2) -> Design:
         values = np.zeros(1000)
@@ -135,78 +190,76 @@ def cases(matches: pd.DataFrame, games: pd.DataFrame) -> list[Case]:
         return Design([values] * players, [n] * players)
 
     dilemma = f"prisoner's dilemma, {model}"
-    return [
-        Case(
-            "level", f"{dilemma}: {cells} cells of 5 or 2 matches", "a mean", one, lambda m: m.mean(axis=-1)[..., None]
-        ),
+    pp = "prisoner's dilemma: 48 cells against pp"
+    cases = [
+        Case("level", f"{dilemma}: {cells} cells", "a mean", one, lambda m: m.mean(axis=-1)[..., None]),
         Case("level", "TradeCraft: 10 games of a pair", "a mean lead", leads, lambda m: m),
+        Case("level", "MAgIC: 21 games", "a share", chances(21, 0.6, 1), lambda m: m, "count"),
         Case("comparison", f"{dilemma}: 2 x {cells} cells", "one mean above another", one.twice(), first_less_second),
-        Case("comparison", f"{dilemma}: 2 x 6 cells", "one mean above another", few.twice(), first_less_second),
+        Case("comparison", f"{dilemma}: 2 x {agents} cells", "one mean above another", few.twice(), first_less_second),
+        Case("comparison", "TradeCraft: 2 x 10 games", "one mean score above another", pair.twice(), first_less_second),
+    ]
+    for n, share, what in ((21, 0.6, "games"), (80, 0.8, "ballots"), (420, 0.7, "decisions")):
+        design = f"MAgIC: 2 x {n} {what}"
+        cases.append(
+            Case("comparison", design, "one share above another", chances(n, share), first_less_second, "count")
+        )
+    within, above = "within a margin of", "above seven, one of them at par"
+    cases += [
         Case(
-            "comparison",
-            "TradeCraft: 2 x 10 games",
-            "one mean score above another",
-            pair.twice(),
-            first_less_second,
+            "equivalence", f"{dilemma}: 2 x {cells} cells", f"{within} 5", apart, lambda m: -abs(first_less_second(m))
         ),
+        Case("equivalence", "TradeCraft: 10 games of a pair", f"{within} 0.3", ahead, lambda m: -abs(m)),
+        Case("order", f"{dilemma}: 8 x {cells} cells", above, eight, first_less_others, far=6),
         Case(
-            "comparison",
-            "MAgIC: 2 x 21 games",
-            "one share above another",
-            chances(21, 0.6),
-            first_less_second,
-            shares=True,
-        ),
-        Case(
-            "comparison",
-            "MAgIC: 2 x 80 ballots",
-            "one share above another",
-            chances(80, 0.8),
-            first_less_second,
-            shares=True,
-        ),
-        Case(
-            "comparison",
-            "MAgIC: 2 x 420 decisions",
-            "one share above another",
-            chances(420, 0.7),
-            first_less_second,
-            shares=True,
-        ),
-        Case(
-            "equivalence",
-            f"{dilemma}: 2 x {cells} cells",
-            "within a margin of 5",
-            apart,
-            lambda m: -abs(first_less_second(m)),
-        ),
-        Case(
-            "order", f"{dilemma}: 8 x {cells} cells", "above seven, one of them at par", eight, first_less_others, far=6
+            "order",
+            f"{dilemma}: 3 x {cells} cells",
+            "one of three above a bound, all at par",
+            Design([*one.values] * 3, [*one.sizes] * 3),
+            lambda m: by_model(m, 3),
+            some=True,
         ),
         Case("extreme", f"{dilemma}: 8 x {cells} cells", "above seven, all at par", eight, first_less_others),
         Case(
             "extreme",
-            "MAgIC: 8 x 80 ballots",
-            "above seven, one of them at par",
-            chances(80, 0.8, 8),
-            first_less_others,
-            far=6,
-            shares=True,
+            "TradeCraft: 3 x 10 games",
+            "above two, one of them at par",
+            three,
+            partial(first_less_others, models=3),
+            far=1,
         ),
+        Case("extreme", "MAgIC: 8 x 80 ballots", above, chances(80, 0.8, 8), first_less_others, "count", far=6),
         Case(
             "share",
-            "prisoner's dilemma: 48 cells against pp",
+            pp,
             "cells in a range",
             styles,
             lambda m: np.where((m >= 53.5) & (m <= 63.5), 1.0, 0.0),
             counts=True,
         ),
+        Case("share", pp, "cells above a bound", styles, lambda m: np.where(m > middle, 1.0, 0.0), counts=True),
         Case(
             "share",
-            "prisoner's dilemma: 48 cells against pp",
+            f"{dilemma}: {agents} cells",
             "cells above a bound",
-            styles,
-            lambda m: np.where(m > middle, 1.0, 0.0),
+            few,
+            lambda m: np.where(m > bound, 1.0, 0.0),
+            counts=True,
+        ),
+        Case(
+            "share",
+            f"{dilemma}: 8 x {cells} cells",
+            "models above a bound, three of them at par",
+            parted,
+            models_above,
+            counts=True,
+        ),
+        Case(
+            "share",
+            f"{dilemma}: 8 x {cells} cells",
+            "models above a bound, all at par",
+            eight,
+            models_above,
             counts=True,
         ),
         Case(
@@ -215,95 +268,133 @@ def cases(matches: pd.DataFrame, games: pd.DataFrame) -> list[Case]:
             "with and without votes",
             votes,
             _ranked_alike,
+            "correlation",
             bent=True,
         ),
         Case(
-            "spread", f"{dilemma}: 2 x {cells} cells", "one varies more", one.twice(), first_less_second, spreads=True
+            "spread",
+            f"{dilemma}: 2 x {cells} cells",
+            "one varies more",
+            one.twice(),
+            first_less_second,
+            "spread",
+            spreads=True,
+        ),
+        Case(
+            "spread",
+            f"{dilemma}: 2 x {cells} cells",
+            "one varies more between styles",
+            one.twice(),
+            between_styles,
+            "spread",
+            bent=True,
+        ),
+        Case(
+            "spread",
+            f"{dilemma}: 8 x {cells} cells",
+            f"varies most, {above}",
+            eight,
+            first_less_others,
+            "spread",
+            spreads=True,
+            far=6,
         ),
     ]
+    for n in (6, 8):
+        going = Models(n, 0.3)
+        cases.append(
+            Case(
+                "correlation",
+                f"MAgIC: {n} models",
+                "Kendall's tau above 0.3",
+                going,
+                _ordered_alike,
+                "correlation",
+                bent=True,
+            )
+        )
+    return sorted(cases, key=lambda case: KINDS.index(case.kind))
 
 
 def _ranked_alike(means: Numbers) -> Numbers:
     """Rank correlation of the first half of the cells and the second."""
-    one, other = (rankdata(each, axis=-1) for each in np.split(means, 2, axis=-1))
-    one, other = (each - each.mean(axis=-1, keepdims=True) for each in (one, other))
-    value = (one * other).sum(axis=-1) / np.sqrt((one**2).sum(axis=-1) * (other**2).sum(axis=-1))
-    return np.asarray(value)[..., None]
+    one, other = np.split(means, 2, axis=-1)
+    return correlated(one, other, "spearman")[..., None]
+
+
+def _ordered_alike(numbers: Numbers) -> Numbers:
+    """Kendall's tau of the first half and the second."""
+    one, other = np.split(numbers, 2, axis=-1)
+    return correlated(one, other, "kendall")[..., None]
 
 
 def simulated(cases: Iterable[Case], repetitions: int) -> pd.DataFrame:
     """Each case in so many simulated records: kind, design, says, repetitions; holds, fails (shares so decided), covers (share of intervals
-    that have the true number in them), and the standard error of each (column error_...).
+    that have the true number in them); holds_2, fails_2 ... (share rightly so decided where the truth lies AWAY from the margin, by 2
+    standard errors of what is found, ...); and the standard error of each (column error_...).
     """
     rows = []
     for case in cases:
-        found = pd.DataFrame(_decided(case, repetitions), columns=["holds", "fails", "covers"])
+        found = pd.DataFrame(_decided(case, repetitions), dtype=float)
         shares = found.mean()
-        errors = (shares * (1 - shares) / repetitions) ** 0.5
-        rows.append(
-            {
-                "kind": case.kind,
-                "design": case.design,
-                "says": case.says,
-                "repetitions": repetitions,
-                **shares,
-                **errors.add_prefix("error_"),
-            }
-        )
+        errors = (shares * (1 - shares) / found.count()) ** 0.5
+        named = {"kind": case.kind, "design": case.design, "says": case.says, "repetitions": repetitions}
+        rows.append({**named, **shares, **errors.add_prefix("error_")})
     return pd.DataFrame(rows)
 
 
-def _decided(case: Case, repetitions: int) -> list[tuple[bool, bool, bool]]:
-    """For each repetition: whether the proposition is said to hold, to fail, and whether the interval has the true number."""
-    dice = np.random.default_rng([SEED, *case.kind.encode(), *case.design.encode()])
-    design, weights = case.of, case.of.weights(case.spreads)
-    nature = case.gaps(_cells(design, design.played(dice, 4000), np.ones((1, len(design.cells))), case.spreads)[0])
-    margin = nature.sum(axis=-1).mean() / nature.shape[-1] if case.counts else nature.mean(axis=0)
-    if not (case.counts or case.bent or case.spreads):
-        margin = case.gaps(design.means)
-    far = np.where(np.arange(nature.shape[-1]) >= nature.shape[-1] - case.far, FAR, 0.0)
-    out: list[tuple[bool, bool, bool]] = []
+def _decided(case: Case, repetitions: int) -> list[dict[str, bool]]:
+    """For each repetition: what `simulated` has the shares of."""
+    dice = np.random.default_rng([SEED, *case.kind.encode(), *case.design.encode(), *case.says.encode()])
+    design = case.of
+    nature = case.gaps(design.numbers(design.played(dice, 4000), case.spreads))
+    if case.counts:
+        margin, error = np.array(nature.mean()), nature.mean(axis=1).std()
+    else:
+        sums = case.bent or case.spreads
+        margin, error = nature.mean(axis=0) if sums else case.gaps(design.means), nature.std(axis=0)
+    places = np.arange(nature.shape[-1])
+    far = np.where(places >= len(places) - case.far, FAR, 0.0)
+    truth = _found(case, nature, margin, far).estimate.mean() if nature.shape[-1] > 1 else 0.0
+    out: list[dict[str, bool]] = []
     for _ in range(0, repetitions, CHUNK):
         played = design.played(dice, min(CHUNK, repetitions - len(out)))
-        own = case.gaps(_cells(design, played, np.ones((1, len(design.cells))), case.spreads))[0]
-        if case.shares:
-            n = np.array(design.sizes)
-            hits = np.rint(_cells(design, played, np.ones((1, len(design.cells))), spreads=False)[0] * n)
-            drawn = case.gaps(dice.beta(hits + 0.5, n - hits + 0.5, size=(len(weights), *hits.shape)))
-        else:
-            drawn = case.gaps(
-                _cells(design, _stretched(design, played) if case.spreads else played, weights, case.spreads)
-            )
+        own = case.gaps(design.numbers(played, case.spreads))
+        drawn = np.nan_to_num(case.gaps(design.drawn(played, case.drawing, case.spreads, dice)))
         if case.bent:
             drawn = drawn - drawn.mean(axis=0) + own
         for one, many in zip(own, drawn.swapaxes(0, 1), strict=True):
-            out.append(_verdict(case, one, many, margin, far))
+            verdict, (low, high) = _verdict(case, one, many, margin, far)
+            row = {"holds": verdict == "holds", "fails": verdict == "fails"}
+            row["covers"] = bool(low - 1e-9 <= truth <= high + 1e-9)
+            for away in AWAY if len(out) < POWER else ():
+                for says, sign in (("holds", -1), ("fails", 1)):
+                    row[f"{says}_{away}"] = _verdict(case, one, many, margin + sign * away * error, far)[0] == says
+            out.append(row)
     return out
 
 
-def _verdict(case: Case, one: Numbers, many: Numbers, margin: Numbers, far: Numbers) -> tuple[bool, bool, bool]:
-    """`one`: the records' gaps; `many`: record sets x gaps."""
+def _verdict(case: Case, one: Numbers, many: Numbers, margin: Numbers, far: Numbers) -> tuple[str, list[float]]:
+    """What is decided, and the interval. `one`: the records' gaps; `many`: record sets x gaps."""
+    recorded, drawn = (_found(case, each, margin, far) for each in (one[None], many))
+    cells = () if case.drawing == "count" else case.of.sizes
+    found = settle([recorded], lambda block: [_block(drawn, block)], cells)
+    sure = found.decided and all(each.true == recorded.true for each in recorded.stepped())
+    said = "undecided" if not sure else "holds" if recorded.true else "fails"
+    return said, found.tests[0].ends(found.tails)
+
+
+def _found(case: Case, gaps: Numbers, margin: Numbers, far: Numbers) -> Trial:
+    """The test of record sets x gaps."""
     if case.counts:
-        made = [_counted(each, float(margin)) for each in (one[None], many)]
-    else:
-        made = [_compared(each - margin + far) for each in (one[None], many)]
-    recorded, drawn = made
-    size = (np.inf, 0) if case.shares else (len(case.of.cells), len(case.of.sizes))
-    found = settle([recorded], lambda block: [_block(drawn, block)], *size)
-    low, high = found.tests[0].estimate.quantile(found.tails)
-    truth = float(margin) if case.counts else 0.0
-    holds = bool(recorded.parts.all(axis=None))
-    return found.decided and holds, found.decided and not holds, bool(low - 1e-9 <= truth <= high + 1e-9)
-
-
-def _compared(gaps: Numbers) -> Trial:
-    return Trial(pd.Series(gaps.min(axis=1)), pd.DataFrame(gaps > 0))
-
-
-def _counted(rows: Numbers, share: float) -> Trial:
-    sizes = pd.Series(rows.shape[1], range(len(rows)))
-    trial = Trial(pd.Series(rows.mean(axis=1)), pd.DataFrame(), sizes, f"{100 * share:.6f}%")
-    return trial.having(pd.Series(rows.sum(axis=1)))
+        sizes = pd.Series(gaps.shape[1], range(len(gaps)))
+        trial = Trial(pd.Series(gaps.mean(axis=1)), pd.DataFrame(), sizes, f"{100 * margin:.6f}%")
+        return trial.having(pd.Series(gaps.sum(axis=1)))
+    gaps = gaps - margin + far
+    parts = pd.DataFrame(gaps > 0)
+    if case.some:
+        return Trial(parts.mean(axis=1), parts, pd.Series(parts.shape[1], parts.index), "any")
+    return Trial(pd.Series(gaps.min(axis=1)), parts)
 
 
 def _block(trial: Trial, block: int) -> Trial:
@@ -333,38 +424,44 @@ def _stretched(design: Design, played: Numbers) -> Numbers:
     return means + (played - means) * np.sqrt(sizes / (sizes - 1))[design.cells]
 
 
-def coverage(
-    populations: Mapping[str, Sequence[Numbers]],
-    sizes: Sequence[int],
-    intervals: Mapping[str, Interval],
-    repetitions: int,
-) -> pd.DataFrame:
-    """How often the 95 % interval of a mean of n values has the true mean in it: measure, interval, n, repetitions, covers, error.
+def worlds(matches: pd.DataFrame, games: pd.DataFrame) -> dict[str, Sequence[Numbers]]:
+    """Of designs as in `cases`: the values that a match can have in each cell, as parts of their range. Wins are of no paper."""
+    dilemma, lead, *_ = (
+        (case.design, case.of.values)
+        for case in cases(matches, games)
+        if case.kind == "level" and isinstance(case.of, Design)
+    )
+    return {
+        f"points, {dilemma[0]}": [np.clip((each - 16) / 80, 0, 1) for each in dilemma[1]],
+        f"lead, {lead[0]}": [np.clip((each + 1) / 2, 0, 1) for each in lead[1]],
+        "won or lost, as often": [np.array([0.0, 1.0])],
+    }
 
-    `populations`: measure -> for each row of a table the values that a match can have, all as likely; all rows together. Rows whose values
-    are all alike are left out. `intervals`: name -> what gives the ends for each row of an array samples x n.
+
+def stopping(
+    worlds: Mapping[str, Sequence[Numbers]], raises: Sequence[float], repetitions: int, blocks: int = 300
+) -> pd.DataFrame:
+    """Two players who are alike, but that one has so much more in each match (`raises`, parts of the range; at most all of it).
+
+    They are looked at after each block, up to so many: a match of each in a cell drawn anew, as in `agon.until`. Columns: world,
+    difference (of their means), repetitions; wrong (share that ever decides for the wrong one, or for any where both are alike), right
+    (for the right one), their standard errors (error_...), and half (blocks after which half of all are decided rightly).
     """
     rows = []
-    for measure, every in populations.items():
-        dice = np.random.default_rng([SEED, *measure.encode()])
-        varied = [values for values in every if np.ptp(values) > 0]
-        each = -(-repetitions // len(varied))
-        for n in sizes:
-            samples = [dice.choice(values, size=(each, n)) for values in varied]
-            truth = np.repeat([values.mean() for values in varied], each)
-            for name, interval in intervals.items():
-                low, high = interval(np.concatenate(samples), 0.95).T
-                covers = float(((low <= truth + 1e-9) & (truth - 1e-9 <= high)).mean())
-                error = (covers * (1 - covers) / len(truth)) ** 0.5
-                rows.append((measure, name, n, len(truth), covers, error))
-    return pd.DataFrame(rows, columns=["measure", "interval", "n", "repetitions", "covers", "error"])
-
-
-def student(block: Numbers, level: float) -> Numbers:
-    """Student's interval of the mean of each row."""
-    n = block.shape[1]
-    half = stdtrit(n - 1, (1 + level) / 2) * block.std(axis=1, ddof=1) / np.sqrt(n)
-    return np.column_stack([block.mean(axis=1) - half, block.mean(axis=1) + half])
-
-
-INTERVALS: Mapping[str, Interval] = {"bootstrap percentiles": percentile_interval, "Student's t": student}
+    for world, cells in worlds.items():
+        dice, sizes, values = np.random.default_rng([SEED, *world.encode()]), [*map(len, cells)], np.concatenate(cells)
+        drawn = dice.integers(0, len(cells), (repetitions, blocks))
+        places = (dice.random((2, *drawn.shape)) * np.array(sizes)[drawn]).astype(int)
+        one, other = values[np.cumsum([0, *sizes[:-1]])[drawn] + places]
+        for raised in raises:
+            found = [decided(each) for each in np.minimum(other + raised, 1) - one]
+            signs = np.array([each.sign for each in found])
+            right = (signs > 0) & (raised > 0)
+            shares = pd.Series({"wrong": ((signs != 0) & ~right).mean(), "right": right.mean()})
+            took = np.sort([each.n if rightly else np.inf for each, rightly in zip(found, right, strict=True)])
+            difference = float(np.mean([(np.minimum(each + raised, 1) - each).mean() for each in cells]))
+            errors = ((shares * (1 - shares) / repetitions) ** 0.5).add_prefix("error_")
+            half = took[repetitions // 2]
+            said = {"world": world, "difference": difference, "repetitions": repetitions}
+            rows.append(said | {**shares, **errors, "half": half if np.isfinite(half) else np.nan})
+    return pd.DataFrame(rows)

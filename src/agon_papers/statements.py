@@ -314,8 +314,8 @@ def on_edge(evidence: Evidence, statement: Statement, functions: Functions) -> b
         seen = _seen(evidence, part, functions)
         others = [_seen(evidence, other, functions) for other in _with_steps_moved(part)]
         for n, test in enumerate(seen.tests):
-            true.append(bool(seen.tried(test).parts.all(axis=None)))
-            also = [bool(other.tried(other.tests[n]).parts.all(axis=None)) for other in others]
+            true.append(seen.tried(test).true)
+            also = [other.tried(other.tests[n]).true for other in others]
             moved.append(seen.edges(test) + also)
     if all(true):
         return not all(each for ways in moved for each in ways)

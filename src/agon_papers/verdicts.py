@@ -85,7 +85,7 @@ class Settled:
     agreeing: int
     draws: int
     parts: int
-    """How many can be refuted; 1 where the records say yes."""
+    """How many can be refuted; where the records say yes 1, or of how many rows one was chosen."""
     free: float
     """Degrees of freedom."""
 
@@ -119,34 +119,35 @@ class Settled:
         return min(1.0, self.parts * float(stdtr(self.free, ndtri(disagreeing))))
 
 
-def settle(
-    recorded: Sequence[Trial], drawn: Callable[[int], Sequence[Trial]], units: float = np.inf, cells: float = 0
-) -> Settled:
+def settle(recorded: Sequence[Trial], drawn: Callable[[int], Sequence[Trial]], cells: Sequence[int] = ()) -> Settled:
     """Draws blocks of record sets until it is clear whether enough of them say what the records say, or to the last look.
 
-    `recorded`: the tests of a statement in the records; `drawn`: in a block of record sets. `units`: that the statement is about, of so
-    many `cells`; infinite where no units are drawn.
+    `recorded`: the tests of a statement in the records; `drawn`: in a block of record sets. `cells`: that the statement is about, with so
+    many units each; none where no units are drawn.
     """
-    holds = all(bool(test.parts.all(axis=None)) for test in recorded)
+    holds = all(test.true for test in recorded)
+    free = max(1, sum(cells) - len(cells)) if len(cells) else np.inf
     blocks: list[Sequence[Trial]] = []
     for look in LOOKS:
         blocks += [drawn(block) for block in range(len(blocks), look)]
         pairs = zip(zip(*blocks, strict=True), recorded, strict=True)
-        tests = [Trial.joined(each).centred(own, units) for each, own in pairs]
+        tests = [Trial.joined(each).centred(own, cells) for each, own in pairs]
         parts = pd.concat([test.parts for test in tests], axis=1)
         agreeing = int(parts.all(axis=1).sum() if holds else (~parts).sum().max())
-        found = Settled(tests, agreeing, len(parts), 1 if holds else parts.shape[1], max(1, units - cells))
+        many = max(test.chosen for test in tests) if holds else parts.shape[1]
+        found = Settled(tests, agreeing, len(parts), many, free)
         low, high = proportion_interval(agreeing, len(parts), SURE)
         if not low <= found.wanted <= high:
             break
     return found
 
 
-def _drawn(draws: Draws | None, units: Collection[Any]) -> tuple[float, float]:
-    """How many units, and of how many cells; infinitely many where none are drawn."""
+def _cells(draws: Draws | None, units: Collection[Any]) -> Sequence[int]:
+    """How many of the units each of their cells has; none where none are drawn."""
     if draws is None or not units:
-        return np.inf, 0
-    return len(units), len(np.unique(draws.cells[draws.units.get_indexer(pd.Index(list(units)))]))
+        return ()
+    sizes = np.bincount(draws.cells[draws.units.get_indexer(pd.Index(list(units)))])
+    return [int(size) for size in sizes[sizes > 0]]
 
 
 def judge(evidence: Evidence, statement: Statement, functions: Functions) -> Judged:
@@ -164,18 +165,16 @@ def judge(evidence: Evidence, statement: Statement, functions: Functions) -> Jud
         more = evidence.drawn(statement.drawing, block) if block else first
         return trials(more, statement, functions, counting)
 
-    found = settle(
-        recorded,
-        drawn,
-        *_drawn(first.draws, counting.units),
-    )
+    found = settle(recorded, drawn, _cells(first.draws, counting.units))
     tests = found.tests
     weakest = min(range(len(tests)), key=lambda test: tests[test].parts.all(axis=1).mean())
-    ends = tests[weakest].estimate.quantile(found.tails).round(DECIMALS)
+    low, high = tests[weakest].ends(found.tails)
+    if statement.kind == "correlation":
+        low, high = max(low, -1.0), min(high, 1.0)
     numbers = {
         "estimate": recorded[weakest].estimate.iloc[0],
-        "low": ends.iloc[0],
-        "high": ends.iloc[1],
+        "low": round(low, DECIMALS),
+        "high": round(high, DECIMALS),
         **n,
         "unit": evidence.unit,
         "chance": _chance(evidence, statement, functions, weakest),

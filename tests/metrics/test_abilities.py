@@ -13,6 +13,7 @@ from agon import AgonError
 from agon.conf import games, settings_of
 from agon.games.tables import seat_table
 from agon.metrics.abilities import ABILITIES, abilities, area, paired
+from agon.metrics.interval import ends, proportion_interval
 from agon.metrics.tallies import tallies
 from agon.plan import Match, Seat, plan
 from agon.play import play, play_now, table
@@ -361,11 +362,21 @@ def counted(hits, n, challenger="a", metric="judgement"):
     return pd.DataFrame(rows | {"metric": metric, "hits": hits, "n": n}).astype({"hits": float})
 
 
-def test_decisions_of_a_setting_are_drawn_together():
-    alike, apart = (abilities(counted(hits, 4)).iloc[0] for hits in ([2] * 10, [4, 0] * 5))
-    assert (alike.value, alike.n, alike.low, alike.high) == (0.5, 40, 0.5, 0.5)
-    assert apart.value == 0.5 and apart.low < 0.3 and apart.high > 0.7
-    assert abilities(counted([4, 0] * 5, 4)).equals(abilities(counted([4, 0] * 5, 4)))
+def test_decisions_of_a_setting_stay_together():
+    """Where a setting decides all, ten settings of four ballots are worth ten ballots; where settings differ little, more."""
+    apart, near = (abilities(counted(hits, 4)).iloc[0] for hits in ([4, 0] * 5, [2, 2, 2, 1, 3] * 2))
+    assert (apart.value, apart.n) == (near.value, near.n) == (0.5, 40)
+    assert [apart.low, apart.high] == pytest.approx([*proportion_interval(5, 10)])
+    assert proportion_interval(5, 10)[0] < near.low < proportion_interval(20, 40)[0] + 0.1 and near.high < apart.high
+
+
+def test_a_metric_made_of_others_has_an_interval_of_its_own():
+    """The composite adds a quarter of the wrong guesses: two settings, by hand."""
+    table = pd.concat([counted([1.0, 0.0], 1, metric="spy_win"), counted([1.0, 0.0], 2, metric="misled_guess")])
+    row = abilities(table).set_index("metric").loc["deception_composite"]
+    error = abs(1.125 - 0) / 2  # one setting alone or the other: 1 + 1 / 8, or 0
+    wanted = ends(row.value, error, 1, 2, limits=(0, 1.25))
+    assert row.value == 0.5 + 0.25 / 4 and [row.low, row.high] == pytest.approx([*wanted])
 
 
 def test_one_setting_has_no_interval():

@@ -4,9 +4,10 @@ from itertools import combinations, product
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
 
 from agon.metrics.exact import flips, holm, mcnemar_bounds
 
@@ -46,3 +47,9 @@ def test_the_bounds_of_a_paired_test_are_those_of_all_pairings():
 def test_holm_by_hand():
     assert holm(pd.Series([0.01, 0.04, 0.03]).to_numpy()).tolist() == pytest.approx([0.03, 0.06, 0.06])
     assert holm(pd.Series([0.5, 0.9]).to_numpy()).tolist() == [1, 1]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_holm_is_that_of_statsmodels(p):
+    assert holm(pd.Series(p).to_numpy()) == pytest.approx(multipletests(p, method="holm")[1])

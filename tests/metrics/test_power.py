@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import nct, t
 
-from agon.metrics.power import POWER, allocated, cells_of, detectable, mean_of, needed, power
+from agon.metrics.power import POWER, allocated, cells_of, detectable, fewest, mean_of, needed, power
 
 SPREADS = st.lists(st.integers(1, 20), min_size=1, max_size=5)
 
@@ -68,3 +68,9 @@ def test_money_is_spent_where_it_tells_most(spreads, data):
         constraints={"type": "ineq", "fun": lambda each: total - each @ price},
     )
     assert ((spread**2 / (n + 1)).sum() <= best.fun * (1 + 1e-6)).all()  # but for what rounding down leaves over
+
+
+@given(st.integers(2, 10**7), st.integers(2, 10**7))
+@settings(deadline=None)
+def test_the_fewest_that_are_enough_are_found_up_to_the_most(least, most):
+    assert fewest(lambda n: n >= least, most) == (least if least <= most else np.inf)

@@ -10,6 +10,7 @@ from agon import AgonError
 from agon.agents.scripts import anything
 from agon.games.rating.game import Rating
 from agon.games.rating.metrics import COLUMNS, averages, compared, distance, outcomes, reliability, scores
+from agon.metrics.interval import proportion_interval
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 
@@ -45,11 +46,20 @@ def test_alpha_is_that_of_the_published_examples():
 
 def test_alpha_is_that_of_the_library():
     krippendorff = pytest.importorskip("krippendorff", reason="krippendorff is a development dependency")
-    dice = np.random.default_rng(5)
-    for kind, level in ((2, "nominal"), (2, "interval"), (6, "interval")):
-        values = np.where(dice.random((4, 30)) < 0.3, np.nan, dice.integers(0, kind, (4, 30)))
+    dice, seen = np.random.default_rng(5), 0
+    for _ in range(200):
+        kind, raters, units = dice.integers(2, 7), dice.integers(2, 6), dice.integers(3, 30)
+        values = np.where(dice.random((raters, units)) < 0.3, np.nan, dice.integers(0, kind, (raters, units)))
         coded = [[None if np.isnan(each) else each for each in row] for row in values.tolist()]
-        assert measured(judged(*coded)).alpha == pytest.approx(krippendorff.alpha(values, level_of_measurement=level))
+        paired = values[:, (~np.isnan(values)).sum(axis=0) > 1]
+        found = measured(judged(*coded))
+        if len(np.unique(paired[~np.isnan(paired)])) < 2:
+            assert "alpha" not in found
+            continue
+        level = "nominal" if kind == 2 else "interval"
+        assert found.alpha == pytest.approx(krippendorff.alpha(values, level_of_measurement=level))
+        seen += 1
+    assert seen > 150
 
 
 def test_differences_and_agreement_are_over_pairs():
@@ -83,10 +93,11 @@ def test_orders_of_theory_of_mind_are_units_of_their_own():
     assert reliability(orders).n.tolist() == [2, 2, 2] and len(reliability(orders, by=["dimension", "aspect"])) == 6
 
 
-def test_intervals_draw_whole_matches():
+def test_intervals_are_between_matches():
     same, apart = judged([0, 1], [0, 1], matches=["m", "m"]), judged([0, 1], [1, 0], matches=["n", "n"])
     both = reliability(pd.concat([same, apart])).set_index("metric")
-    assert tuple(both.loc["agreement", ["value", "low", "high"]]) == (0.5, 0, 1)
+    row = both.loc["agreement"]
+    assert row.value == 0.5 and [row.low, row.high] == pytest.approx([*proportion_interval(1, 2)])
     assert reliability(same).low.isna().all()
 
 
@@ -118,9 +129,9 @@ def test_of_one_rater_the_assessor_is_just_another():
     assert len(both) == 4 and np.allclose(both.filter(regex="_x$"), both.filter(regex="_y$"))
 
 
-def test_the_interval_of_the_distance_draws_whole_matches():
-    found = distance(judged([0, 0], [0, 1], matches=["m", "n"]), "0").set_index("metric")
-    assert tuple(found.loc["mae", ["value", "low", "high"]]) == (0.5, 0, 1)
+def test_the_interval_of_the_distance_is_between_matches():
+    row = distance(judged([0, 0], [0, 1], matches=["m", "n"]), "0").set_index("metric").loc["mae"]
+    assert row.value == 0.5 and [row.low, row.high] == pytest.approx([*proportion_interval(1, 2)])
 
 
 def test_a_turn_that_the_assessor_judged_twice_is_refused():
@@ -148,7 +159,7 @@ def test_all_comparisons_stand_in_one_table():
         (judged([1], [1]), "raters", "alpha", "there is one rater only"),
         (judged([None] * 2, [1, None], [None, 1]), "raters", "alpha", "no turn is judged by two raters"),
         (judged([0, 0], [1, 1], [1, 1]), "raters", "alpha", "all judgements are the same"),
-        (judged([0, 0], [1, 0], [1, 1]), "raters", "alpha", "no interval: all turns are of one match"),
+        (judged([0, 0], [1, 0], [1, 1]), "raters", "alpha", "no interval: one match, or all are alike"),
         (judged([0, 0], [1, 0], [1, 1], matches=["m", "n"]), "raters", "agreement", ""),
     ],
 )
@@ -170,9 +181,10 @@ def test_turns_are_pooled_as_published_or_matches_are_averaged():
         averages(POOLED, ["rater"], "rounds")
 
 
-def test_intervals_of_means_draw_whole_matches():
+def test_intervals_of_means_are_between_matches():
     two = judged([0.0, 0.0, 1.0, 1.0], matches=["m", "m", "n", "n"])
-    assert averages(two, ["rater"])[["value", "low", "high", "n"]].values.tolist() == [[0.5, 0.0, 1.0, 4]]
+    row = averages(two, ["rater"]).iloc[0]
+    assert (row.value, row.n) == (0.5, 4) and [row.low, row.high] == pytest.approx([*proportion_interval(1, 2)])
     assert averages(two[:2], ["rater"]).low.isna().all()
 
 

@@ -17,6 +17,7 @@ from agon.games.matrix.metrics import (
     cooperation_rate,
     distance,
     exploitability,
+    limits,
     mix,
     opponent_comprehension,
     opponent_comprehension_as_done,
@@ -216,6 +217,21 @@ def test_distance_to_equilibrium_is_to_the_nearest_one(own, game, away):
 
 def test_per_match_has_every_metric():
     assert set(METRICS) <= set(measured("CD", "DC", tokens=[10, 30]).index)
+
+
+@given(st.lists(st.tuples(st.sampled_from("CD-"), st.sampled_from("CD-")), min_size=1, max_size=20))
+@settings(max_examples=50, deadline=None)
+def test_no_metric_lies_beyond_its_limits(rounds):
+    own, other = ("".join(each) for each in zip(*rounds, strict=True))
+    row = measured(own, other)
+    for name, (low, high) in limits(row.to_frame().T).items():
+        value = row[name]
+        assert pd.isna(value) or float(np.max(low)) - 1e-9 <= value <= float(np.max(high)) + 1e-9, name
+
+
+def test_points_reach_their_limits():
+    row = measured("DD", "CC")
+    assert row.total_points == row.most == 12 and measured("-", "C").total_points == row.least == 0
 
 
 def test_a_match_by_hand():

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
-from agon.conf import games
+from agon.conf import configuration, games
 from agon.games.matrix.metrics import action_shares, per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
@@ -472,7 +472,7 @@ PUBLISHED = ROOT / "data" / "published" / "counterfactual"
     not (PUBLISHED / "rounds.parquet").exists(), reason="the published records are not here: `dvc pull data.dvc`"
 )
 def test_the_published_records_decide_nearly_all_claims():
-    played = games()
+    played = games(configuration()["recorded"]["counterfactual"])
     turns = ingest("counterfactual", PUBLISHED, played).turns
     payoffs = payoff_table(played)
     matches = per_match(turns, payoffs)

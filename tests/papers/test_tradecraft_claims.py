@@ -117,7 +117,7 @@ def test_an_even_split_is_chance():
 def test_a_gap_is_said_with_its_interval_in_both_passes(facts):
     found = gaps(Evidence(facts), {"group": "gpt-4o"}, {"group": "claude"}, "cooperation").loc["Cooperation"]
     assert found.said == (
-        "0.517 against 0.632 (-0.205 to -0.011, 30 games); first pass 0.506 against 0.594 (-0.166 to +0.004, 30 games)"
+        "0.517 against 0.632 (-0.225 to -0.004, 30 games); first pass 0.506 against 0.594 (-0.178 to +0.003, 30 games)"
     )
     ends = found[["least", "most", "low", "high"]].astype(float).round(3)
-    assert ends.tolist() == [-0.115, -0.087, -0.205, 0.004]
+    assert ends.tolist() == [-0.115, -0.087, -0.225, 0.003]

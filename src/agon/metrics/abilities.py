@@ -3,16 +3,15 @@
 Definitions: Xu et al., MAgIC (arXiv 2311.08562), section 3.2 and A.2; where its formulas and its numbers differ, both are here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from agon import AgonError
 from agon.metrics.exact import flips, holm
-from agon.metrics.interval import DECIMALS
+from agon.metrics.interval import SHARE, Numbers, ends, jackknifed
 
 ABILITIES = {
     "judgement": "judgement",
@@ -41,22 +40,26 @@ PARTS = {
 }
 """Metrics that are made of others."""
 
-RESAMPLES = 2000
+LIMITS = {
+    **dict.fromkeys(("cost", "score", "payback"), (0.0, np.inf)),
+    "deception_composite": (0.0, 1.25),
+    "self_awareness_published": (0.0, 1.6),
+    "area": (0.0, 7 * 100**2 * float(np.sin(2 * np.pi / 7)) / 2),
+}
+"""What metrics that are no shares can be, at the least and at the most."""
 
 BY = ["challenger", "defender"]
 
 
-def abilities(tallied: pd.DataFrame, level: float = 0.95, seed: int = 1) -> pd.DataFrame:
+def abilities(tallied: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Long form: challenger, defender, metric, value, n, low, high. Rates are shares of 1; the area is in percent squared.
 
     `tallied`: agon.metrics.tallies.tallies. n counts what the metric's unit is: decisions, interviews, guesses, games. The
-    interval is a percentile bootstrap at `level` that draws whole settings, game by game, so that all decisions of a setting,
-    in both roles and all repetitions, stay together; all challengers get the same draws. It is absent where fewer than two
-    settings count. Where nothing counts the metric has no row; one that is made of others (PARTS) needs them all.
+    interval at `level` (agon.metrics.interval.ends) is between settings, game by game, by the jackknife: all decisions of a setting,
+    in both roles and all repetitions, stay together. It is absent where fewer than two settings count. Where nothing counts the
+    metric has no row; one that is made of others (PARTS) needs them all.
     """
     settings = pd.MultiIndex.from_frame(tallied[["game", "setting"]].drop_duplicates().sort_values(["game", "setting"]))
-    weights = _draws(settings, np.random.default_rng(seed))
-    tails = [(1 - level) / 2, (1 + level) / 2]
     parts = []
     for who, own in tallied.groupby(BY, sort=False):
         hits, sizes = (
@@ -64,34 +67,35 @@ def abilities(tallied: pd.DataFrame, level: float = 0.95, seed: int = 1) -> pd.D
             for name in ("hits", "n")
         )
         values = derived(hits.sum() / sizes.sum()).dropna()
-        with np.errstate(invalid="ignore"):
-            drawn = derived(pd.DataFrame(_over(weights, hits) / _over(weights, sizes), columns=hits.columns))
         made = pd.DataFrame(dict(zip(BY, who, strict=True)) | {"metric": values.index, "value": values.to_numpy()})
-        counted, spread = _made_of(sizes.sum(), "sum"), _made_of(sizes.notna().sum(), "max")
-        low, high = np.nanquantile(drawn[values.index].to_numpy(), tails, axis=0).round(DECIMALS)
-        wide = spread[values.index].to_numpy() > 1
-        parts.append(
-            made.assign(
-                n=counted[values.index].to_numpy().astype(int),
-                low=np.where(wide, low, np.nan),
-                high=np.where(wide, high, np.nan),
-            )
-        )
+        made["n"] = _made_of(sizes.sum(), "sum")[values.index].to_numpy().astype(int)
+        made[["low", "high"]] = [_interval(metric, value, hits, sizes, level) for metric, value in values.items()]
+        parts.append(made)
     return pd.concat(parts, ignore_index=True)
 
 
-def _draws(settings: pd.MultiIndex, dice: np.random.Generator) -> NDArray[np.float64]:
-    """How often each setting is drawn, resamples x settings: as many of every game as there are."""
-    games = settings.get_level_values(0)
-    drawn = np.empty((RESAMPLES, len(settings)))
-    for game in games.unique():
-        own = np.flatnonzero(games == game)
-        drawn[:, own] = dice.multinomial(len(own), np.full(len(own), 1 / len(own)), size=RESAMPLES)
-    return drawn
+def _interval(metric: Any, value: float, hits: pd.DataFrame, sizes: pd.DataFrame, level: float) -> Numbers:
+    """Of a metric over the settings in which something of it was counted."""
+    names = [*dict.fromkeys(_parts(metric))]
+    there = sizes[names].gt(0).any(axis=1)
+    n, sums = int(there.sum()), np.hstack([table.loc[there, names].fillna(0).to_numpy() for table in (hits, sizes)])
+    if n < 2:
+        return np.full(2, np.nan)
+
+    def measured(sums: Numbers) -> Numbers:
+        found = derived(pd.DataFrame(sums[:, : len(names)] / sums[:, len(names) :], columns=names))
+        return found[metric].to_numpy(dtype=float)
+
+    games = there.index[there].get_level_values("game")
+    return ends(value, *jackknifed(sums, measured, games), n, level, LIMITS.get(metric, SHARE))
 
 
-def _over(weights: NDArray[np.float64], counts: pd.DataFrame) -> NDArray[np.float64]:
-    return weights @ counts.fillna(0).to_numpy(dtype=float)
+def _parts(metric: str) -> Iterator[str]:
+    """The counted metrics that a metric is made of."""
+    for part in PARTS.get(metric, ()):
+        yield from _parts(part)
+    if metric not in PARTS:
+        yield metric
 
 
 def derived(rates: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, nctdtrinc, stdtrit
 
+from agon.metrics.interval import ALIKE, welch
 from agon.metrics.power import needed
 
 Numbers = NDArray[np.float64]
@@ -27,8 +28,6 @@ LISTED = 1_000
 Of one match against many all ways are listed."""
 DRAWN = 9_999
 """So many are drawn else; fewer for many matches, and 1,999 at least."""
-ALIKE = 1e-12
-"""Of a mean: what spreads less has no spread."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def estimate(cells: Cells, level: float = 0.95, alike: bool = False) -> Estimate
             float(np.nansum((n - 1) * variances) / own) ** 0.5,
             float(weights**2 @ (1 / n).sum(axis=1)) ** 0.5,
         )
-        error, df = (float(each) for each in _welch(weights, n, variances))
+        error, df = (float(each) for each in welch(weights, n, variances))
     how = "paired" if paired else "pooled" if some_alone else "welch"
     middle = second - first
     if len(cells) == 1 and n.min() > 1 and all(np.isin(each, (0, 1)).all() for each in cells[0]):
@@ -115,7 +114,7 @@ def alone(cells: Cells, level: float = 0.95) -> dict[str, NDArray[Any]]:
     n, means, variances = _moments(cells)
     apart = means[:, 1] - means[:, 0]
     with np.errstate(invalid="ignore", divide="ignore"):
-        error, df = _welch(np.ones((len(cells), 1)), n[:, None], variances[:, None])
+        error, df = welch(np.ones((len(cells), 1)), n[:, None], variances[:, None])
         half = np.where(
             error > ALIKE * np.maximum(1.0, np.abs(means).max(axis=1)), stdtrit(df, (1 + level) / 2) * error, nan
         )
@@ -177,20 +176,6 @@ def _moments(cells: Cells) -> tuple[NDArray[np.int64], Numbers, Numbers]:
     squares = np.bincount(places, (values - means[places]) ** 2)
     variances = np.divide(squares, sizes.ravel() - 1, out=np.full(sizes.size, nan), where=sizes.ravel() > 1)
     return sizes, means.reshape(sizes.shape), variances.reshape(sizes.shape)
-
-
-def _welch(weights: Numbers, n: NDArray[np.int64], variances: Numbers) -> tuple[Any, Any]:
-    """Standard error and degrees of freedom of weighted sums of differences of means; the last two axes are strata x conditions.
-
-    A cell of one match has the variance of its condition's other cells, pooled; Satterthwaite's formula counts that as theirs. Absent
-    where a condition has no other cells.
-    """
-    loads, free = weights[..., None] ** 2 / n, n - 1
-    others = free / np.maximum(free.sum(axis=-2, keepdims=True), 1)
-    loads = np.where(free > 0, loads, 0) + others * np.where(free > 0, 0, loads).sum(axis=-2, keepdims=True)
-    parts = loads * np.where(free > 0, variances, 0)
-    total = np.where((free.sum(axis=-2) > 0).all(axis=-1), parts.sum(axis=(-2, -1)), nan)
-    return total**0.5, total**2 / np.maximum((parts**2 / np.maximum(free, 1)).sum(axis=(-2, -1)), 1e-300)
 
 
 def _effect(found: Estimate, level: float) -> tuple[float, float, float]:

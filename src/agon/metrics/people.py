@@ -10,9 +10,9 @@ def head_to_head(turns: pd.DataFrame, agent: str = "human") -> pd.DataFrame:
     """One row per game, variant and kind of opponent: how the seats of `agent` did at its tables.
 
     Columns: game, variant, opponent (the model, or else the agent), matches, points and theirs (per round, means over matches; of
-    several opponents of a kind the mean), ahead (points minus theirs), low and high (its 95 % bootstrap interval; absent for a
-    single match), won (share of matches in which no seat had more), left_out (matches, with opponents of all kinds in that game,
-    in which something was done in somebody's stead: they count for nothing else). Empty where nobody of that name played.
+    several opponents of a kind the mean), ahead (points minus theirs), low and high (its 95 % interval; absent for a single match, and
+    where all are alike), won (share of matches in which no seat had more), left_out (matches, with opponents of all kinds in that
+    game, in which something was done in somebody's stead: they count for nothing else). Empty where nobody of that name played.
     """
     seats = matches(turns)
     spoilt = seats.groupby("match", observed=True).replaced.transform("max") > 0

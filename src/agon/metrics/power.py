@@ -3,8 +3,8 @@
 A design is a list of cells; a cell has n matches that spread by its own standard deviation. Cells are fixed, matches are drawn.
 """
 
-from collections.abc import Sequence
-from math import nan, sqrt
+from collections.abc import Callable, Sequence
+from math import inf, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -50,13 +50,23 @@ def needed(wanted: float, spread: float, paired: bool = False, level: float = 0.
         df, shift = (n - 1, size * sqrt(n)) if paired else (2 * n - 2, size * sqrt(n / 2))
         return power(shift, df, level) >= POWER
 
+    return float(fewest(enough))
+
+
+def fewest(enough: Callable[[int], bool], most: float = inf) -> float:
+    """The smallest number from 2 on that is enough, as all larger ones are; infinite where that is more than `most`.
+
+    By doubling, then by halving what is left between.
+    """
     low, high = 1, 2
     while not enough(high):
         low, high = high, 2 * high
+        if low >= most:
+            return inf
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return float(high)
+    return high if high <= most else inf
 
 
 def cells_of(values: pd.DataFrame, metric: str, by: Sequence[str]) -> pd.DataFrame:

@@ -123,17 +123,17 @@ class Evidence:
         raise ValueError(f"there is no table {table}")
 
     def drawn(self, drawing: str, block: int) -> "Evidence":
-        """Evidence of record sets with matches drawn within their cells."""
-        whole = drawing == "spread"
-        if (whole, block) not in self._drawn:
-            base = self._stretched if whole else self
+        """Evidence of record sets with matches drawn within their cells; for spreads and correlations their deviations are stretched."""
+        whole, wide = drawing == "spread", drawing in ("spread", "correlation")
+        if (whole, wide, block) not in self._drawn:
+            base = self._stretched if wide else self
             cells = base.matches.groupby(CELL, observed=True, sort=False).ngroup()
             draws = within_cells(pd.Index(base.matches.match), cells, block, whole=whole)
-            self._drawn[whole, block] = replace(base, draws=draws)
-        return self._drawn[whole, block]
+            self._drawn[whole, wide, block] = replace(base, draws=draws)
+        return self._drawn[whole, wide, block]
 
     @cached_property
-    def _drawn(self) -> "dict[tuple[bool, int], Evidence]":
+    def _drawn(self) -> "dict[tuple[bool, bool, int], Evidence]":
         return {}
 
     @cached_property
