@@ -13,9 +13,20 @@ from test_conformance import ALL
 from test_spaces import SPACES, Pair, forms, names, one_line
 
 from agon.agents import seat_dice
+from agon.agents.reads import Called
 from agon.games.deduction.suspicion import Suspicions
 from agon.games.rating.game import Ratings
-from agon.games.schemas import answer_schema, keys, misfit, read_answer, shortened, worded, written
+from agon.games.schemas import (
+    answer_schema,
+    calling,
+    keys,
+    misfit,
+    read_answer,
+    read_called,
+    shortened,
+    worded,
+    written,
+)
 from agon.games.spaces import Choice, Form, Number, Offer, Text
 from agon.loop import started
 
@@ -277,3 +288,36 @@ def test_an_answer_reasons_first_where_it_may():
 )
 def test_a_schema_is_told_in_words(space, said):
     assert worded(space.schema()) == said
+
+
+@tried
+@given(data=st.data())
+def test_whatever_fits_a_tool_is_read_as_a_legal_call_of_it(data):
+    space = data.draw(st.sampled_from(met("tradecraft")))
+    tools = Called().asked(space)["tools"]
+    name = data.draw(st.sampled_from(sorted(tools)))
+    given = data.draw(fitting(tools[name]))
+    reading = read_called(calling("So.", name, json.dumps(given)), space)
+    assert fits(given, tools[name]) and reading.fault == "" and reading.action in space
+    assert name.startswith(reading.action["tool"]) and reading.action["tool"] in space.tools
+    assert reading.note == f"So.\n{given['thought']}".strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("I would rather talk.", "no tool is called; there are item_info, "),
+        (calling("", "fly", {}), "it is none of the "),
+        (calling("", "craft_done", {"times": 1}), "it is none of the "),
+        ("craft_done({})\ncraft_done({})", "no tool is called"),
+    ],
+)
+def test_what_is_no_call_of_one_tool_is_refused_in_words(text, fault):
+    space = next(each for each in met("tradecraft") if "craft_done" in each.tools)
+    reading = read_called(text, space)
+    assert reading.action is None and fault in reading.fault
+
+
+def test_games_without_tools_are_refused():
+    for space in met("pd"):
+        assert Called().fault(space) == "its actions are no calls of tools: take an agent with reads: constrained"

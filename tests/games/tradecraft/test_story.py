@@ -58,7 +58,7 @@ def test_a_deal_is_what_was_proposed_and_what_came_of_it():
 def test_a_decision_counts_as_it_was_taken_and_a_default_is_nobodys():
     assert deal_of(proposed(), decided(effect="reject")).outcome == "rejected"
     late = deal_of(proposed(), decided(None, default="step limit"))
-    assert (late.outcome, late.reply, late.accepted) == ("undecided: rejected", "", False)
+    assert (late.outcome, late.reply, late.accepted) == ("undecided in time, so rejected", "", False)
     assert deal_of(proposed(default="no action")).outcome == "no proposal: no action"
 
 

@@ -8,6 +8,7 @@ from tradecraft_games import tradecraft
 from agon import AgonError
 from agon.agents.scripts import anything
 from agon.games.tradecraft.metrics import KINDS, first_seat, players, trading
+from agon.metrics.interval import proportion_interval
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.turns import action_text, typed
@@ -152,13 +153,12 @@ def test_recorded_games_have_no_spaces_and_are_counted_all_the_same():
     assert told["b", "invalid"] == found(ONE, TWO)["b", "invalid"]
 
 
-def test_matches_are_drawn_whole_and_one_match_has_no_interval():
+def test_intervals_are_between_matches_and_one_match_has_none():
     rows = trading(turns(ONE, TWO)).set_index(["agent", "metric"])
-    assert (rows.loc[("b", "win"), ["low", "high"]] == 1).all() and tuple(rows.loc[("a", "win"), ["low", "high"]]) == (
-        0,
-        1,
-    )
-    assert trading(turns(ONE)).low.isna().all()
+    for agent, won in (("a", 1), ("b", 2)):
+        row = rows.loc[(agent, "win")]
+        assert [row.low, row.high] == pytest.approx([*proportion_interval(won, 2)])
+    assert rows.loc[("a", "turns"), "low"] >= 0 and trading(turns(ONE)).low.isna().all()
 
 
 def test_any_columns_may_be_keys():
@@ -177,13 +177,14 @@ def test_the_first_seat_is_compared_with_the_others():
     assert row[:3] == ("first_seat_advantage", -0.5, 2)
 
 
-def test_whole_problems_can_be_drawn_instead_of_matches():
+def test_intervals_can_be_between_problems_instead_of_matches():
     rows = turns(ONE, TWO, ONE, TWO)
     rows["problem"] = rows["match"].astype("str").map({"m0": "x", "m1": "x", "m2": "y", "m3": "y"})
-    told = trading(rows, cluster="problem").set_index(["agent", "metric"])
-    assert tuple(told.loc[("a", "win"), ["value", "n", "low", "high"]]) == (0.5, 4, 0.5, 0.5)
+    row = trading(rows, cluster="problem").set_index(["agent", "metric"]).loc[("a", "win")]
+    assert (row.value, row.n) == (0.5, 4) and [row.low, row.high] == pytest.approx([*proportion_interval(1, 2)])
     [row] = first_seat(rows, cluster="problem").itertuples(index=False)
-    assert row == ("first_seat_advantage", -0.5, 4, -0.5, -0.5)
+    low, high = (2 * end - 1 for end in proportion_interval(0.5, 2))  # of the way from -1 to 1, where both are alike
+    assert row == ("first_seat_advantage", -0.5, 4, pytest.approx(low), pytest.approx(high))
 
 
 def test_winners_are_those_who_were_paid():

@@ -90,7 +90,7 @@ def test_refusals_are_told_with_their_reasons():
 
 def test_an_undecided_offer_is_not_called_a_rejection():
     turns = played(tradecraft(turns=1), lambda view, dice: None if view.phase == "decide" else anything(view, dice))
-    assert tables.offers(turns).outcome.tolist() == ["undecided: rejected"]
+    assert tables.offers(turns).outcome.tolist() == ["undecided in time, so rejected"]
 
 
 def test_points_and_calls_are_summed_by_seat():

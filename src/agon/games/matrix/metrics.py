@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 
 from agon import AgonError
 from agon.games.tables import equilibrium_table, payoff_table
+from agon.metrics.interval import SHARE, Limits
 from agon.turns import decoded, replaced, tidy
 
 KEYS = ["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model", "opponent", "opponent_model"]
@@ -42,6 +43,10 @@ METRICS = {
 """What `per_match` has of every match and player, and in a line what it is."""
 OF_ASKING = {"validity_rate", "void", "replaced"}
 """Of these, those that say how asking went, not what was played (agon.compare)."""
+RANGES = {"validity_rate": (0.0, 100.0)} | dict.fromkeys(
+    ["cooperation_rate", "cooperation_of_readable", "distance_to_uniform", "distance_to_equilibrium"], (0.0, 1.0)
+)
+"""Of these, those that have a least and a most value in every game (agon.compare)."""
 
 REPLACED, STRANGE = -2, -3
 """In the place of an action: something was done in the player's stead; it is none of the game."""
@@ -213,11 +218,29 @@ def per_match(
     `payoffs`: game, variant, seat, action, others, payoff (agon.games.tables.payoff_table). `equilibria`: game, variant,
     equilibrium (number), seat, action, weight. Efficiency is points per 1000 tokens: as printed over the match's
     tokens, as done over the tokens of its largest round; absent where tokens are. `void` and `replaced` are numbers of rounds:
-    the player gave no readable action; something was done in a player's stead, which no metric counts.
-    Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.
+    the player gave no readable action; something was done in a player's stead, which no metric counts. `least`, `most`: points that
+    the match can give. Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.
     """
     found = _game_by_game(_one_game, turns, payoffs, equilibria, seats)
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*KEYS, *METRICS])
+
+
+def limits(matches: pd.DataFrame) -> dict[str, Limits]:
+    """What each metric can be at the least and at the most, for agon.metrics.summary of `matches` (as of `per_match`).
+
+    Efficiency has no limits.
+    """
+    per_round, never = (matches.most - matches.least) / matches.rounds, matches.rounds + 1
+    return {
+        "total_points": (matches.least, matches.most),
+        **dict.fromkeys(("opponent_comprehension", "opponent_comprehension_as_done"), (1, never)),
+        **dict.fromkeys(("cooperation_rate", "cooperation_of_readable"), SHARE),
+        **dict.fromkeys(("distance_to_uniform", "distance_to_equilibrium"), SHARE),
+        "regret": (-per_round, per_round),
+        "exploitability": (0, per_round),
+        **dict.fromkeys(("void", "replaced"), (0, matches.rounds)),
+        "validity_rate": (0, 100),
+    }
 
 
 def measured(turns: pd.DataFrame, games: Sequence[Any], names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
@@ -334,6 +357,8 @@ def _one_game(
         opponent=other.agent.to_numpy(),
         opponent_model=other.model.to_numpy(),
         rounds=rounds,
+        least=rounds * min(0.0, payoff.min(), course.paid.min()),
+        most=rounds * max(0.0, payoff.max(), course.paid.max()),
         tokens=tokens.sum(axis=1),
         **of_course(course, targets),
         efficiency=_ratio(1000 * points, tokens.sum(axis=1)),

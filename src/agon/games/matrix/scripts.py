@@ -4,12 +4,15 @@ Each is a pure function of what the seat sees; `options[0]` is the kind action o
 Rounds in which an action was void (None) are part of the history and are skipped where a strategy counts actions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cache
+from itertools import product
+from math import prod
 
 from agon import kind
 from agon.games import Dice, Observation
-from agon.games.equilibria import symmetric_equilibrium
+from agon.games.equilibria import equilibria, symmetric_equilibrium
 from agon.games.matrix import MatrixGame
 
 
@@ -109,6 +112,43 @@ def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = 
     """Each round anew, an action with probability `weights` in the game's order; uniform where none are given."""
     options = view.legal.options
     return _drawn(options, weights or [1 / len(options)] * len(options), dice)
+
+
+@kind("agon.agents.scripted.remembered")
+def remembered(view: Observation, dice: Dice, shares: Mapping[str, float]) -> str:
+    """Go by the words alone: each option with the share that its word has elsewhere; any, where no word is known."""
+    known = [shares.get(option, 0.0) for option in view.legal.options]
+    return random_mix(view, dice, [each / sum(known) for each in known] if any(known) else None)
+
+
+@kind("agon.agents.scripted.favourite_equilibrium")
+def favourite_equilibrium(view: Observation, dice: Dice) -> str:
+    """Play the own part of that equilibrium of the one-shot game which pays the seat most; of equally good ones the first."""
+    return _drawn(view.legal.options, _favourite(view.rules, view.seat), dice)
+
+
+@cache
+def _favourite(game: MatrixGame, seat: int) -> Sequence[float]:
+    return [float(share) for share in favourites(game, seat)[0][seat]]
+
+
+@cache
+def favourites(game: MatrixGame, seat: int) -> Sequence[Sequence[Sequence[Fraction]]]:
+    """The equilibria of the one-shot game that pay the seat most: of each player the shares of the options."""
+
+    def worth(profile: Sequence[Sequence[Fraction]]) -> Fraction:
+        cells = product(range(len(game.options)), repeat=game.seats)
+        return sum(
+            (
+                prod(mix[i] for mix, i in zip(profile, cell, strict=True))
+                * Fraction(str(game.payoffs([game.options[i] for i in cell])[seat]))
+                for cell in cells
+            ),
+            start=Fraction(),
+        )
+
+    worths = {profile: worth(profile) for profile in equilibria(game).profiles}
+    return [profile for profile, own in worths.items() if own == max(worths.values())]
 
 
 # --- Memory-one strategies: what to do depends on the last round alone

@@ -1,0 +1,38 @@
+"""What is fair in cost sharing."""
+
+from collections.abc import Callable, Mapping
+from operator import sub
+from random import Random
+from typing import Any
+
+from agon.games import Game, Observation
+from agon.games.cost_sharing.scripts import proportional, shapley
+from agon.games.twins import Amount
+
+
+def solutions(game: Game[Any]) -> dict[str, Any]:
+    """The Shapley value (percent, and of the fee) and the division by use, by airline; and who pays most and least."""
+    rules = game.observe(game.start(Random(0)), 0).rules
+    names = [airline.name for airline in rules.airlines]
+    shares = dict(zip(names, shapley(rules.airlines), strict=True))
+    return {
+        "shapley": shares,
+        "proportional": dict(zip(names, proportional(rules.airlines), strict=True)),
+        "carries": {name: Amount(rules.fee * share / 100) for name, share in shares.items()},
+        "carries most": max(names, key=shares.__getitem__),
+    }
+
+
+def solver(game: Game[Any]) -> Callable[[Observation], Mapping[Any, float]]:
+    """Who proposes the Shapley value (percent, to four digits), and votes for the proposal that is nearest to it; of several any."""
+
+    def mix(view: Observation) -> Mapping[Any, float]:
+        fair = shapley(view.rules.airlines)
+        if view.phase == "propose":
+            return {tuple(round(share, 4) for share in fair): 1.0}
+        made = {event.seat: event.value for event in view.past if event.phase == "propose" and event.value is not None}
+        far = {seat: round(sum(map(abs, map(sub, shares, fair))), 6) for seat, shares in made.items()}
+        near = [view.rules.players[seat] for seat in far if far[seat] == min(far.values())]
+        return dict.fromkeys(near, 1 / max(1, len(near)))
+
+    return mix

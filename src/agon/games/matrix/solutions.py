@@ -1,0 +1,82 @@
+"""What solves one round of a normal-form game."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from agon.games import Game, Observation
+from agon.games.base import NormalForm
+from agon.games.equilibria import best_replies, equilibria
+from agon.games.matrix.metrics import security
+from agon.games.matrix.scripts import favourites
+from agon.games.twins import Points
+
+Mixed = frozenset[tuple[str, str, Any]]
+
+
+def solutions(game: Game[Any]) -> dict[str, Any]:
+    """Equilibria, as (player, option, probability); best replies to each profile of the others; of two players, what each can secure."""
+    form = game.normal_form
+    assert form is not None
+    found: dict[str, Any] = {
+        "equilibria": _equilibria(form, game.players),
+        "best replies": _replies(form, game.players),
+    }
+    if form.seats == 2:
+        found["secured"] = {player: Points(_secured(form, seat)) for seat, player in enumerate(game.players)}
+    return found
+
+
+def _equilibria(form: NormalForm, players: tuple[str, ...]) -> frozenset[Mixed]:
+    found = equilibria(form)
+    return frozenset(
+        frozenset(
+            (player, option, weight if found.exact else round(float(weight), 6))
+            for player, mix in zip(players, profile, strict=True)
+            for option, weight in zip(form.options, mix, strict=True)
+            if weight
+        )
+        for profile in found.profiles
+    )
+
+
+def _replies(form: NormalForm, players: tuple[str, ...]) -> Mapping[Any, frozenset[str]]:
+    replies = {}
+    for seat, player in enumerate(players):
+        rest = [other for other in range(form.seats) if other != seat]
+        for others in product(range(len(form.options)), repeat=form.seats - 1):
+            mixes = [(0,) * len(form.options)] * form.seats
+            for other, option in zip(rest, others, strict=True):
+                mixes[other] = tuple(int(place == option) for place in range(len(form.options)))
+            told = frozenset((players[other], form.options[option]) for other, option in zip(rest, others, strict=True))
+            replies[player, told] = frozenset(best_replies(form, seat, mixes))
+    return replies
+
+
+def _secured(form: NormalForm, seat: int) -> float:
+    """What the seat can be sure of, on average, whatever the other does (von Neumann 1928)."""
+    options = range(len(form.options))
+
+    def paid(own: int, other: int) -> float:
+        cell = (own, other) if seat == 0 else (other, own)
+        return float(form.payoff[cell[0]][cell[1]][seat])
+
+    return security(np.array([[paid(own, other) for other in options] for own in options]))[1]
+
+
+def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
+    """Who plays the equilibrium of one round that pays its seat most; of several each as often."""
+    return lambda view: _favourite(view.rules, view.seat)
+
+
+@cache
+def _favourite(form: Any, seat: int) -> Mapping[str, float]:
+    found = favourites(form, seat)
+    return {
+        option: share
+        for place, option in enumerate(form.options)
+        if (share := float(sum(profile[seat][place] for profile in found) / len(found)))
+    }

@@ -1,0 +1,55 @@
+"""What solves the public good, for players who want as many points as they can get."""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from agon.games import Game, Observation
+from agon.games.twins import Amount, Points
+
+
+def solutions(game: Game[Any]) -> dict[str, Any]:
+    """What to put in, whatever the others do (`alone`), and what is best for all if all do it (`together`); what that is worth.
+
+    Payoffs are linear in what is put in, so that nothing, everything or, where it makes no difference, anything is best.
+    Both are found by playing: a seat puts in nothing or everything while the others put in nothing, then all do the same.
+    """
+    legal = game.legal_actions(game.start(Random(0)), 0)
+    most: Any = max(legal.listed() or ())
+    rest = game.seats - 1
+    nothing, one, everything = (
+        _paid(game, puts) for puts in ([0] * (rest + 1), [most] + [0] * rest, [most] * (rest + 1))
+    )
+    return {
+        "alone": _better(most, one - nothing),
+        "together": _better(most, everything - nothing),
+        "worth": {"nothing": Points(nothing), "everything": Points(everything)},
+    }
+
+
+def _better(most: int, gain: float) -> Any:
+    return "anything" if abs(gain) < 1e-9 else Amount(most if gain > 0 else 0)
+
+
+def _paid(game: Game[Any], puts: list[int]) -> float:
+    """What the first seat gets where each puts in so much, at once."""
+    state, total = game.start(Random(0)), 0.0
+    while asked := game.to_move(state):
+        state, paid = game.step(state, dict(zip(asked, puts, strict=True)))
+        total, puts = total + paid[0], [0] * game.seats
+    return total
+
+
+def solver(game: Game[Any]) -> Callable[[Observation], Mapping[int, float]]:
+    """Who puts in what is best for itself: nothing, or all that it has left, or anything; no answer where too little is left to tell."""
+    alone = solutions(game)["alone"]
+
+    def mix(view: Observation) -> Mapping[int, float]:
+        legal = view.legal
+        amounts = range(legal.low, legal.high + 1, legal.step)
+        if len(amounts) < game.seats:
+            return {}
+        chosen = amounts if alone == "anything" else [amounts[-1 if alone else 0]]
+        return dict.fromkeys(chosen, 1 / len(chosen))
+
+    return mix

@@ -1,0 +1,60 @@
+"""What solves a rating, as far as counts go: the scores of the scripted rater, which a judge may be better than.
+
+Ratings are compared turn by turn and player by player: a behaviour is the share of each (turn, player, value).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from statistics import fmean
+from typing import Any
+
+from agon.games import Game, Observation
+from agon.games.rating.scripts import heuristic
+
+
+def solutions(game: Game[Any]) -> dict[str, Any]:
+    """The mean score of every player in each dimension, over all turns; of booleans the share that is true."""
+    state, found = game.start(Random(0)), {}
+    while game.to_move(state):
+        view = game.observe(state, 0)
+        rated = heuristic(view, Random(0))
+        found[view.phase] = {
+            player: fmean(_score(value) for _, whose, value, _ in rated if whose == player)
+            for player in view.legal.players
+        }
+        state, _ = game.step(state, {0: rated})
+    return found
+
+
+def _score(value: Any) -> float:
+    return fmean(value) if isinstance(value, tuple) else float(value)
+
+
+def solver(game: Game[Any]) -> Callable[[Observation], Mapping[Any, float]]:
+    """Who rates by counts alone."""
+    return lambda view: rated({(turn, player): value for turn, player, value, _ in heuristic(view, Random(0))})
+
+
+def by_words(view: Observation) -> Mapping[Any, float]:
+    """Who rates by names: best whose name is first in the alphabet, worst the last one."""
+    return _ranked(view, sorted(view.legal.players, key=str.casefold))
+
+
+def by_position(view: Observation) -> Mapping[Any, float]:
+    """Who rates the first player in the list best, and the last one worst."""
+    return _ranked(view, view.legal.players)
+
+
+def _ranked(view: Observation, players: Sequence[str]) -> Mapping[Any, float]:
+    last = max(1, len(players) - 1)
+    scores = {player: 1 - place / last for place, player in enumerate(players)}
+    told = {
+        player: (score > 0, score > 0.4, score > 0.8) if view.legal.orders else score
+        for player, score in scores.items()
+    }
+    return rated({(turn, player): told[player] for turn, player in view.legal.units()})
+
+
+def rated(scores: Mapping[tuple[int, str], Any]) -> Mapping[Any, float]:
+    """Scores by turn and player as a behaviour, so that the distance of two is the share of those that differ."""
+    return {(turn, player, value): 1 / len(scores) for (turn, player), value in scores.items()}

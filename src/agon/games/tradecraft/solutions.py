@@ -1,0 +1,69 @@
+"""What solves a problem of TradeCraft: the shortest chains, and what must change hands. Found by the planner, with proof."""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from agon.games import Game, Observation
+from agon.games.tradecraft.amounts import exact
+from agon.games.tradecraft.game import Known, known
+from agon.games.tradecraft.planner.search import Plan, plan
+from agon.games.tradecraft.planner.trading import Needs, needs, union
+
+
+def solutions(game: Game[Any]) -> dict[str, Any]:
+    """Of every player the operations of the shortest chain for its target from all hands, and the fewest units that it must be given."""
+    state = game.start(Random(0))
+    view = game.observe(state, game.to_move(state)[0])
+    hands = [known(view).hands[player] for player in game.players]
+    targets = [exact(game.seat_facts(seat)["target"]) for seat in range(game.seats)]
+    chains, units = {}, {}
+    for seat, (player, target) in enumerate(zip(game.players, targets, strict=True)):
+        found = plan(view.rules.ruleset, union(hands), target)
+        chains[player] = found.operations if isinstance(found, Plan) else found.verdict
+        given = needs(view.rules.ruleset, hands, seat, target)
+        units[player] = given.units if isinstance(given, Needs) else given.verdict
+    joint = plan(view.rules.ruleset, union(hands), union(targets))
+    together = joint.operations if isinstance(joint, Plan) else joint.verdict
+    return {"chain": chains, "units": units, "together": together}
+
+
+Asked = Mapping[tuple[str, frozenset[tuple[str, Any]]], float]
+"""What a proposal asks for, and of whom, with its share: what is offered in return no solution says."""
+
+
+def solver(game: Game[Any]) -> Callable[[Observation], Asked]:
+    """Who proposes to be given the fewest units that it needs; no answer where there are none, and in other parts of a turn."""
+
+    def mix(view: Observation) -> Asked:
+        if view.phase != "propose":
+            return {}
+        table = known(view)
+        found = needs(view.rules.ruleset, _hands(view, table), view.seat, table.target)
+        gives = found.gives if isinstance(found, Needs) else {}
+        asked = [(view.rules.players[seat], frozenset(items.items())) for seat, items in gives.items()]
+        return dict.fromkeys(asked or [("nobody", frozenset[tuple[str, Any]]())], 1 / max(1, len(asked)))
+
+    return mix
+
+
+def by_words(view: Observation) -> Asked:
+    """Who asks the others for the more of an item, the later it is in the alphabet."""
+    return _more_and_more(view, lambda items: sorted(items, key=str.casefold))
+
+
+def by_position(view: Observation) -> Asked:
+    """Who asks the others for the more of an item, the later it stands in their hands, beginning with the own seat's number."""
+    return _more_and_more(view, lambda items: items[view.seat % len(items) :] + items[: view.seat % len(items)])
+
+
+def _more_and_more(view: Observation, order: Callable[[list[str]], list[str]]) -> Asked:
+    hands = {player: hand for player, hand in known(view).hands.items() if player != view.rules.players[view.seat]}
+    items = list(dict.fromkeys(item for hand in hands.values() for item in hand))
+    if view.phase != "propose" or not items:
+        return {}
+    return {("anybody", frozenset((item, place) for place, item in enumerate(order(items), 1))): 1.0}
+
+
+def _hands(view: Observation, table: Known) -> list[Any]:
+    return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]

@@ -1,0 +1,522 @@
+"""Twins: the same game in other clothes. A map between two games, and the game that it makes of another.
+
+Two games are isomorphic where players, actions and observations correspond one to one and payoffs up to a positive affine
+change (Harsanyi and Selten 1988, 3.4; Gabarro, Garcia and Serna 2011). What is claimed here agon.games.certificates proves.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from hashlib import blake2b
+from math import isfinite
+from typing import Any, Literal
+
+from agon import AgonError, kind
+from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, refuse_illegal
+from agon.games.spaces import Choice, Space
+
+Number = int | float | Fraction
+
+KEPT = 5_000
+"""So many facts are kept of which is known what has become of them."""
+OWN = ("name", "variant", "rules")
+"""Fields of a game's rules that say which game it is, and are no words of it."""
+BY_SEAT = frozenset({"players"})
+"""Fields of rules, phases and notes whose tuples are in seat order, in any game."""
+
+
+class Points(float):
+    """A payoff among other facts, such as what a game is worth to a player."""
+
+
+class Amount(float):
+    """An amount among other facts, where a game has `amounts`."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A permutation of texts: whole words are exchanged, wherever they stand; what becomes of `stag` if it is a new word, too.
+
+    A word may be of several parts (`Player 1`). Small words are exchanged with a capital, and in capitals, as well.
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Old and new. All new words must be different."""
+    _forth: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    _back: Mapping[str, str] = field(init=False, repr=False, compare=False)
+    _pattern: re.Pattern[str] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        known: dict[str, str] = {}
+        for old, new in self.pairs:
+            if not old.strip() or not new.strip() or not (old + new).isprintable():
+                raise AgonError(f"words: {old!r} becomes {new!r}; both must be words that can be printed")
+            if first := next((each for each, its in known.items() if its == new), None):
+                raise AgonError(f"words: {first} and {old} would both be called {new}")
+            known[old] = new
+        table = _closed(known)
+        for changed in (str.capitalize, str.upper):
+            low = {old: new for old, new in table.items() if min(len(old), len(new)) > 1 and (old + new).islower()}
+            more = {changed(old): changed(new) for old, new in low.items()}
+            if len(set(more.values())) == len(low) and not more.keys() & table.keys():
+                table |= more
+        parted = sorted((word for word in table if not re.fullmatch(r"\w+", word)), key=len, reverse=True)
+        whole = "|".join(map(re.escape, parted))
+        pattern = re.compile(rf"(?<!\w)(?:{whole})(?!\w)|\w+" if whole else r"\w+") if table else None
+        object.__setattr__(self, "_forth", table)
+        object.__setattr__(self, "_back", {new: old for old, new in table.items()})
+        object.__setattr__(self, "_pattern", pattern)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Words, (self.pairs,)
+
+    def forth(self, text: str) -> str:
+        """A text in the new words."""
+        return self._said(text, self._forth)
+
+    def back(self, text: str) -> str:
+        """A text in the old words."""
+        return self._said(text, self._back)
+
+    @cached_property
+    def inverse(self) -> "Words":
+        """The other way round."""
+        return Words(tuple((new, old) for old, new in self.pairs))
+
+    def _said(self, text: str, table: Mapping[str, str]) -> str:
+        if self._pattern is None:
+            return text
+        return table.get(text) or self._pattern.sub(lambda found: table.get(found[0], found[0]), text)
+
+
+def _closed(known: Mapping[str, str]) -> dict[str, str]:
+    """`known` as a permutation: the last new word of a chain becomes its first old one."""
+    table, back = dict(known), {new: old for old, new in known.items()}
+    for last in [new for new in known.values() if new not in known]:
+        first = last
+        while first in back:
+            first = back[first]
+        table[last] = first
+    return table
+
+
+@dataclass(frozen=True)
+class Isomorphism:
+    """What becomes of seats, actions, observations and payoffs of one game in another."""
+
+    words: Words = Words()
+    seats: tuple[int, ...] = ()
+    """Where each seat sits in the other game; empty: where it sat."""
+    names: tuple[str, ...] = ()
+    """What the seats are called, in order; needed where they move."""
+    words_first: bool = False
+    """Whether words are exchanged before seats move, as on the way back."""
+    order: tuple[str, ...] = ()
+    """The options in the order in which they are listed, in their old words; empty: as they were."""
+    factor: Number = 1
+    """A payoff x becomes factor x + shift."""
+    shift: Number = 0
+    unit: Number = 1
+    """An amount n becomes unit n."""
+    amounts: frozenset[str] = frozenset()
+    """Fields of rules, phases and notes whose numbers are amounts."""
+    by_seat: frozenset[str] = BY_SEAT
+    """Fields of rules, phases and notes whose tuples are in seat order."""
+    _known: dict[int, tuple[Any, Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """What rules and events have become, by what they are."""
+
+    def __post_init__(self) -> None:
+        if sorted(self.seats) != list(range(len(self.seats))):
+            raise AgonError(
+                f"order: seats {list(self.seats)} is no permutation of the seats 0 to {len(self.seats) - 1}"
+            )
+        if len(set(self.order)) < len(self.order):
+            raise AgonError(f"order: actions {list(self.order)} is no permutation: one is named twice")
+        if not all(map(isfinite, (self.factor, self.shift, self.unit))) or self.factor <= 0 or self.unit <= 0:
+            raise AgonError(
+                f"scale: payoffs times {self.factor}, amounts times {self.unit}: both must be above 0, or what is best is not"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Isomorphism, tuple(getattr(self, each.name) for each in fields(self) if each.init)
+
+    @cached_property
+    def inverse(self) -> "Isomorphism":
+        """The way back. Without the order of options, which is not needed where actions are meant."""
+        seats = tuple(self.seats.index(seat) for seat in range(len(self.seats)))
+        return replace(
+            self,
+            words=self.words.inverse,
+            words_first=not self.words_first,
+            seats=seats,
+            order=(),
+            factor=1 / Fraction(self.factor),
+            shift=-Fraction(self.shift) / Fraction(self.factor),
+            unit=1 / Fraction(self.unit),
+        )
+
+    @cached_property
+    def _digest(self) -> str:
+        return blake2b(repr(self.__reduce__()).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def _moved(self) -> Words:
+        return Words(tuple((name, self.names[seat]) for name, seat in zip(self.names, self.seats, strict=False)))
+
+    def seat(self, seat: int) -> int:
+        """Where a seat sits in the other game; PUBLIC stays."""
+        return self.seats[seat] if self.seats and seat != PUBLIC else seat
+
+    def listed(self, options: Sequence[str]) -> tuple[str, ...]:
+        """Options, in their old words, in the order of the other game. Raises AgonError where that names others."""
+        if not self.order or self.order == REVERSED:
+            return tuple(reversed(options)) if self.order else tuple(options)
+        if set(self.order) != set(options):
+            raise AgonError(f"order: actions {list(self.order)} is no permutation of {list(options)}")
+        return self.order
+
+    def text(self, text: str) -> str:
+        """A text in the other game's words."""
+        if not self.seats:
+            return self.words.forth(text)
+        first, second = (self.words, self._moved) if self.words_first else (self._moved, self.words)
+        return second.forth(first.forth(text))
+
+    def by_seats(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """What is in seat order, in that of the other game."""
+        return tuple(values[self.seats.index(seat)] for seat in range(len(values))) if self.seats else tuple(values)
+
+    def paid(self, payoffs: Sequence[float]) -> tuple[float, ...]:
+        """Points of each seat."""
+        exact = [self.factor * _exact(each) + self.shift for each in payoffs]
+        return self.by_seats(
+            [
+                int(new) if new == int(new) and type(old) is int else float(new)
+                for new, old in zip(exact, payoffs, strict=True)
+            ]
+        )
+
+    def view(self, view: Observation) -> Observation:
+        """What the seat sees there."""
+        rules = self._once(view.rules, lambda: self._rules(view.rules))
+        past = tuple(self._happened(each, view.seat, view.phase) for each in view.past)
+        legal = None if view.legal is None else self.space(view.legal, view.phase)
+        return view._replace(
+            seat=self.seat(view.seat),
+            legal=legal,
+            past=past,
+            rules=rules,
+            role=self.text(view.role) if view.role else "",
+        )
+
+    def space(self, space: Space, phase: str) -> Space:
+        """What may be answered in a phase."""
+        if isinstance(space, Choice) and (self.order == REVERSED or set(self.order) & set(space.options)):
+            space = Choice(self.listed(space.options))
+        return self.value(space, phase)
+
+    def value(self, value: Any, what: str = "") -> Any:
+        """An action, a fact, or anything made of texts, numbers and the like; `what` is its phase, or the name of its field."""
+        kind_ = type(value)  # what there is most of comes first: this is where certificates spend their time
+        if kind_ is str:
+            return self.text(value)
+        if value is None or kind_ is bool:
+            return value
+        if kind_ is int or kind_ is float:
+            return _number(self.unit * _exact(value), value) if what in self.amounts else value
+        if kind_ is tuple or kind_ is list or (isinstance(value, tuple | list) and not hasattr(value, "_fields")):
+            made = [self.value(each, what) for each in value]
+            return kind_(self.by_seats(made) if what in self.by_seat and len(made) == len(self.seats) else made)
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Points):
+            return Points(self.factor * _exact(float(value)) + self.shift)
+        if isinstance(value, Amount):
+            return Amount(self.unit * _exact(float(value)))
+        if isinstance(value, int | float | Fraction):
+            return _number(self.unit * _exact(value), value) if what in self.amounts else value
+        if isinstance(value, Event):
+            return Event(value.phase, _none_or(self.seat, value.seat), self.value(value.value, value.phase))
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(
+                *(self._field(each, name, what) for name, each in zip(value._fields, value, strict=True))
+            )
+        if isinstance(value, frozenset | set):
+            return type(value)(self.value(each, what) for each in value)
+        if isinstance(value, Mapping):
+            items = {self.value(key): self._field(each, str(key), what) for key, each in value.items()}
+            return type(value)(items) if isinstance(value, dict) else items
+        if is_dataclass(value) and not isinstance(value, type):
+            return (
+                self._once(value, lambda: self._dataclass(value, what))
+                if not isinstance(value, Space)
+                else (self._dataclass(value, what))
+            )
+        return value
+
+    def _field(self, value: Any, name: str, what: str) -> Any:
+        return self.value(value, what if what in self.amounts else name)
+
+    def _dataclass(self, value: Any, what: str, left: Sequence[str] = ()) -> Any:
+        own = [each.name for each in fields(value) if each.init and each.name not in left]
+        new = {name: self._field(getattr(value, name), name, what) for name in own}
+        changed = {name: each for name, each in new.items() if each != getattr(value, name)}
+        if "digest" in new:  # what is told apart by a hash of its text
+            changed["digest"] = f"{value.digest} {self._digest}"
+        return replace(value, **changed) if changed else value
+
+    def _rules(self, rules: Any) -> Any:
+        if isinstance(rules, Game):
+            rules, left = rules.restated(self)
+            return left._dataclass(rules, "", OWN)
+        if is_dataclass(rules) and not isinstance(rules, type):
+            return self._dataclass(rules, "", OWN)
+        if isinstance(rules, tuple) and hasattr(rules, "_fields"):
+            found: Any = rules
+            new = {each: self._field(getattr(found, each), each, "") for each in found._fields if each not in OWN}
+            return found._replace(**new)
+        return self.value(rules)
+
+    def _happened(self, each: Any, seat: int, phase: str) -> Any:
+        """An event; or a round, in which the own action comes first."""
+        if isinstance(each, Event):
+            return self._once(each, lambda: self.value(each))
+        if not isinstance(each, tuple) or not self.seats:
+            return self.value(each, phase)
+        own = 0 if seat == PUBLIC else seat
+        there = self.seat(own) if seat != PUBLIC else 0
+        row = self.by_seats((*each[1 : own + 1], each[0], *each[own + 1 :]))
+        return self.value((row[there], *row[:there], *row[there + 1 :]), phase)
+
+    def _once(self, value: Any, make: Callable[[], Any]) -> Any:
+        """What `make` makes of a value, made once."""
+        if id(value) not in self._known:
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            self._known[id(value)] = value, make()
+        return self._known[id(value)][1]
+
+
+REVERSED = ("(reversed)",)
+"""In the place of an order: all options are listed the other way round."""
+
+
+def _none_or(change: Callable[[int], int], seat: int | None) -> int | None:
+    return None if seat is None else change(seat)
+
+
+def _exact(value: Number) -> Fraction:
+    return value if isinstance(value, Fraction) else Fraction(str(value))
+
+
+def _number(value: Number, like: Number) -> Any:
+    """An exact number as a game writes it: whole ones as `int`, but where it was a float."""
+    if isinstance(like, float):
+        return float(value)
+    exact = Fraction(value)
+    return int(exact) if exact.denominator == 1 else exact
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How the texts of a twin are made of those of the game beneath it."""
+
+    words: Isomorphism
+    """Its words alone."""
+    frame: str = ""
+    """What is said at the head of the rules."""
+    under: "Telling | None" = None
+    """Where the game beneath it is a twin as well."""
+
+    def plain(self, value: Any) -> Any:
+        """What a text is to be made of, in the words of the game beneath it: a view, or a text."""
+        if isinstance(value, Observation):
+            return self.words.inverse.view(value)._replace(telling=self.under)
+        return self.words.words.back(value) if isinstance(value, str) else value
+
+    def told(self, text: str, rules: bool) -> str:
+        """A text of that game in the twin's words; the frame comes first where it has the rules."""
+        said = self.words.words.forth(text)
+        head = "# Rules\n"
+        return said.replace(head, f"{head}{self.frame}\n", 1) if rules and self.frame else said
+
+
+@kind("agon.games.twins.Twin")
+@dataclass(frozen=True)
+class Twin(Game[Any]):
+    """A game in other clothes: `of` is played beneath, and all that goes in and out is mapped."""
+
+    of: Game[Any]
+    map: Isomorphism
+    variant: str
+    frame: str = ""
+    name: str = field(init=False)
+    seats: int = field(init=False)
+    rules: int = field(init=False)
+    players: tuple[str, ...] = field(init=False, repr=False)
+    _engine: Game[Any] = field(init=False, repr=False, compare=False)
+    """What is played: `of`, or what it has made of itself."""
+    _map: Isomorphism = field(init=False, repr=False, compare=False)
+    """What is left to be mapped."""
+    _telling: Telling | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.map.seats and len(self.map.seats) != self.of.seats:
+            raise AgonError(
+                f"order: seats {list(self.map.seats)} is no permutation of the {self.of.seats} seats of {self.of.name}"
+            )
+        engine, left = self.of.restated(self.map)
+        if left.shift and engine.fixed_rounds is None:
+            raise AgonError(
+                f"scale: {self.of.name} has no fixed number of rounds: points that are added decide how long to play"
+            )
+        words = Isomorphism(left.words)
+        under = getattr(engine, "_telling", None)
+        telling = Telling(words, self.frame, under) if left.words.pairs or self.frame else under
+        for name, value in {
+            "name": self.of.name,
+            "seats": self.of.seats,
+            "rules": self.of.rules,
+            "_engine": engine,
+            "_map": left,
+            "_telling": telling,
+            "players": left.by_seats([left.text(each) for each in engine.players]),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Twin, (self.of, self.map, self.variant, self.frame)
+
+    @property
+    def engine(self) -> Game[Any]:
+        """The game at the bottom, whose family's texts, scripts and pages are the twin's."""
+        return self._engine.engine
+
+    @property
+    def reworded(self) -> bool:
+        """Whether words of its family's texts are exchanged."""
+        telling = self._telling
+        while telling is not None and not telling.words.words.pairs:
+            telling = telling.under
+        return telling is not None
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Those of the game beneath."""
+        return self._map.by_seats([self._map.text(each) for each in self._engine.roles])
+
+    @cached_property
+    def tested(self) -> Sequence[int]:
+        """Those of the game beneath."""
+        return tuple(sorted(map(self._map.seat, self._engine.tested)))
+
+    @cached_property
+    def independent(self) -> bool:
+        """As beneath."""
+        return self._engine.independent
+
+    @cached_property
+    def normal_form(self) -> Any:
+        """As beneath, in other words; named as the twin."""
+        form: Any = self._engine.normal_form
+        return None if form is None else replace(self._map._rules(form), variant=self.variant)
+
+    @cached_property
+    def fixed_rounds(self) -> int | None:
+        """As beneath."""
+        return self._engine.fixed_rounds
+
+    def start(self, dice: Dice) -> Any:
+        """The same chance."""
+        return self._engine.start(dice)
+
+    def to_move(self, state: Any) -> tuple[int, ...]:
+        """The same players, where they sit now."""
+        return tuple(sorted(map(self._map.seat, self._engine.to_move(state))))
+
+    def legal_actions(self, state: Any, seat: int) -> Space:
+        """The same actions in other clothes."""
+        seat = self._map.inverse.seat(seat)
+        phase = self._engine.observe(state, seat).phase
+        return self._map.space(self._engine.legal_actions(state, seat), phase)
+
+    def observe(self, state: Any, seat: int) -> Observation:
+        """The same in other clothes."""
+        return self._dressed(self._engine.observe(state, self._map.inverse.seat(seat)))
+
+    def watch(self, state: Any) -> Observation:
+        """The same in other clothes."""
+        return self._dressed(self._engine.watch(state))
+
+    def step(self, state: Any, actions: Mapping[int, Any]) -> tuple[Any, tuple[float, ...]]:
+        """The same step, with its payoffs. Raises IllegalAction."""
+        refuse_illegal(self, state, actions)
+        back, meant = self._map.inverse, {}
+        for seat, action in actions.items():
+            own = back.seat(seat)
+            meant[own] = back.value(action, self._engine.observe(state, own).phase)
+        state, payoffs = self._engine.step(state, dict(sorted(meant.items())))
+        return state, self._map.paid(payoffs)
+
+    def notes(self, state: Any) -> Sequence[Note]:
+        """Those of the game beneath."""
+        return tuple(
+            (self._map.seat(seat), what, self._map.value(value, what))
+            for seat, what, value in self._engine.notes(state)
+        )
+
+    def secrets(self, seat: int) -> tuple[str, ...]:
+        """The same in other words."""
+        return tuple(map(self._map.text, self._engine.secrets(self._map.inverse.seat(seat))))
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """Those of the game beneath."""
+        facts = self._engine.seat_facts(self._map.inverse.seat(seat))
+        return {what: value if what == "win" else self._map.value(value, what) for what, value in facts.items()}
+
+    def _dressed(self, view: Observation) -> Observation:
+        return self._map.view(view)._replace(telling=self._telling)
+
+
+@kind("agon.games.twins.twin")
+def twin(
+    of: Game,  # type: ignore[type-arg]
+    variant: str,
+    words: dict[str, str] | None = None,
+    order: dict[Literal["actions", "seats"], Any] | None = None,
+    scale: dict[Literal["payoffs", "plus", "amounts", "by"], Any] | None = None,
+    frame: str = "",
+) -> Twin:
+    """A twin of a game, as conf says it.
+
+    `words`: old -> new. `order`: actions, a list of options or `reversed`; seats, where each seat sits now. `scale`: payoffs,
+    by how much they are multiplied, and what is then added to each (plus); and by, a whole number by which all amounts are
+    multiplied. Which fields of rules and phases are amounts (`payoffs` may be among them), the game says, or `amounts` does.
+    `frame`: a sentence or two before the rules.
+    Raises AgonError for what cannot be a twin.
+    """
+    order, scale = order or {}, scale or {}
+    actions, seats = order.get("actions", ()), tuple(order.get("seats", ()))
+    unit = scale.get("by", 1)
+    if type(unit) is not int or unit < 1:
+        raise AgonError(f"scale: by is {unit!r}; it must be a whole number, 1 at least")
+    amounts = frozenset(scale.get("amounts", of.amounts)) if unit > 1 else frozenset[str]()
+    if unit > 1 and not amounts:
+        raise AgonError(
+            f"scale: {of.name} does not say which of its numbers are amounts: name fields and phases under `amounts`"
+        )
+    made = Isomorphism(
+        Words(tuple((words or {}).items())),
+        seats,
+        of.players if seats else (),
+        order=REVERSED if actions == "reversed" else tuple(actions),
+        factor=Fraction(str(scale.get("payoffs", 1))) * (unit if "payoffs" in amounts else 1),
+        shift=Fraction(str(scale.get("plus", 0))),
+        unit=unit,
+        amounts=amounts,
+        by_seat=BY_SEAT | of.by_seat,
+    )
+    note = f"All amounts are multiples of {unit}." if unit > 1 else ""
+    return Twin(of, made, variant, " ".join(filter(None, (frame, note))))
