@@ -97,7 +97,8 @@ def test_every_payoff_of_a_game_for_three_is_told_as_the_game_pays_it(seat):
 @settings(max_examples=10, deadline=None)
 def test_after_each_round_the_seat_is_told_what_was_chosen_and_what_it_scored(name, data):
     game = MATRIX[name]
-    rounds = data.draw(st.lists(st.tuples(*[st.sampled_from(game.options)] * 2), min_size=1, max_size=6))
+    played = st.lists(st.tuples(*[st.sampled_from(game.options)] * 2), min_size=1, max_size=min(6, game.rounds - 1))
+    rounds = data.draw(played)
     state = game.start(seat_dice(0, -1))
     for number, pair in enumerate(rounds, 1):
         state, paid = game.step(state, dict(enumerate(pair)))

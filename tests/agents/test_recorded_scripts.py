@@ -15,10 +15,14 @@ pytestmark = pytest.mark.skipif(
     not (FACTS / "rounds.parquet").exists(), reason="no recorded games: `dvc pull data.dvc`"
 )
 
-GAMES = {(game.name, game.variant): game for game in games() if game.name in ("pd", "rps")}
 VARIANTS = {
     **{"pd": "default", "sh-alt": "label", "pd-alt": "payoff", "sh": "joint"},
     **{"eq1": "default", "eq1-alt": "label", "ba3": "payoff", "ba3-alt": "joint"},
+}
+GAMES = {
+    (game.name, game.variant): game
+    for game in games()
+    if game.name in ("pd", "rps") and game.variant in VARIANTS.values()
 }
 
 

@@ -11,6 +11,8 @@ from agon.loop import seat_dice as seat_dice
 from agon.models import Answering, Halted
 
 T = TypeVar("T")
+STOOD_IN = "stood in: "
+"""How the `fallback` of a reply begins that a script gave in the place of somebody who has left: the others' turns still count."""
 
 
 @dataclass(frozen=True, slots=True)

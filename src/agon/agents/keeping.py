@@ -50,6 +50,8 @@ def keeps_of(given: object) -> Keeps:
 class Full(AgonError, Halted):
     """A conversation does not fit into the model's context, and nothing of it may leave."""
 
+    final = True
+
     def __init__(self, why: object) -> None:
         super().__init__(
             f"the conversation does not fit into the model's context ({why}); `overflow: cut` in the agent's file lets the oldest "

@@ -40,7 +40,7 @@ class LLM:
     turn's `detail` says (`left_out`, messages).
     `aids` are things that people are shown beyond what prompts tell (agon.games.pages), such as a payoff table: the model is told
     them after a question, whenever they have changed. None unless they are named.
-    `reads`: free, constrained or weighed, the ways of agon.agents.reads.
+    `reads`: free, constrained, called or weighed, the ways of agon.agents.reads.
     """
 
     asks_model = True
@@ -100,7 +100,7 @@ class LLM:
     ) -> Prompts:
         """The prompts that an agent with these settings uses in a game. Raises AgonError for aids that it does not have."""
         known_aids(game, aids)
-        return prompts(template_of(game, folder), style, reads_of(reads).guided, keeps_of(keeps).summary is not None)
+        return prompts(template_of(game, folder), style, reads_of(reads).guide, keeps_of(keeps).summary is not None)
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:

@@ -52,7 +52,11 @@ class Template:
                 raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {known}")
 
     def rendered(self, macro: str, *values: object) -> str:
-        """What a macro makes of some values."""
+        """What a macro makes of some values; of a twin's view, in the twin's words (agon.games.twins)."""
+        seen = next((each for each in values if isinstance(each, Observation)), None)
+        if seen is not None and seen.telling is not None:
+            text = self.rendered(macro, *map(seen.telling.plain, values))
+            return str(seen.telling.told(text, macro == "system"))
         self._begin()
         try:
             return str(self._macros[macro](*values))
@@ -65,6 +69,10 @@ class Template:
             self._environment.begin()
 
 
+GUIDES = {"_reads.md": ("constrained", "letters"), "_called.md": ("called",)}
+"""Files that say how to answer, and their macros."""
+
+
 class Prompts(Template):
     """The texts for one game in one style.
 
@@ -72,13 +80,13 @@ class Prompts(Template):
     happened since the seat was asked last (`view.past[since:]`) and asks, and `again(fault, view)`; it may set `asides`.
     """
 
-    def __init__(self, source: Source, style: str, guided: bool = False, sums: bool = False) -> None:
+    def __init__(self, source: Source, style: str, guide: str = "", sums: bool = False) -> None:
         super().__init__(source, ("system", "turn", "again"))
         styled = f"styles/{style}.md"
         with _blamed(_look_up(source.of(styled))):
             self._style = self._environment.get_template(styled).render().strip()
             self.text = "\n".join([self.text, *_sources(self._environment, styled)])
-        self.reads = reads_template(source) if guided else None
+        self.reads = reads_template(source, guide) if guide else None
         """How to answer where that is not by a move line (agon.agents.reads)."""
         if self.reads:
             self.text += f"\n{self.reads.text}"
@@ -112,14 +120,14 @@ class Prompts(Template):
 
 
 @functools.cache
-def prompts(source: Source, style: str, guided: bool = False, sums: bool = False) -> Prompts:
+def prompts(source: Source, style: str, guide: str = "", sums: bool = False) -> Prompts:
     """The texts for a game (see `template_of`). Raises AgonError when there is none, or it is broken."""
-    return Prompts(source, style, guided, sums)
+    return Prompts(source, style, guide, sums)
 
 
-def reads_template(source: Source) -> Template:
-    """The file _reads.md among a game's templates."""
-    return Template(source.of("_reads.md"), ("constrained", "letters"))
+def reads_template(source: Source, guide: str) -> Template:
+    """A file among a game's templates that says how to answer where that is not by a move line (`guide` of agon.agents.reads)."""
+    return Template(source.of(guide), GUIDES[guide])
 
 
 def template_of(game: Any, folder: str | None = None) -> Source:

@@ -1,6 +1,7 @@
-"""Three ways to get an action from a model: reading what it says, having its form enforced, weighing every legal action.
+"""Four ways to get an action from a model: reading what it says, having its form enforced, as the call of a tool that the provider
+offers it, weighing every legal action.
 
-An agent's setting `reads` names one: free, constrained or weighed; or has the way's own settings, `{way: weighed, takes: best}`.
+An agent's setting `reads` names one: free, constrained, called or weighed; or has the way's own settings, `{way: weighed, takes: best}`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,17 @@ from agon import AgonError, fault_of
 from agon.agents.prompts import Template
 from agon.games import Dice
 from agon.games.reading import read
-from agon.games.schemas import ACTION, THOUGHT, answer_schema, read_answer, shortened, worded
+from agon.games.schemas import (
+    ACTION,
+    THOUGHT,
+    Schema,
+    answer_schema,
+    object_of,
+    read_answer,
+    read_called,
+    shortened,
+    worded,
+)
 from agon.games.spaces import Space
 from agon.models import Answer
 
@@ -38,8 +49,8 @@ class Read(NamedTuple):
 class Free(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="free", tag_field="way"):
     """The model says what it likes, and its action is read from that."""
 
-    guided: ClassVar[bool] = False
-    """Whether prompts of agents/prompts/_reads.md are used."""
+    guide: ClassVar[str] = ""
+    """The file among agents/prompts that says how to answer; empty where the game's own question does."""
 
     def fault(self, space: Space) -> str:
         """Why actions of a space cannot be got in this way; empty where they can."""
@@ -65,7 +76,7 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
     """Characters of reasoning before the action, at most; 0: none."""
     text: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Characters of each text within an action, at most; None: as many as the game allows."""
-    guided: ClassVar[bool] = True
+    guide: ClassVar[str] = "_reads.md"
 
     def fault(self, space: Space) -> str:
         """Nothing: every space has a schema."""
@@ -73,8 +84,10 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
 
     def asked(self, space: Space) -> dict[str, Any]:
         """The schema."""
-        schema = space.schema() if self.text is None else shortened(space.schema(), self.text)
-        return {"schema": answer_schema(schema, self.thought)}
+        return {"schema": answer_schema(self._short(space.schema()), self.thought)}
+
+    def _short(self, schema: Schema) -> Schema:
+        return schema if self.text is None else shortened(schema, self.text)
 
     def told(self, texts: Template | None, space: Space) -> str:
         """The schema in words."""
@@ -88,6 +101,32 @@ class Constrained(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="
         return Read(answer.text, reading.action, reading.fault, {"thought": [reading.note]} if reading.note else None)
 
 
+class Called(Constrained, frozen=True, forbid_unknown_fields=True, tag="called", tag_field="way"):
+    """The model calls one of the tools that the provider offers it (function calling), after some reasoning."""
+
+    guide: ClassVar[str] = "_called.md"
+
+    def fault(self, space: Space) -> str:
+        """Why actions are no calls of tools; empty where they are."""
+        return "" if space.as_tools() else "its actions are no calls of tools: take an agent with reads: constrained"
+
+    def asked(self, space: Space) -> dict[str, Any]:
+        """The tools."""
+        before: dict[str, Schema] = {THOUGHT: {"type": "string", "maxLength": self.thought}} if self.thought else {}
+        parts = {name: self._short(schema)["properties"] for name, schema in space.as_tools().items()}
+        return {"tools": {name: object_of({**before, **each}) for name, each in parts.items()}}
+
+    def told(self, texts: Template | None, space: Space) -> str:
+        """The tools by name."""
+        assert texts is not None
+        return "\n\n" + texts.rendered("called", list(space.as_tools()))
+
+    def read(self, answer: Answer, space: Space, dice: Dice | None) -> Read:
+        """The action in the call, and its reasoning."""
+        reading = read_called(answer.text, space)
+        return Read(answer.text, reading.action, reading.fault, {"thought": [reading.note]} if reading.note else None)
+
+
 class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weighed", tag_field="way"):
     """The model says nothing: the probability of every legal action as its whole answer is taken, and one action of these."""
 
@@ -95,7 +134,7 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
     """Whether the answers that are weighed are move lines, or letters that stand for the actions."""
     takes: Literal["drawn", "best"] = "drawn"
     """Whether the action is drawn from the probabilities, with the seat's own dice, or is the likeliest one (of equals, the first)."""
-    guided: ClassVar[bool] = True
+    guide: ClassVar[str] = "_reads.md"
 
     def fault(self, space: Space) -> str:
         """Why actions cannot be weighed; empty where they can."""
@@ -147,7 +186,7 @@ class Weighed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="weig
         return Read(options[place], actions[place], "", detail)
 
 
-Reads = Free | Constrained | Weighed
+Reads = Free | Constrained | Called | Weighed
 FREE = Free()
 
 
@@ -158,7 +197,7 @@ def reads_of(given: object) -> Reads:
     try:
         return msgspec.convert({"way": given} if isinstance(given, str) else given, Reads)
     except msgspec.ValidationError as error:
-        raise AgonError(f"reads is {given!r}: {fault_of(error)}; it is free, constrained or weighed") from None
+        raise AgonError(f"reads is {given!r}: {fault_of(error)}; it is free, constrained, called or weighed") from None
 
 
 def for_thoughts(reads: Reads) -> Reads:
@@ -168,6 +207,8 @@ def for_thoughts(reads: Reads) -> Reads:
 
 def refused(reads: Reads, model: Any) -> str:
     """Why a model cannot be read in a way, as far as it is known; empty where it can."""
+    if isinstance(reads, Called) and not model.calls:
+        return f"{model.model} calls no tools: set `tools: true` in its file where its chat template knows them, or take reads: constrained"
     if not isinstance(reads, Weighed) or model.weighs in ("words", reads.labels):
         return ""
     if model.weighs:

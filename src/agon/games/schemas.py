@@ -16,6 +16,8 @@ Schema = dict[str, Any]
 
 THOUGHT, ACTION = "thought", "action"
 """Keys of an answer."""
+TOOL = "tool"
+"""Key, in an action that is the call of a tool, of the tool's name."""
 AMOUNT: Schema = {
     "type": "string",
     "pattern": r"^[0-9]{1,9}(\.[0-9]{1,6})?$",
@@ -37,6 +39,9 @@ class Formed(Protocol):
 
     def of_value(self, value: Any) -> Any | None:
         """The action that a value of the schema stands for."""
+
+    def as_tools(self) -> Mapping[str, Schema]:
+        """Tools one of which an action calls: name -> arguments; empty where actions are no calls of tools."""
 
 
 def object_of(parts: Mapping[str, Schema]) -> Schema:
@@ -79,8 +84,41 @@ def written(value: Any, thought: str | None = None) -> str:
     return json.dumps({**before, ACTION: value}, ensure_ascii=False)
 
 
-def read_answer(text: str, legal: Formed) -> Reading:
-    """The action in an answer that is one JSON object, with its reasoning as the note; None, never a guess, for all else."""
+def calling(said: str, tool: str, arguments: Any) -> str:
+    """An answer that is the call of a tool, as `read_called` reads it; `said`: what the model wrote besides.
+
+    Raises ValueError where the arguments, as JSON or as its text, are no JSON object.
+    """
+    given = json.loads(arguments, object_pairs_hook=_once) if isinstance(arguments, str) else arguments
+    if not isinstance(given, dict):
+        raise ValueError("no arguments")
+    reasons = given.get(THOUGHT, "")
+    if isinstance(reasons, str):
+        given = {name: each for name, each in given.items() if name != THOUGHT}
+        said = "\n".join(filter(None, (said.strip(), reasons)))
+    return written({**given, TOOL: tool}, said or None)
+
+
+def read_called(text: str, legal: Formed) -> Reading:
+    """The action in an answer that is the call of a tool (`calling`), with its reasoning as the note."""
+    tools = legal.as_tools()
+    if not text.lstrip().startswith("{"):
+        return Reading(
+            None, f"no tool is called; there are {', '.join(tools)}" if text.strip() else "the answer is empty"
+        )
+    return read_answer(text, legal, {"anyOf": [called_schema(name, schema) for name, schema in tools.items()]})
+
+
+def called_schema(name: str, arguments: Schema) -> Schema:
+    """The call of a tool: its arguments, and its name among them."""
+    return object_of({**arguments["properties"], TOOL: {"type": "string", "enum": [name]}})
+
+
+def read_answer(text: str, legal: Formed, schema: Schema | None = None) -> Reading:
+    """The action in an answer that is one JSON object, with its reasoning as the note; None, never a guess, for all else.
+
+    `schema`: of the action; None: the space's.
+    """
     text = spoken(text) if "think>" in text else text
     if not text.strip():
         return Reading(None, "the answer is empty")
@@ -93,7 +131,7 @@ def read_answer(text: str, legal: Formed) -> Reading:
         return Reading(None, "the answer is not one whole JSON object")
     if not isinstance(said, dict) or ACTION not in said:
         return Reading(None, f'there is no "{ACTION}" in the answer')
-    if fault := misfit(said[ACTION], legal.schema()):
+    if fault := misfit(said[ACTION], schema or legal.schema()):
         return Reading(None, f'"{ACTION}": {fault}')
     action = legal.of_value(said[ACTION])
     if action is None or action not in legal:

@@ -3,7 +3,7 @@
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -90,6 +90,13 @@ class Space(ABC):
     def schema(self) -> Schema:
         """What an action is as JSON, in a form that a provider can enforce."""
         return {"type": "string", "maxLength": LONGEST, "description": "a text: what would stand after [move]"}
+
+    def as_tools(self) -> Mapping[str, Schema]:
+        """Tools one of which an action calls: name -> arguments, which with the name under "tool" are a value of `schema`.
+
+        Empty where actions are no calls of tools.
+        """
+        return {}
 
     def as_value(self, action: Any) -> Any:
         """A legal action as a value of `schema`."""

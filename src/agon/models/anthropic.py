@@ -16,11 +16,13 @@ from agon.models.remote import (
     Results,
     charged,
     count,
+    one_call,
     opaque,
     part,
     renamed,
     text_of,
     unreadable,
+    with_calls,
 )
 
 CACHE = "cache_read_input_tokens", "cache_creation_input_tokens"
@@ -56,9 +58,6 @@ class _Result(msgspec.Struct):
 
 
 _result = msgspec.json.Decoder(_Result)
-THOUGHTS = "thinking", "redacted_thinking"
-"""Blocks that go back with the answer that they came with; their signatures are checked."""
-
 THOUGHTS = "thinking", "redacted_thinking"
 """Blocks that go back with the answer that they came with; their signatures are checked."""
 
@@ -114,12 +113,17 @@ class Anthropic(Remote):
         """The request as it is sent, but for `extra`; what the next call will begin with is marked for the cache."""
         mark = {"cache_control": {"type": "ephemeral"}} if self.cache else {}
         system = "\n\n".join(text_of(message) for message in messages if message.role == "system")
-        *said, last = (
-            {"role": message.role, "content": _content(message)} for message in messages if message.role != "system"
-        )
+        said: list[dict[str, Any]] = [
+            {"role": message.role, "content": _content(message, *calls)}
+            for message, *calls in with_calls(messages)
+            if message.role != "system"
+        ]
+        if isinstance(text := said[-1]["content"], str):
+            said[-1]["content"] = [{"type": "text", "text": text}]
+        said[-1]["content"][-1] |= mark
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [*said, {"role": last["role"], "content": [{"type": "text", "text": last["content"]} | mark]}],
+            "messages": said,
             **renamed(self.parameters, NAMES),
         }
         if system:
@@ -142,6 +146,12 @@ class Anthropic(Remote):
 
         form = {"type": "json_schema", "schema": transform_schema(dict(schema))}
         return body | {"output_config": {**body.get("output_config", {}), "format": form}}
+
+    def calling(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The body with the tools. While it thinks, the provider lets nobody demand that one is called."""
+        offered = [{"name": name, "input_schema": takes} for name, takes in tools.items()]
+        kind = "auto" if body.get("thinking", {}).get("type") in ("adaptive", "enabled") else "any"
+        return body | {"tools": offered, "tool_choice": {"type": kind, "disable_parallel_tool_use": True}}
 
     async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
         """Hands in a batch. Its protocol keeps no name for it."""
@@ -197,12 +207,19 @@ class Anthropic(Remote):
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
         blocks, usage = content["content"], part(content, "usage")
-        calls = [json.dumps(block["input"], ensure_ascii=False) for block in blocks if block["type"] == "tool_use"]
+        calls = [block for block in blocks if block["type"] == "tool_use"]
+        text = "".join(block["text"] for block in blocks if block["type"] == "text")
+        kept: tuple[str, ...] = THOUGHTS
+        if [block["name"] for block in calls] == [TOOL]:
+            text = json.dumps(calls[0]["input"], ensure_ascii=False)
+        elif calls:
+            text, single = one_call(text, [(block["name"], block["input"]) for block in calls])
+            kept = (*THOUGHTS, "text", "tool_use") if single else THOUGHTS
         parts = [count(usage, f"{name}_tokens") for name in ("input", "output")]
         cache = [count(usage, name) for name in CACHE]
         tokens_in, tokens_out, cached, written = (each or 0 for each in parts + cache)
         return Answer(
-            text=clean("".join(calls or [block["text"] for block in blocks if block["type"] == "text"])),
+            text=clean(text),
             thinking=clean("".join(block["thinking"] for block in blocks if block["type"] == "thinking")),
             tokens_in=tokens_in + written + cached,
             tokens_cached=cached,
@@ -212,11 +229,20 @@ class Anthropic(Remote):
             stop=str(content.get("stop_reason") or ""),
             unreported=None in parts or cache.count(None) == 1 or unreadable(usage, *CACHE),
             usd=charged(usage),
-            opaque=opaque([block for block in blocks if block["type"] in THOUGHTS]),
+            opaque=opaque([block for block in blocks if block["type"] in kept]),
         )
 
 
-def _content(message: Message) -> str | list[dict[str, Any]]:
-    """A message; before an answer stand the blocks of its thinking, unchanged, as the provider asks."""
+def _content(
+    message: Message, call: dict[str, Any] | None, before: dict[str, Any] | None
+) -> str | list[dict[str, Any]]:
+    """A message; before an answer stand the blocks of its thinking, unchanged, as the provider asks.
+
+    One that calls a tool goes back as it came, and what follows tells what came of the call.
+    """
+    if call is not None:
+        return [dict(block) for block in message.opaque]
     text = text_of(message)
+    if before is not None and message.role == "user":
+        return [{"type": "tool_result", "tool_use_id": before["id"], "content": text}]
     return [*message.opaque, {"type": "text", "text": text}] if message.opaque else text

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
 
 import msgspec
 
@@ -60,6 +60,8 @@ class Request:
     """What the seat saw (an Observation). For the stand-in alone; no provider is sent it, and recordings do not hold it."""
     schema: Mapping[str, Any] | None = None
     """The JSON schema that the answer must keep, where the provider can enforce it; None: any text."""
+    tools: Mapping[str, Mapping[str, Any]] | None = None
+    """Tools of which the model must call one: name -> JSON schema of its arguments; None: none are offered."""
     options: tuple[str, ...] = ()
     """Whole answers to be weighed: wanted is no text, but how likely each of them is (`Answer.weights`)."""
 
@@ -158,6 +160,9 @@ class _Limits(msgspec.Struct):
 class Halted(Exception):
     """A match cannot go on now, through no fault of its players; its text says why. What it has recorded is kept."""
 
+    final: ClassVar[bool] = False
+    """Whether it would end at the same place again, asked with the same settings."""
+
 
 @dataclass(kw_only=True)
 class Model(ABC):
@@ -216,6 +221,11 @@ class Model(ABC):
     def weighs(self) -> Literal["", "letters", "words"]:
         """Which options it can weigh exactly: any words (letters too), single letters alone, or none."""
         return ""
+
+    @property
+    def calls(self) -> bool:
+        """Whether it calls tools that it is offered."""
+        return True
 
     @abstractmethod
     async def answer(self, request: Request) -> Answer:

@@ -54,6 +54,8 @@ class Local(OpenAI):
     """Cores that it computes on. More than are free make it many times slower."""
     cache_mb: Annotated[int, Meta(ge=0)] = 1024
     """Megabytes for conversations that wait for a slot, so that they need not be read again."""
+    tools: bool = False
+    """Whether the chat template that the weights bring knows tools; llama.cpp passes over them where it does not."""
     max_tokens_name: str = "max_tokens"
 
     by_proxy = False
@@ -73,6 +75,11 @@ class Local(OpenAI):
             raise AgonError(
                 f"model {self.model}: context takes the tokens that fit, for which its server sets memory aside"
             )
+
+    @property
+    def calls(self) -> bool:
+        """As `tools` says."""
+        return self.tools
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_server": None, "base_url": None}  # a server stays with its process

@@ -18,11 +18,13 @@ from agon.models.remote import (
     Results,
     charged,
     count,
+    one_call,
     opaque,
     part,
     renamed,
     text_of,
     unreadable,
+    with_calls,
 )
 
 TOLD = 20
@@ -111,11 +113,7 @@ class OpenAI(Remote):
             "seed": "seed",
             "stop": "stop",
         }
-        said = [
-            {"role": message.role, "content": text_of(message)}
-            | ({"reasoning_details": list(message.opaque)} if message.opaque else {})
-            for message in messages
-        ]
+        said = [_said(*each) for each in with_calls(messages)]
         return {"model": self.model, "messages": said} | renamed(self.parameters, names)
 
     def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,6 +121,15 @@ class OpenAI(Remote):
         form = {"name": "answer", "strict": True, "schema": schema}
         whole = {self.max_tokens_name: -1} if self.logprobs == "llama.cpp" else {}
         return body | whole | {"response_format": {"type": "json_schema", "json_schema": form}}
+
+    def calling(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The body with the tools. Of llama.cpp's server, which ends answers by their grammar, they are never cut off by max_tokens."""
+        offered = [
+            {"type": "function", "function": {"name": name, "parameters": takes, "strict": True}}
+            for name, takes in tools.items()
+        ]
+        whole = {self.max_tokens_name: -1} if self.logprobs == "llama.cpp" else {}
+        return body | whole | {"tools": offered, "tool_choice": "required", "parallel_tool_calls": False}
 
     async def submit(self, name: str, requests: Mapping[str, Request]) -> str:
         """Hands in a batch as a file; its metadata tells our name for it."""
@@ -211,17 +218,24 @@ class OpenAI(Remote):
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
         choice, usage = content["choices"][0], part(content, "usage")
         message = choice["message"]
+        called = [(each["function"]["name"], each["function"]["arguments"]) for each in message.get("tool_calls") or []]
         refusal, thoughts = message.get("refusal"), (message.get("reasoning_content"), message.get("reasoning"))
         thinking = next((each for each in thoughts if each and isinstance(each, str)), "")
         if choice.get("error"):  # OpenRouter's way to tell that its provider failed
             raise ValueError
         cut = choice.get("finish_reason") in CUT
-        text = refusal or (message.get("content") if thinking or cut else message["content"])
+        text = refusal or (message.get("content") if thinking or cut or called else message["content"])
         if isinstance(text, str) and (thought := THOUGHT.match(text)) and not thinking:
             thinking, text = thought[1], text[thought.end() :]
         if isinstance(text, list):  # Mistral's thinking models answer in parts
             thinking = "".join(each["text"] for part in text if part["type"] == "thinking" for each in part["thinking"])
             text = "".join(part["text"] for part in text if part["type"] == "text")
+        kept = message.get("reasoning_details")  # OpenRouter's
+        if called:
+            text, single = one_call(text or "", called)
+            if single:
+                said = {name: message[name] for name in ("content", "tool_calls") if name in message}
+                kept = [*(kept or []), {"type": "tool_calls", **said}]
         tokens_in, tokens_out = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
         sent = tokens_in or 0
         with_thinking = (count(usage, "total_tokens") or 0) - sent  # some servers leave it out of completion_tokens
@@ -240,8 +254,19 @@ class OpenAI(Remote):
             stop="refusal" if refusal else str(choice.get("finish_reason") or ""),
             unreported=unclear or (written is None and self.writing_costs_more),
             usd=charged(usage),
-            opaque=opaque(message.get("reasoning_details")),  # OpenRouter's
+            opaque=opaque(kept),
         )
+
+
+def _said(message: Message, call: dict[str, Any] | None, before: dict[str, Any] | None) -> dict[str, Any]:
+    """A message as it is sent; what follows the call of a tool tells what came of it."""
+    if before is not None and message.role == "user":
+        return {"role": "tool", "tool_call_id": before["tool_calls"][0]["id"], "content": text_of(message)}
+    thoughts = [each for each in message.opaque if each is not call]
+    made = {"role": message.role, "content": text_of(message)}
+    if call is not None:
+        made |= {name: each for name, each in call.items() if name != "type"}
+    return made | ({"reasoning_details": thoughts} if thoughts else {})
 
 
 def _unanswered(status: str, code: str | None, message: str | None) -> CallFailed:

@@ -5,7 +5,8 @@ import json
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from time import perf_counter
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 
 from agon import AgonError
+from agon.games.schemas import calling
 from agon.models.base import Answer, CallFailed, Message, Model, Request, clean
 from agon.models.errors import READ, SHORTEST, failure, one_line, words
 
@@ -27,6 +29,8 @@ BYTES_OF_A_PART = 64
 """Of JSON that holds many parts, each item takes as long to read as so many bytes of text."""
 CLOCKS_DIFFER = 3600.0
 """Seconds by which a provider's clock may be behind ours."""
+CALLS = {"tool_use", "function_call", "tool_calls"}
+"""Types of calls of tools in `opaque`: Anthropic's, those of /responses, and what is kept of a chat's message that makes one."""
 DEAREST = 10_000
 """USD: no call costs as much."""
 MOST = 10**9
@@ -102,6 +106,10 @@ class Remote(Model):
     def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The request's body, so that the answer must keep a schema."""
 
+    @abstractmethod
+    def calling(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The request's body, so that one of the tools must be called, and just one."""
+
     async def weighed(self, request: Request) -> Answer:
         """How likely each of the request's options is. Raises CallFailed where the provider does not tell exactly."""
         raise CallFailed("settings", f"model {self.model}: its protocol tells no log-probabilities", "stop")
@@ -144,9 +152,11 @@ class Remote(Model):
 
     def whole(self, request: Request) -> dict[str, Any]:
         """The body of a request."""
-        body = self.body(request.messages)
+        body = self.body(request.messages if request.tools else [_told(message) for message in request.messages])
         if request.schema is not None:
             body = self.constrained(body, request.schema)
+        if request.tools:
+            body = self.calling(body, request.tools)
         return body | (self.parameters.get("extra") or {})
 
     async def within(self, call: Awaitable[T]) -> T:
@@ -307,6 +317,38 @@ def opaque(blocks: Any) -> tuple[dict[str, Any], ...]:
         return tuple(json.loads(clean(json.dumps(found, ensure_ascii=False, allow_nan=False))))
     except ValueError:  # numbers that JSON does not have: they could not be sent
         return ()
+
+
+def one_call(said: str, calls: Sequence[tuple[str, Any]]) -> tuple[str, bool]:
+    """The answer's text where tools were called, by name and arguments, and whether it is a single call that can be read.
+
+    Another is told as it came, so that it can be said what is wrong with it.
+    """
+    if len(calls) == 1:
+        with suppress(ValueError, RecursionError):
+            return calling(said, *calls[0]), True
+    return "\n".join([said, *(f"{name}({given})" for name, given in calls)]).strip(), False
+
+
+def _told(message: Message) -> Message:
+    """A message whose calls of tools are text: where no tools are offered, providers take no calls."""
+    if not any(each.get("type") in CALLS for each in message.opaque):
+        return message
+    return message._replace(
+        opaque=tuple(each for each in message.opaque if each.get("type") not in {*CALLS, "text", "message"})
+    )
+
+
+def with_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, dict[str, Any] | None, dict[str, Any] | None]]:
+    """Each message, the call of a tool that it makes, and the one that the message before makes; None where there is none.
+
+    A call is a part of `opaque`, as its provider's protocol has it.
+    """
+    before = None
+    for message in messages:
+        call = next((each for each in message.opaque if each.get("type") in CALLS), None)
+        yield message, call, before
+        before = call
 
 
 def unreadable(usage: Mapping[str, Any], *names: str) -> bool:

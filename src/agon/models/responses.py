@@ -7,7 +7,7 @@ from typing import Any
 from agon import AgonError
 from agon.models.base import Answer, Message, clean
 from agon.models.openai import OpenAI
-from agon.models.remote import charged, count, opaque, part, renamed, text_of, unreadable
+from agon.models.remote import charged, count, one_call, opaque, part, renamed, text_of, unreadable, with_calls
 
 
 @dataclass(kw_only=True)
@@ -32,7 +32,11 @@ class Responses(OpenAI):
     def body(self, messages: Sequence[Message]) -> dict[str, Any]:
         """The request as it is sent, but for `extra`."""
         names = {"temperature": "temperature", "top_p": "top_p", "max_tokens": self.max_tokens_name}
-        body = {"model": self.model, "input": [item for each in messages for item in _items(each)], "store": False}
+        body = {
+            "model": self.model,
+            "input": [item for each in with_calls(messages) for item in _items(*each)],
+            "store": False,
+        }
         if effort := self.parameters.get("effort"):
             body |= {"reasoning": {"effort": effort}, "include": ["reasoning.encrypted_content"]}
         return body | renamed(self.parameters, names)
@@ -40,6 +44,13 @@ class Responses(OpenAI):
     def constrained(self, body: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the schema."""
         return body | {"text": {"format": {"type": "json_schema", "name": "answer", "strict": True, "schema": schema}}}
+
+    def calling(self, body: dict[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The body with the tools."""
+        offered = [
+            {"type": "function", "name": name, "parameters": takes, "strict": True} for name, takes in tools.items()
+        ]
+        return body | {"tools": offered, "tool_choice": "required", "parallel_tool_calls": False}
 
     def read(self, content: Any) -> Answer:
         """The answer in a response's JSON. Raises KeyError and the like when there is none."""
@@ -50,6 +61,11 @@ class Responses(OpenAI):
         refusal = "".join(each["refusal"] for each in said if each["type"] == "refusal")
         text = "".join(each["text"] for each in said if each["type"] == "output_text")
         thoughts = [each["text"] for item in items if item["type"] == "reasoning" for each in item.get("summary") or []]
+        kept = [item for item in items if item["type"] == "reasoning" and item.get("encrypted_content")]
+        if called := [item for item in items if item["type"] == "function_call"]:
+            text, single = one_call(text, [(item["name"], item["arguments"]) for item in called])
+            if single:
+                kept += [item for item in items if item["type"] in ("message", "function_call")]
         tokens_in, tokens_out = count(usage, "input_tokens"), count(usage, "output_tokens")
         details = part(usage, "input_tokens_details")
         sent, cached, written = (
@@ -69,10 +85,14 @@ class Responses(OpenAI):
             stop="refusal" if refusal else str(part(content, "incomplete_details").get("reason") or content["status"]),
             unreported=unclear or (written is None and self.writing_costs_more),
             usd=charged(usage),
-            opaque=opaque([item for item in items if item["type"] == "reasoning" and item.get("encrypted_content")]),
+            opaque=opaque(kept),
         )
 
 
-def _items(message: Message) -> list[dict[str, Any]]:
-    """A message as items, after the reasoning that came with it."""
+def _items(message: Message, call: dict[str, Any] | None, before: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """A message as items, after the reasoning that came with it; what follows the call of a tool tells what came of it."""
+    if call is not None:
+        return list(message.opaque)
+    if before is not None and message.role == "user":
+        return [{"type": "function_call_output", "call_id": before["call_id"], "output": text_of(message)}]
     return [*message.opaque, {"role": message.role, "content": text_of(message)}]

@@ -5,10 +5,11 @@ from asyncio import sleep
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
+from string import digits
 from typing import Any, Literal
 
 from agon import kind_of
-from agon.games.schemas import THOUGHT, written
+from agon.games.schemas import THOUGHT, TOOL, calling, misfit, written
 from agon.models.base import Answer, CallFailed, Model, Request, identity_of, key_of
 
 WAYS = {
@@ -92,6 +93,11 @@ class StandIn(Model):
         asked_to_think = view.phase in ("beliefs", "plan", "summary")  # no script has any
         action = view.legal.example(dice) if asked_to_think else self.policy(view, dice)
         thought = "(a stand-in speaks) " + "so " * self.words
+        if request.tools:
+            value = view.legal.as_value(action)
+            given = {name: each for name, each in value.items() if name != TOOL}
+            tools = {name: takes for name, takes in view.legal.as_tools().items() if name.rstrip(digits) == value[TOOL]}
+            return calling(thought, next(name for name, takes in tools.items() if not misfit(given, takes)), given)
         if request.schema is None:
             return f"{thought}\n[move] {view.legal.spelled(action)}"
         room = request.schema["properties"].get(THOUGHT, {}).get("maxLength")

@@ -9,10 +9,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from string import digits
 from typing import Any, NamedTuple, NoReturn
 
 from agon.games.reading import Reading
-from agon.games.schemas import Schema, keys, object_of
+from agon.games.schemas import TOOL, Schema, keys, object_of
 from agon.games.spaces import Dice, Space
 from agon.games.tradecraft.amounts import Hand, written
 from agon.games.tradecraft.recipes import Craft, Ruleset
@@ -123,6 +124,14 @@ class Calls(Space):
         """One of the tools, with its arguments: whole trades that hands allow, crafts of what the hand is enough for."""
         return {"anyOf": [object_of(form) for tool in self.tools for form in self._forms(tool)]}
 
+    def as_tools(self) -> dict[str, Schema]:
+        """The tools, as `schema` has them; a further way to call one is a tool with a number after its name."""
+        forms = [(tool, form) for tool in self.tools for form in self._forms(tool)]
+        return {
+            name: object_of({each: part for each, part in form.items() if each != TOOL})
+            for name, (_, form) in zip(keys(tool for tool, _ in forms), forms, strict=True)
+        }
+
     def _forms(self, tool: str) -> Iterator[dict[str, Schema]]:
         """The arguments of a tool, in each of the ways in which it can be called; no way where a call would be in vain."""
         named: dict[str, Schema] = {"tool": {"type": "string", "enum": [tool]}}
@@ -158,6 +167,7 @@ class Calls(Space):
     def of_value(self, value: Any) -> Any | None:
         """The call, without items of which there is none."""
         call = Call(value)
+        call[TOOL] = call[TOOL].rstrip(digits)  # of a further way to call it
         if "partner" in call:
             for side, hand in (("offer", self.hand), ("request", self.others[call["partner"]])):
                 call[side] = {item: call[side][key] for key, item in _whole(hand).items() if call[side][key]}
