@@ -1,17 +1,18 @@
-"""A table in a cell of a notebook."""
+"""A table in a cell of a notebook: the page of a seat, in a frame."""
 
+import asyncio
 import tempfile
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
-import panel as pn
+from IPython.display import IFrame
 
 from agon import ROOT, AgonError
 from agon.plan import PERSON
 from agon.turns import read
-from agon_hall.seat import SeatPage
+from agon_hall.server import LOOPBACK, Server, listening
 from agon_hall.tables import Hall, Table
 
 FOLDER = ROOT / ".agon" / "cells"
@@ -31,10 +32,14 @@ class Cell:
         id_ = sha256(repr((game, *seats)).encode()).hexdigest()[:16] if alone else None
         self.table: Table = self.hall.open(game, seats, seconds, match=id_)
 
-    def seat(self, number: int = 1) -> pn.viewable.Viewable:
-        """The widgets of a seat, from 1, to be shown as a cell's last value."""
-        pn.extension(inline=True)  # nothing is fetched from elsewhere
-        return SeatPage(self.table, number - 1).panel
+    def link(self, number: int = 1) -> str:
+        """The page of a seat, from 1; served by this notebook's own process, to this machine alone."""
+        key = self.hall.key("seat", self.table.id, number - 1)
+        return f"http://{LOOPBACK[0]}:{_served(self.hall)}/seat?key={key}"
+
+    def seat(self, number: int = 1, height: int = 640) -> IFrame:
+        """The page of a seat, from 1, to be shown as a cell's last value; `height` in pixels."""
+        return IFrame(self.link(number), width="100%", height=height)
 
     @property
     def over(self) -> bool:
@@ -57,6 +62,7 @@ class Cell:
 
 
 _halls: dict[Path, Hall] = {}
+_servers: dict[Path, tuple[Server, "asyncio.Task[None]"]] = {}
 
 
 def _hall(folder: Path) -> Hall:
@@ -64,3 +70,11 @@ def _hall(folder: Path) -> Hall:
     if folder not in _halls:
         _halls[folder] = Hall(folder)
     return _halls[folder]
+
+
+def _served(hall: Hall) -> int:
+    """The port on which this process serves the pages of a hall."""
+    if hall.folder not in _servers:
+        server = Server(hall, listening(), framed=True)
+        _servers[hall.folder] = server, asyncio.get_running_loop().create_task(server.run_here())
+    return _servers[hall.folder][0].port

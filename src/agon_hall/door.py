@@ -1,40 +1,41 @@
 """The door of the server: by which names it is reached, how many connections may be open and idle, what every reply says."""
 
+import asyncio
 import logging
 import resource
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection
+from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from time import monotonic
+from typing import Any, ClassVar
 
-from bokeh.server.util import check_allowlist
-from tornado.httpserver import HTTPServer
-from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
-from tornado.iostream import IOStream
-from tornado.routing import Router
-from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 log = logging.getLogger("agon_hall")
 
 MOST = 1000
-"""Connections that are no open pages; one address may have half of them. Less where few files may be open."""
+"""Connections; one address may have half of them. Less where few files may be open."""
 FILES = 4096
 """Files that the process may have open, unless the system allows fewer."""
-HEADER, BODY = 16_384, 4_096
-"""Bytes of a request. Nothing is sent but the password; all else goes by websocket."""
+HEADER, BODY = 16_384, 262_144
+"""Bytes of a request."""
 IDLE = 20
 """Seconds for the head of a request, and between two."""
 SLOW = 10
 """Seconds for a body."""
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'",
-    "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-"""Of every reply; pages say more."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
+)
+"""What browsers may do with a page. Pictures of games have styles in them."""
+STREAMS = 600
+"""Pages that are kept up to date at once, for one address; of public ones half as many."""
+Peer = tuple[Any, ...]
+"""Address and port of a connection."""
 
 
 def files() -> int:
@@ -46,83 +47,188 @@ def files() -> int:
     return soft
 
 
-class Reply(RequestHandler):
-    """Says with every reply what browsers may do with it, and not what runs here."""
+class Door:
+    """Lets in what is asked under one of the names of `hosts`, HOST:PORT ("*": any), and what no other site has sent.
 
-    def set_default_headers(self) -> None:
-        """As Tornado asks for them, also for errors."""
-        self.clear_header("Server")
-        for name, value in HEADERS.items():
-            self.set_header(name, value)
-
-
-class Files(Reply, StaticFileHandler):
-    """The files of a folder."""
-
-
-class Refusal(Reply):
-    """A reply that says why there is no other."""
-
-    def initialize(self, status: HTTPStatus, why: str) -> None:
-        """As Tornado makes its handlers."""
-        self._why = HTTPError(status, reason=why)
-
-    def prepare(self) -> None:
-        """Whatever is asked."""
-        raise self._why
-
-
-class Door(Router):
-    """Lets in what is asked under one of the names of `hosts`, HOST:PORT.
-
-    `proxy`: everybody comes by a proxy, which says from where and by which protocol.
+    `proxy`: everybody comes by a proxy, which says from where and by which protocol. `framed`: pages may be shown in others.
     """
 
-    def __init__(self, pages: Application, hosts: Sequence[str], proxy: bool) -> None:
-        self._pages, self._hosts, self._proxy = pages, list(hosts), proxy
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Collection[str],
+        crowd: "Crowd | None" = None,
+        proxy: bool = False,
+        framed: bool = False,
+    ) -> None:
+        self._app, self._hosts, self._proxy, self._crowd = app, {each.lower() for each in hosts}, proxy, crowd
+        self._streams: Counter[str] = Counter()
+        self._policy = POLICY.format(frames="*" if framed else "'none'")
+        self._framed = framed
 
-    def find_handler(self, request: HTTPServerRequest, **more: Any) -> HTTPMessageDelegate:
-        """Where a request goes."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        peer, headers = scope.get("client"), Headers(scope=scope)
+        if self._crowd and peer:
+            self._crowd.works(tuple(peer))
+        try:
+            await self._let_in(scope, headers, receive, send)
+        finally:
+            if self._crowd and peer:
+                self._crowd.rests(tuple(peer))
+
+    async def _let_in(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         if self._proxy:  # what is before the last comma was said by whoever asks
             place, protocol = (
-                request.headers.get(f"X-Forwarded-{what}", "").rpartition(",")[2].strip() for what in ("For", "Proto")
+                headers.get(f"x-forwarded-{what}", "").rpartition(",")[2].strip() for what in ("for", "proto")
             )
-            request.remote_ip = place or request.remote_ip
-            request.protocol = "https" if protocol == "https" else "http"
-        if check_allowlist(request.host.lower(), self._hosts):
-            return self._pages.find_handler(request, **more)
-        why = "Nothing is served under this name: serve.origins names those that are"
-        given = {"status": HTTPStatus.MISDIRECTED_REQUEST, "why": why}
-        return self._pages.get_handler_delegate(request, Refusal, given)
+            scope["client"] = (place, 0) if place else scope["client"]
+            scope["scheme"] = "https" if protocol == "https" else "http"
+        told = self._told(send)
+        if refused := self._refused(scope, headers):
+            status, why = refused
+            log.warning("refused: %s, from %s", why, address(scope))
+            await PlainTextResponse(f"{why[:1].upper()}{why[1:]}.", status)(scope, receive, told)
+            return
+        streams, who = scope["path"].endswith("/events"), address(scope)
+        self._streams[who] += streams
+        try:
+            with suppress(TimeoutError):
+                await self._app(scope, _bounded(receive), told)
+        finally:
+            self._streams[who] -= streams
+            if not self._streams[who]:
+                del self._streams[who]
+
+    def _refused(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+        """Why a request is not let in."""
+        host = headers.get("host", "").lower()
+        if "*" not in self._hosts and host not in self._hosts:
+            return (
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "nothing is served under this name: serve.origins names those that are",
+            )
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return HTTPStatus.METHOD_NOT_ALLOWED, "pages are read and forms are sent, and nothing else"
+        most = STREAMS // 2 if scope["path"].startswith("/watch") else STREAMS
+        if scope["path"].endswith("/events") and self._streams[address(scope)] >= most:
+            return HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: try again in a minute"
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length[:12]) > BODY:
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "this is more than a form may send"
+        if scope["method"] == "POST":
+            origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+            if (origin is not None and origin.partition("://")[2].lower() != host) or site != "same-origin":
+                return HTTPStatus.FORBIDDEN, "a form of another site was sent"
+            if headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
+                return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this is no form"
+        return None
+
+    def _told(self, send: Send) -> Send:
+        """What every reply says."""
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Content-Security-Policy"] = self._policy
+                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Referrer-Policy"] = "same-origin"
+                headers["Cross-Origin-Opener-Policy"] = "same-origin"
+                headers["Cross-Origin-Resource-Policy"] = "same-origin"
+                headers.setdefault("Cache-Control", "no-store")
+                if not self._framed:
+                    headers["X-Frame-Options"] = "DENY"
+            await send(message)
+
+        return told
 
 
-class Entrance(HTTPServer):
-    """Where there are too many connections the oldest gives way, of the same address first; none that is an open page."""
+def address(scope: Scope) -> str:
+    """From where a request comes."""
+    return str((scope.get("client") or ("",))[0])
 
-    def initialize(self, door: Door, proxy: bool) -> None:  # type: ignore[override]
-        """As Tornado makes its servers."""
+
+def _bounded(receive: Receive) -> Receive:
+    """A body that comes too slowly, or is too long, is the end of a connection."""
+    until, size = monotonic() + SLOW, 0
+
+    async def bounded() -> Message:
+        nonlocal size
+        if size < 0:  # the body is there: what comes is that the browser is gone
+            return await receive()
+        async with asyncio.timeout(max(0.0, until - monotonic())):
+            message = await receive()
+        size += len(message.get("body", b""))
+        if size > BODY:
+            return {"type": "http.disconnect"}
+        if not message.get("more_body", False):
+            size = -1
+        return message
+
+    return bounded
+
+
+class Crowd:
+    """Connections. Where there are too many the one that is idle for longest gives way, of the same address first."""
+
+    def __init__(self, proxy: bool) -> None:
         self._most = min(MOST, files() // 2)
         self._share = self._most if proxy else self._most // 2
-        self._open: dict[IOStream, str] = {}
-        super().initialize(
-            door,
-            max_header_size=HEADER,
-            max_body_size=BODY,
-            idle_connection_timeout=IDLE,
-            body_timeout=SLOW,
-        )
+        self._open: dict[Peer, asyncio.Transport] = {}
+        self._idle: dict[Peer, float] = {}
+        """Those without a request under way, oldest first, and since when."""
 
-    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+    def came(self, peer: Peer, transport: asyncio.Transport) -> None:
         """A connection."""
-        own = [each for each, place in self._open.items() if place == address[0]]
-        crowd = own if len(own) >= self._share else list(self._open) if len(self._open) >= self._most else []
+        own = [each for each in self._idle if each[0] == peer[0]]
+        crowd = own if len(own) >= self._share else list(self._idle) if len(self._open) >= self._most else []
         for oldest in crowd[:1]:
-            log.warning("closed, as there are too many: a connection from %s", self._open.pop(oldest))
-            oldest.close()
-        self._open[stream] = address[0]
-        super().handle_stream(stream, address)
+            log.warning("closed, as there are too many: a connection from %s", oldest[0])
+            self._open[oldest].close()
+            self.went(oldest)
+        self._open[peer] = transport
+        self.rests(peer)
 
-    def on_close(self, server_conn: Any) -> None:
-        """A connection has ended, or has become that of an open page."""
-        self._open.pop(server_conn.stream, None)
-        super().on_close(server_conn)
+    def works(self, peer: Peer) -> None:
+        """A request is under way."""
+        self._idle.pop(peer, None)
+
+    def rests(self, peer: Peer) -> None:
+        """A request is answered, or none has come yet: the next is waited for, but not for long."""
+        if peer in self._open:
+            since = self._idle[peer] = monotonic()
+            asyncio.get_running_loop().call_later(IDLE, self._late, peer, since)
+
+    def _late(self, peer: Peer, since: float) -> None:
+        if self._idle.get(peer) == since:
+            self._open[peer].close()
+
+    def went(self, peer: Peer) -> None:
+        """A connection has ended."""
+        self._open.pop(peer, None)
+        self._idle.pop(peer, None)
+
+
+class Entrance(H11Protocol):
+    """A connection, of which its crowd is told."""
+
+    crowd: ClassVar[Crowd]
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """As asyncio tells it."""
+        super().connection_made(transport)
+        self._peer: Peer = tuple((transport.get_extra_info("peername") or ("", 0))[:2])
+        self.crowd.came(self._peer, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As asyncio tells it."""
+        self.crowd.went(self._peer)
+        super().connection_lost(exc)
+
+
+def entrance(crowd: Crowd) -> type[Entrance]:
+    """What uvicorn makes of every connection."""
+    return type("Entrance", (Entrance,), {"crowd": crowd})

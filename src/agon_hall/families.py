@@ -1,13 +1,11 @@
 """The pages of all families of games in conf/game."""
 
-from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 from agon import located
 from agon.conf import CONF, file_of, names
-from agon.games.inputs import Entered, Thing
-from agon.games.pages import FamilyPage, page_of
+from agon.games.pages import Desk, FamilyPage, page_of
 
 
 @cache
@@ -17,6 +15,6 @@ def known_pages() -> dict[str, FamilyPage]:
     return {str(each["name"]): page_of(located(each["_target_"])) for each in files if "name" in each}
 
 
-def desks(folder: Path) -> dict[str, Callable[[Entered], Sequence[Thing]]]:
-    """The pages that families have of their own, outside matches: name -> what they show; what they keep is in `folder`."""
+def desks(folder: Path) -> dict[str, Desk]:
+    """The pages that families have of their own, outside matches: name -> what they are; what they keep is in `folder`."""
     return {name: made for each in known_pages().values() for name, made in each.desks(folder).items()}

@@ -1,7 +1,7 @@
-"""Forms: what a seat may answer, to be filled in. A form knows a view and nothing else, and sends only legal actions, once."""
+"""Forms of what a seat may answer: its family's, or one that any space of actions has. A form knows a view and nothing else."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -13,63 +13,15 @@ from agon.games.html import label, text
 from agon.games.inputs import Button, Entered, FieldSet, InvalidEntry, LineField, TextField, Thing, fields_of, options
 from agon.games.pages import Scene, page_of
 from agon.games.spaces import Offer, Space, from_json
-from agon_hall.inputs import Inputs
-from agon_hall.look import Block
 
-Send = Callable[[list[Any]], str | None]
-"""Takes one or more legal actions, to be played one after another; None when they are accepted, or why they are not."""
 BUTTONS = 8
 """Options that are a button each; more are a list to choose from."""
 
 
-class TurnForm:
-    """What a view is answered by; `panel` shows it. A refusal is said in one line in `said`, and everything typed stays."""
-
-    def __init__(self, view: Observation, send: Send, said: Block, aids: Collection[str] | None = None) -> None:
-        self.view, self._send, self._said, self._aids = view, send, said, aids
-        self.inputs = Inputs(self._things, self.send, self.refuse)
-        self.panel = self.inputs.panel
-
-    def again(self, view: Observation) -> None:
-        """Asks another view, empty and open as at first."""
-        self.view = view
-        self.inputs.again(self._things)
-
-    def _things(self, entered: Entered) -> Sequence[Thing]:
-        own = page_of(self.view.rules).form(Scene(self.view, aids=self._aids), entered)
-        self._own = own is not None
-        return any_form(self.view, entered) if own is None else own
-
-    def send(self, actions: Sequence[Any]) -> None:
-        """Sends actions, unless some have been accepted already, or one is not legal."""
-        if self.inputs.closed or not self.panel.visible:
-            return
-        if any(action not in self.view.legal for action in actions):
-            self.refuse("This is not one of the answers that are allowed here.")
-            return
-        self.inputs.closed = True  # while it is being sent, too
-        reason: str | None = "This could not be sent. Please try again."
-        try:
-            reason = self._send(list(actions))
-        finally:
-            self.inputs.close(reason is None)
-            if reason is not None:
-                self.refuse(reason)
-        if reason is None:
-            spelled = "" if self._own else f": {label(self.view.legal.spelled(actions[0]), 200)}"
-            self._say(f'<p role="status">✓ Sent{text(spelled)}</p>')
-
-    def refuse(self, reason: str) -> None:
-        """Says why nothing was sent; takes back what was said last where there is no reason."""
-        if not reason:
-            self._said.param.update(object="", visible=False)
-            return
-        self._say(f'<p role="alert" class="alert"><strong>Not sent.</strong> {text(reason)}</p>')
-
-    def _say(self, html: str) -> None:
-        if self._said.object == html:
-            self._said.object = ""  # so that the same reason is said again
-        self._said.param.update(object=html, visible=True)
+def asked(scene: Scene, entered: Entered) -> Sequence[Thing]:
+    """What a seat fills in, after something has been entered."""
+    own = page_of(scene.view.rules).form(scene, entered)
+    return any_form(scene.view, entered) if own is None else own
 
 
 def any_form(view: Observation, entered: Entered) -> list[Thing]:

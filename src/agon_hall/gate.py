@@ -7,20 +7,22 @@ import logging
 import re
 import secrets
 from collections import OrderedDict
+from collections.abc import Collection
+from http import HTTPStatus
 from math import ceil
 from time import monotonic
-from typing import Any
 from urllib.parse import quote
 
-from bokeh.server.auth_provider import AuthProvider
-from tornado.web import HTTPError, RequestHandler
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agon.games.html import text
-from agon_hall.door import Reply
-from agon_hall.tables import Hall
+from agon_hall.door import address
+from agon_hall.web import posted, refusal, render, sent_on
 
-OPEN = ("seat", "watch")
-"""Pages that need no password: a seat's key is its own, and what is watched is public."""
+OPEN = ("seat", "watch", "static", "login", "join", "part")
+"""First parts of addresses that need no password: a seat's key is its own, and what is watched is public."""
 COOKIE = "agon"
 DAYS = 30
 """Days after which the password is asked for again, as it is after a new start."""
@@ -90,111 +92,55 @@ def _short(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-class Gate(AuthProvider):
-    """Who may open which page. Every websocket needs a token that only a page that was let in has been given."""
+class Gate:
+    """Who may open which page: all but those in OPEN, and `more`, need the password, where there is one."""
 
-    def __init__(self, hall: Hall, password: str) -> None:
-        self._hall, self._password = hall, Password(password) if password else None
-        super().__init__()
+    def __init__(self, app: ASGIApp, password: Password | None, more: Collection[str] = ()) -> None:
+        self._app, self._password, self._open = app, password, (*OPEN, *more)
 
-    @property
-    def get_user(self) -> Any:
-        """Lets a request in by naming somebody; None sends them to the login page. Raises HTTPError(403) for wrong keys."""
-        return self._user
-
-    @property
-    def get_user_async(self) -> None:
-        """There is none."""
-
-    @property
-    def get_login_url(self) -> None:
-        """There is none."""
-
-    @property
-    def login_url(self) -> str:
-        """Where the password is asked for."""
-        return "/login"
-
-    @property
-    def login_handler(self) -> type[RequestHandler]:
-        """Asks for the password."""
-        return _login(self._password)
-
-    @property
-    def logout_url(self) -> None:
-        """There is none."""
-
-    @property
-    def logout_handler(self) -> None:
-        """There is none."""
-
-    def _user(self, handler: RequestHandler) -> str | None:
-        parts = [part for part in handler.request.path.split("/") if part]
-        piece = parts[-1:] == ["ws"]  # of a page; a token names no page, so it opens none
-        page = parts[:-1] if piece else parts
-        first = page[0] if page else ""
-        for what in ("seat", "host"):
-            if first == what and not piece and self._hall.opened(what, handler.get_query_argument("key", "")) is None:
-                log.warning("refused: a %s link that is none, from %s", what, handler.request.remote_ip)
-                raise HTTPError(403, reason="This link is not valid")
-        if first in OPEN or self._password is None:
-            return "page"
-        if self._password.knows(handler.get_cookie(COOKIE)):
-            return "researcher"
-        if piece:
-            log.warning("refused: %s without the password, from %s", handler.request.path, handler.request.remote_ip)
-            raise HTTPError(403, reason="The password is needed")
-        return None
-
-
-def _login(password: Password | None) -> type[RequestHandler]:
-    class Login(Reply):
-        """Asks for the password, and keeps a random token as a cookie."""
-
-        def set_default_headers(self) -> None:
-            super().set_default_headers()
-            self.set_header("Referrer-Policy", "same-origin")  # else browsers would not say where the form is from
-
-        def get(self) -> None:
-            self._form("")
-
-        async def post(self) -> None:
-            origin = self.request.headers.get("Origin")
-            if origin is not None and origin.partition("://")[2] != self.request.host:
-                log.warning("refused: a login from another site, from %s", self.request.remote_ip)
-                raise HTTPError(403, reason="foreign origin")
-            address, given = self.request.remote_ip or "", self.get_body_argument("password", "")
-            if password is None:
-                raise HTTPError(404)
-            if wait := password.wait(address):
-                log.warning("refused: too many wrong passwords, from %s", address)
-                self.set_status(429)
-                self.set_header("Retry-After", str(wait))
-                self._form(f"There were too many wrong passwords. Try again in {wait} seconds.")
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A request."""
+        if scope["type"] == "http":
+            request = Request(scope, receive)
+            knows = self._password is None or self._password.knows(request.cookies.get(COOKIE))
+            scope["researcher"] = knows
+            if not knows and scope["path"].split("/")[1] not in self._open:
+                wanted = scope["path"] + (f"?{request.url.query}" if request.url.query else "")
+                log.warning("refused: %s without the password, from %s", scope["path"], address(scope))
+                reply = sent_on(f"/login?next={quote(wanted)}")
+                await reply(scope, receive, send)
                 return
-            token = await password.entered(given, address)
-            if token is None:
-                log.warning("refused: a wrong password, from %s", address)
-                self.set_status(403)
-                self._form("This is not the password.")
-                return
-            https = self.request.protocol == "https"
-            self.set_cookie(COOKIE, token, expires_days=DAYS, httponly=True, samesite="Strict", secure=https)
-            wanted = self.get_query_argument("next", "/")
-            self.redirect(wanted if re.fullmatch(r"/(?!/)[!-\[\]-~]*", wanted) else "/")
+        await self._app(scope, receive, send)
 
-        def _form(self, why: str) -> None:
-            alert = f'<p role="alert">{text(why)}</p>' if why else ""
-            action = f"/login?next={quote(self.get_query_argument('next', '/'))}"
-            self.set_header("Cache-Control", "no-store")
-            self.write(
-                '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>agon: password</title>'
-                '<meta name="viewport" content="width=device-width, initial-scale=1">'
-                "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:30rem;margin:2rem auto;padding:0 1rem}"
-                "input,button{font-size:16px;padding:.5rem}</style></head><body><main><h1>agon</h1>"
-                f'{alert}<form method="post" action="{text(action)}"><p><label for="password">Password</label><br>'
-                '<input id="password" name="password" type="password" autocomplete="current-password" autofocus></p>'
-                '<p><button type="submit">Open</button></p></form></main></body></html>'
-            )
 
-    return Login
+async def login(request: Request) -> Response:
+    """Asks for the password, and keeps a random token as a cookie."""
+    password: Password | None = request.app.state.password
+    if password is None:
+        return refusal(request, "No such page", "No password is needed here.")
+    wanted = request.query_params.get("next", "/")
+    wanted = wanted if re.fullmatch(r"/(?!/)[!-\[\]-~]*", wanted) else "/"
+
+    def form(why: str, status: int = 200, **headers: str) -> Response:
+        page = render(request, "login.html", status, title="Password", why=why, wanted=wanted)
+        page.headers.update(headers)
+        return page
+
+    if request.method != "POST":
+        return form("")
+    who = address(request.scope)
+    if wait := password.wait(who):
+        log.warning("refused: too many wrong passwords, from %s", who)
+        why = f"There were too many wrong passwords. Try again in {wait} seconds."
+        return form(why, HTTPStatus.TOO_MANY_REQUESTS, **{"Retry-After": str(wait)})
+    token = await password.entered("".join((await posted(request)).get("password", [])[:1]), who)
+    if token is None:
+        log.warning("refused: a wrong password, from %s", who)
+        return form("This is not the password.", HTTPStatus.FORBIDDEN)
+    reply = sent_on(wanted)
+    https = request.url.scheme == "https"
+    reply.set_cookie(COOKIE, token, max_age=DAYS * DAY, httponly=True, samesite="strict", secure=https)
+    return reply
+
+
+routes = [Route("/login", login, methods=["GET", "POST"])]

@@ -1,27 +1,45 @@
 """The hall, where tables are made and found, and the page of who made one: its links, its budget, its end."""
 
 import functools
+import logging
 import secrets
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
 from agon import AgonError
-from agon.conf import expand_settings, load, names
-from agon.games.html import alert, text
-from agon.games.html import table as drawn
-from agon.games.inputs import Button, Entered, LineField, ListField, Thing, TickField
+from agon.conf import claims, expand_settings, load, names
+from agon.games.html import alert
+from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
 from agon.plan import PERSON, agents_for, models_for
 from agon.turns import schema
+from agon_hall import things
+from agon_hall.door import address
 from agon_hall.families import known_pages
-from agon_hall.frame import LiveView
-from agon_hall.inputs import Inputs
-from agon_hall.look import block, stack
-from agon_hall.tables import Hall, Refused, Table
+from agon_hall.store import TableRow
+from agon_hall.tables import Hall, Refused, Table, has_openings
+from agon_hall.web import Parts, by_script, live, part, posted, refusal, sent_on, stream
+
+log = logging.getLogger("agon_hall")
 
 PERSON_SHOWN = "a person"
 ANY = "(any of them, drawn by the table)"
 """A setting that nobody at the table knows beforehand."""
+ITSELF = "(as it is)"
+"""The game, and none of its twins."""
+OPENINGS = {"everybody does": False, "the table does, as in the published games": True}
+TESTED = (
+    "<p>In this game one side is “tested”: in the published games the others open with a sentence or proposal that was written "
+    "beforehand. Here everybody speaks for themselves, unless you choose otherwise; then the page says whose words they are.</p>"
+)
+SHOWN = 100
+"""Tables that are listed."""
 HELPS = "What people are shown beyond what models are told"
 STANDS = {
     "waiting": "waiting for people to sit down",
@@ -49,10 +67,20 @@ def offered() -> dict[str, list[str]]:
 
 @functools.cache
 def players(name: str) -> dict[str, bool]:
-    """The agents that can play the games of a file, and whether each asks a model."""
-    own = page_of(_game(_first(name)))
+    """The agents that can play a game, or the games of a file, and whether each asks a model."""
+    first = _first(name) if name in offered() else name
+    own = page_of(_game(first))
     others = {agent for page in known_pages().values() if page is not own for agent in page.own_agents}
-    return {agent: asks for agent, asks in agents_for(_first(name)).items() if agent not in others}
+    return {agent: asks for agent, asks in agents_for(first).items() if agent not in others}
+
+
+@functools.cache
+def clothes(name: str) -> dict[str, str]:
+    """A game's twins and near-twins (agon.conf.claims): what they are called on the page -> name; nothing where there are none."""
+    own = {called: claim.twin for (of, called), claim in claims().items() if name in (of, *claim.also)}
+    kinds = {True: "the same game", False: "another game, which looks like it"}
+    said = {f"{called.replace('_', ' ')}: {kinds[same]}": called for called, same in own.items()}
+    return {ITSELF: "", **said} if said else {}
 
 
 @functools.cache
@@ -71,183 +99,226 @@ def _game(name: str) -> Any:
     return load("game", name)
 
 
+@functools.cache
+def opens(name: str) -> bool:
+    """Whether settings of a file speak first for some of the players."""
+    return any(map(has_openings, [_game(f"{name}/{each}") for each in offered()[name]] or [_game(name)]))
+
+
 def warm() -> None:
     """Looks up all that the hall offers, which takes seconds, before anybody waits for it."""
     for name in offered():
         players(name)
         asked(name)
+        opens(name)
     schema()  # which is needed when a match is over
 
 
-class HallPage:
-    """All tables, and the form for another one."""
+# --- the lobby: all tables, and the form for another one
 
-    def __init__(self, hall: Hall) -> None:
-        self.hall = hall
-        self._tables = block("")
-        self.form = Inputs(self._table)
-        self.panel = stack(block("<h1>Tables</h1>"), self._tables, block("<h2>A new table</h2>"), self.form.panel)
-        self.live = LiveView(self.draw, hall.watching)
-        self.draw()
 
-    def draw(self) -> None:
-        """All tables, the newest first."""
-        rows = [
-            [
-                text(str(each.game.name).replace("_", " ")),
-                text(STANDS[each.status]),
-                str(len(each.people)),
-                f'<a href="/watch?table={each.id}">watch</a> '
-                f'<a href="/host?key={self.hall.key("host", each.id)}">seats and links</a>',
-            ]
-            for each in reversed(self.hall.tables.values())
-        ]
-        head = ("Game", "How it stands", "People", "Pages")
-        self._tables.object = drawn("Tables, newest first", head, rows) if rows else "<p>There are none yet.</p>"
-
-    def _table(self, entered: Entered) -> list[Thing]:
-        """What a new table is to be: game, setting, who sits where, time, budget, aids."""
-        files = {name.replace("_", " "): name for name in offered()}
-        file = ListField(key="game", label="Game", value=next(iter(files.values())), options=files)
-        name = file.chosen(entered)
-        settings, agents, models = offered()[name], players(name), asked(name)
-        some = [ANY, *settings] if settings else [""]
-        setting = ListField(
-            key="setting", label="Setting or problem", value=some[0], options={each: each for each in some}
-        )
-        chosen = setting.chosen(entered)
-        game = _game(f"{name}/{chosen}" if chosen in settings else _first(name))
-        kinds = {PERSON_SHOWN: PERSON} | {f"{one}, asks a model" if asks else one: one for one, asks in agents.items()}
-        seats: list[Thing] = []
-        entrants = []
-        for seat in range(game.seats):
-            who = ListField(key=f"who/{seat}", label=f"Seat {seat + 1}", value=PERSON, options=kinds)
-            model = ListField(
-                key=f"model/{seat}",
-                label=f"Model at seat {seat + 1}",
-                value=next(iter(models), None),
-                options={each: each for each in models},
-            )
-            asks = agents.get(who.chosen(entered), False)
-            seats += [who, model] if asks else [who]
-            entrants.append(f"{who.chosen(entered)}@{model.chosen(entered)}" if asks else who.chosen(entered))
-        aids = page_of(game).aids
-        helps = TickField(
-            key=f"aids/{name}",
-            label=HELPS,
-            options={f"{aid}: {what}": aid for aid, what in aids.items()},
-            value=list(aids),
-        )
-
-        def make() -> Entered:
-            at = f"{name}/{chosen if chosen in settings else secrets.choice(settings)}" if settings else name
+async def lobby(request: Request) -> Response:
+    """All tables; a form makes another."""
+    hall: Hall = request.app.state.hall
+    once, said, entered = secrets.token_hex(8), "", dict[str, Any]()
+    if request.method == "POST":
+        sent = await posted(request)
+        once = "".join(sent.get("once", [])[:1])
+        pressed = things.press(asked_of_table, {}, sent)
+        entered, said = pressed.entered, pressed.why
+        if pressed.actions:
             try:
-                seconds = _number("The time", entered.get("seconds"))
-                made = self.hall.open(at, entrants, seconds, _budget(entered), aids=helps.chosen(entered))
+                made = _opened(hall, request.app.state.once, once, pressed.actions[0])
             except AgonError as error:
-                return {**entered, "said": alert(error)}
-            link = f'<a href="/host?key={self.hall.key("host", made.id)}">Its seats and links</a>'
-            return {**entered, "said": f'<p role="status"><strong>The table is made.</strong> {link}</p>'}
-
-        marked: list[Thing] = [f"<p><strong>{HELPS}</strong></p>", helps]
-        return [
-            file,
-            *([setting] if settings else []),
-            *seats,
-            LineField(key="seconds", label="Seconds that a person may take for an answer (empty: no limit)"),
-            LineField(key="usd", label="What its models may cost, in USD (empty: nothing that costs)"),
-            LineField(key="tokens", label="Tokens that its models may use (empty: no limit)"),
-            *(marked if aids else []),
-            Button("Make the table", make),
-            str(entered.get("said", "")),
-        ]
+                said = str(error)
+            else:
+                return sent_on(f"/host?key={hall.key('host', made)}")
+    still = {
+        "new": "<h2>A new table</h2>" + things.draw(asked_of_table, entered, "table", once=once),
+        "said": alert(said) if said else "",
+    }
+    return live(request, {"tables": tables(hall)}, "/events", "Tables", "lobby.html", still, 422 if said else 200)
 
 
-class HostPage:
-    """The table as whoever made it sees it: a link for every person, the budget and what is spent, going on and giving up."""
+async def lobby_events(request: Request) -> Response:
+    """What changes of it."""
+    hall: Hall = request.app.state.hall
+    return stream(request, hall.watching, lambda: {"tables": tables(hall)})
 
-    def __init__(self, hall: Hall, table: Table, origin: str) -> None:
-        self.hall, self.table, self.origin = hall, table, origin
-        self.inputs = Inputs(self._things)
-        self.panel = self.inputs.panel
-        self.live = LiveView(self.inputs.draw, table.watching)
 
-    def _links(self) -> str:
-        rows = []
-        for seat, (player, entrant) in enumerate(zip(self.table.players, self.table.row.entrants, strict=True)):
-            link = f"{self.origin}/seat?key={self.hall.key('seat', self.table.id, seat)}"
-            own = f'<a href="{text(link)}">{text(link)}</a>' if entrant == PERSON else "answers by itself"
-            rows.append([text(player), text(PERSON_SHOWN if entrant == PERSON else entrant), own])
-        watch = f"{self.origin}/watch?table={self.table.id}"
-        return (
-            drawn("Send each person its own link: whoever has it plays that seat", ("Seat", "Who", "Link"), rows)
-            + f'<p>To watch what is public: <a href="{text(watch)}">{text(watch)}</a></p>'
+def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapping[str, Any]) -> str:
+    """The table that is wanted, made once however often the form is sent; its name. Raises AgonError."""
+    if once not in before:
+        before[once] = hall.open(**wanted).id
+        while len(before) > 1000:
+            before.popitem(last=False)
+    return before[once]
+
+
+def tables(hall: Hall) -> str:
+    """All tables, the newest first, as HTML."""
+    rows = [{"row": row, "key": hall.key("host", row.id), **_about(hall, row)} for row in reversed(hall.store.tables())]
+    return part("tables.html", rows=rows[:SHOWN], more=max(0, len(rows) - SHOWN), stands=STANDS)
+
+
+def _about(hall: Hall, row: TableRow) -> dict[str, Any]:
+    """What a line of the list says of a table."""
+    people = hall.store.people(row.id)
+    who = [
+        people[seat].name if seat in people else ("nobody yet" if each == PERSON else each)
+        for seat, each in enumerate(row.entrants)
+    ]
+    game, _, setting = row.game.partition("/")
+    hidden = "hidden until the end" if setting and row.status != "over" else setting
+    return {
+        "game": game.replace("_", " "),
+        "setting": hidden,
+        "who": who,
+        "made": f"{datetime.fromtimestamp(row.made):%d %b, %H:%M}",
+    }
+
+
+def asked_of_table(entered: Entered) -> list[Thing]:
+    """What a new table is to be: game, setting, who sits where, time, budget, aids."""
+    files = {name.replace("_", " "): name for name in offered()}
+    file = ListField(key="game", label="Game", value=next(iter(files.values())), options=files)
+    name = file.chosen(entered)
+    settings, models = offered()[name], asked(name)
+    some = [ANY, *settings] if settings else [""]
+    setting = ListField(key="setting", label="Setting or problem", value=some[0], options={each: each for each in some})
+    chosen = setting.chosen(entered)
+    known = clothes(at := f"{name}/{chosen}" if settings else name)
+    twin = ListField(key=f"twin/{at}", label="In other clothes", value="", options=known)
+    worn = f"~{twin.chosen(entered)}" if known and twin.chosen(entered) else ""
+    game = _game(f"{at if chosen in settings or not settings else _first(name)}{worn}")
+    agents = players(f"{at}{worn}" if worn else name)
+    kinds = {PERSON_SHOWN: PERSON} | {f"{one}, asks a model" if asks else one: one for one, asks in agents.items()}
+    seats: list[Thing] = []
+    entrants = []
+    for seat in range(game.seats):
+        who = ListField(key=f"who/{seat}", label=f"Seat {seat + 1}", value=PERSON, options=kinds)
+        model = ListField(
+            key=f"model/{seat}",
+            label=f"Model at seat {seat + 1}",
+            value=next(iter(models), None),
+            options={each: each for each in models},
         )
+        asks = agents.get(who.chosen(entered), False)
+        seats += [who, model] if asks else [who]
+        entrants.append(f"{who.chosen(entered)}@{model.chosen(entered)}" if asks else who.chosen(entered))
+    opening = RadioField(key="opening", label="Who speaks first", value=False, options=OPENINGS)
+    aids = page_of(game).aids
+    helps = TickField(
+        key=f"aids/{name}", label=HELPS, options={f"{aid}: {what}": aid for aid, what in aids.items()}, value=list(aids)
+    )
 
-    def _things(self, entered: Entered) -> list[Thing]:
-        """How the table stands, and what its host can do."""
-        table = self.table
-        budget = [
-            LineField(key=each.lower(), label=f"Budget in {each}", value=_held(table, each.lower()))
-            for each in ("USD", "tokens")
-        ]
-        on = Button("Let it go on", lambda: self._goes_on(entered, budget))
-        stopped: list[Thing] = [*budget, on] if table.models else [on]
-        warned = alert("A match that is given up cannot be played on, and is not used.")
-        ending = [Button("Give the match up", lambda: {**entered, "said": warned, "sure": True}, main=False)]
-        sure = [Button("Yes, end it for good", self._gives_up, main=False)]
-        open_ = table.status in ("waiting", "playing", "stopped")
-        return [
-            f"<h1>Your table: {text(table.row.game.partition('/')[0])}</h1>{self._links()}",
-            self._stands(),
-            *(stopped if table.status == "stopped" else []),
-            *(ending if open_ else []),
-            *(sure if open_ and "sure" in entered else []),
-            str(entered.get("said", "")),
-        ]
-
-    def _stands(self) -> str:
-        """How the table stands."""
-        table, row = self.table, self.table.row
-        people = table.store.people(table.id)
-        rows = [
-            [text(table.players[seat]), text(each.name), "away" if each.away else "here"]
-            for seat, each in people.items()
-        ]
-        said = f"<p><strong>It is {text(STANDS[table.status])}.</strong> {text(table.why)}</p>"
-        if table.status == "over":  # before, whoever made the table may be one of its players
-            said += f"<p>It was {text(row.game)}, match {table.match.id}.</p>"
-        said += f"<p>Steps so far: {table.steps}</p>"
-        if row.aids is not None and (known := page_of(table.game).aids):
-            said += f"<p>Aids shown to people: {text(', '.join(row.aids) or 'none')} (there are {text(', '.join(known))})</p>"
-        if table.models:
-            spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
-            most = ", ".join(f"{name} {most:,.4g}" for name, most in row.budget.items() if most is not None)
-            said += f"<p>Spent on models: {text(spent)}; budget: {text(most or 'none set')}</p>"
-        return said + (drawn("People at the table", ("Seat", "Chosen name", "Now"), rows) if rows else "")
-
-    def _goes_on(self, entered: Entered, budget: Sequence[LineField]) -> Entered:
+    def make() -> list[Any]:
+        drawn = f"{name}/{chosen if chosen in settings else secrets.choice(settings)}" if settings else name
         try:
-            if self.table.models:
-                held = {each.key: entered.get(each.key, each.value) for each in budget}
-                self.table.allow(self.table.row.budget | _budget(held))
-            self.table.go_on()
-        except AgonError as error:
-            return {**entered, "said": alert(error)}
-        return {}
-
-    def _gives_up(self) -> Entered:
-        try:
-            self.table.give_up()
+            seconds, budget = _number("The time", entered.get("seconds")), _budget(entered)
         except Refused as refused:
-            return {"said": alert(refused)}
-        return {}
+            raise InvalidEntry(str(refused)) from None
+        wanted = {
+            "game": f"{drawn}{worn}",
+            "entrants": entrants,
+            "seconds": seconds,
+            "budget": budget,
+            "aids": helps.chosen(entered),
+        }
+        return [wanted | ({"everybody": not opening.chosen(entered)} if opens(name) else {})]
+
+    first: list[Thing] = [TESTED, opening]
+    money: list[Thing] = [
+        LineField(key="usd", label="What its models may cost, in USD (empty: nothing that costs)", keys="decimal"),
+        LineField(key="tokens", label="Tokens that its models may use (empty: no limit)", keys="numeric"),
+    ]
+    return [
+        file,
+        *([setting] if settings else []),
+        *([twin] if known else []),
+        Group(tuple(seats), "bar"),
+        *(first if opens(name) else []),
+        LineField(
+            key="seconds", label="Seconds that a person may take for an answer (empty: no limit)", keys="numeric"
+        ),
+        *(money if any("@" in each for each in entrants) else []),
+        *([helps] if aids else []),
+        Button("Make the table", make),
+    ]
 
 
-def _held(table: Table, what: str) -> str:
-    """A part of a table's budget, as it would be typed."""
-    most = table.row.budget.get(what)
-    return "" if most is None else f"{most:.15g}"
+# --- the page of who made a table
+
+
+async def host(request: Request) -> Response:
+    """A table as whoever made it sees it: a link for every person, the budget and what is spent, going on and giving up."""
+    hall: Hall = request.app.state.hall
+    key = request.query_params.get("key", "")
+    found = hall.opened("host", key)
+    if found is None:
+        log.warning("refused: a host link that is none, from %s", address(request.scope))
+        return refusal(request, "No such table", "This link is not valid.", 403)
+    table, said = found[0], ""
+    if request.method == "POST":
+        sent = {name: values[0] for name, values in (await posted(request)).items()}
+        try:
+            _done(table, sent)
+        except AgonError as error:
+            said = str(error)
+        else:
+            if not by_script(request):
+                return sent_on(f"/host?key={key}")
+    parts, still = host_parts(hall, table, str(request.base_url).rstrip("/")), {"said": alert(said) if said else ""}
+    return live(request, parts, f"/host/events?key={key}", "Your table", still=still, status=422 if said else 200)
+
+
+async def host_events(request: Request) -> Response:
+    """What changes of it."""
+    hall: Hall = request.app.state.hall
+    found = hall.opened("host", request.query_params.get("key", ""))
+    if found is None:
+        return refusal(request, "No such table", "This link is not valid.", 403)
+    at = str(request.base_url).rstrip("/")
+    return stream(request, found[0].watching, lambda: host_parts(hall, found[0], at))
+
+
+def host_parts(hall: Hall, table: Table, at: str) -> Parts:
+    """What a host sees of a table."""
+    row, people, seats = table.row, table.store.people(table.id), []
+    for seat, (player, entrant) in enumerate(zip(table.players, row.entrants, strict=True)):
+        link = f"{at}/seat?key={hall.key('seat', table.id, seat)}" if entrant == PERSON else ""
+        name = people[seat].name if seat in people else ""
+        seats.append({"player": player, "who": entrant, "link": link, "name": name, "now": table.presence(seat)})
+    known = page_of(table.game).aids
+    spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
+    most = ", ".join(f"{name} {most:,.4g}" for name, most in row.budget.items() if most is not None) or "none set"
+    context = {
+        "table": table,
+        "row": row,
+        "seats": seats,
+        "stands": STANDS[table.status],
+        "watch": f"{at}/watch?table={table.id}",
+        "aids": None
+        if row.aids is None or not known
+        else f"{', '.join(row.aids) or 'none'} (there are {', '.join(known)})",
+        "spent": f"{spent}; budget: {most}" if table.models else "",
+        "held": {
+            each: "" if row.budget.get(each) is None else f"{row.budget[each]:.15g}" for each in ("usd", "tokens")
+        },
+    }
+    return {"host": part("host.html", **context), "do": part("host_do.html", **context)}
+
+
+def _done(table: Table, sent: Mapping[str, str]) -> None:
+    """What a host wants. Raises AgonError."""
+    if sent.get("do") == "on":
+        if table.models:
+            table.allow(table.row.budget | _budget(sent))
+        table.go_on()
+    elif sent.get("do") == "end":
+        if sent.get("sure") != "yes":
+            raise Refused("Tick the box first: a match that is given up cannot be played on.")
+        table.give_up()
 
 
 def _budget(entered: Entered) -> dict[str, float | None]:
@@ -263,3 +334,11 @@ def _number(what: str, typed: str | None) -> float | None:
         return float(typed or "")
     except ValueError:
         raise Refused(f"{what} must be a number, not {(typed or '')[:40]!r}.") from None
+
+
+routes = [
+    Route("/", lobby, methods=["GET", "POST"]),
+    Route("/events", lobby_events),
+    Route("/host", host, methods=["GET", "POST"]),
+    Route("/host/events", host_events),
+]

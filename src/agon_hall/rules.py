@@ -20,14 +20,16 @@ RULES = ("rules", "the game")
 """Headings of a prompt under which everybody reads how the game goes, with what stands before the first heading."""
 OWN = ("objective", "your part")
 """The same that a seat alone reads: what it is after, and what it has been told."""
+SHORT = 90
+"""Letters of a question that is a heading."""
 ANSWERS = re.compile(r"\n?[^\n]*(\[move\]|move line).*", re.DOTALL)
 """How an answer is to be written, at the end of a question: people have a form."""
 
 
-def rules_text(view: Observation, game: Any, start: Any) -> str:
+def rules_text(view: Observation, game: Any, start: Any, noted: bool = True) -> str:
     """The rules of a match as HTML, for whoever has the view; `start` is the match's first state.
 
-    The public reads the rules as they are told to the first seat. Who is not asked is not told what it may answer then.
+    The public reads the rules as they are told to the first seat, which is `noted`. Who is not asked is not told what it may answer then.
     """
     if view.rules is None:
         return "<p>One player alone is shown what this match is about, and nothing of it is public: there is nothing to watch.</p>"
@@ -41,7 +43,7 @@ def rules_text(view: Observation, game: Any, start: Any) -> str:
     told = [
         f"# {name}\n{words}" for name, words in zip(sections[::2], sections[1::2], strict=True) if name.lower() in shown
     ]
-    note = "<p>As the first player is told:</p>" if view.seat == PUBLIC else ""
+    note = "<p>As the first player is told:</p>" if view.seat == PUBLIC and noted else ""
     return note + prose("\n".join([first, *told]))
 
 
@@ -83,7 +85,12 @@ def question_text(view: Observation) -> str:
     except AgonError:
         asked = ""
     first, _, more = ANSWERS.sub("", asked).strip().partition("\n")
-    return f"<h2>{text(first or f'Round {view.round}: your answer ({view.phase})')}</h2>{prose(more)}"
+    title = first or f"Round {view.round}: your answer ({view.phase})"
+    return (
+        f"<h2>{text(title)}</h2>{prose(more)}"
+        if len(title) <= SHORT
+        else f"<h2>Your answer</h2>{prose(title)}{prose(more)}"
+    )
 
 
 def title(game: Any) -> str:

@@ -1,6 +1,7 @@
 """What happens at the tables, in one SQLite file: every accepted answer is on disk before anybody sees it."""
 
 import json
+import secrets
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,8 @@ SCHEMA = """
 create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
     budget text not null, spent text not null default '{}', status text not null default 'waiting',
-    why text not null default '', made real not null, aids text
+    why text not null default '', made real not null, aids text,
+    everybody integer not null default 0
 );
 create table if not exists people (
     place text not null references tables, seat integer not null, name text not null, consent text not null,
@@ -30,6 +32,13 @@ create table if not exists answers (
     seconds real not null, at real not null, primary key (place, seat, number)
 );
 create table if not exists consents (version text primary key, words text not null);
+create table if not exists participants (
+    id text primary key, study text not null, source text not null, pid text not null, unique (study, source, pid)
+);
+create table if not exists events (
+    number integer primary key, study text not null, participant text not null references participants, at real not null,
+    kind text not null, detail text not null
+);
 """
 
 
@@ -54,6 +63,10 @@ class TableRow(NamedTuple):
     """Why it is stopped or closed."""
     aids: tuple[str, ...] | None = None
     """The aids that people are shown (agon.games.pages); None: all that the game has."""
+    everybody: bool = False
+    """Whether all speak for themselves also where the setting has openings for those who are not under test."""
+    made: float = 0.0
+    """When, in seconds since 1970."""
 
 
 class Person(NamedTuple):
@@ -88,19 +101,29 @@ class Blocked(AgonError):
 class Store:
     """The file, which its owner alone can read. One server at a time uses a folder. Raises AgonError when another one does.
 
+    Whoever only `reads` may do so meanwhile.
+
     Everything raises Blocked, and changes nothing, where it cannot be done now.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, reads: bool = False) -> None:
+        self._lock = FileLock(folder / "serve.lock")
+        if reads:  # beside a server, by who writes nothing
+            if not (folder / "tables.sqlite").is_file():
+                raise AgonError(f"{shown(folder)} has no tables yet: python -m agon serve opens them")
+            self._path = folder / "tables.sqlite"
+            self._db = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+            return
         try:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)
-            self._lock = FileLock(folder / "serve.lock")
             self._lock.acquire(timeout=0)
             self._db = sqlite3.connect(folder / "tables.sqlite", isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
-            if not any(column[1] == "aids" for column in self._db.execute("pragma table_info(tables)")):
-                self._db.execute("alter table tables add column aids text")  # a file of an earlier version
+            there = {column[1] for column in self._db.execute("pragma table_info(tables)")}
+            for column, kind in {"aids": "text", "everybody": "integer not null default 0"}.items():
+                if column not in there:  # a file of an earlier version
+                    self._db.execute(f"alter table tables add column {column} {kind}")
             self._db.execute(f"pragma busy_timeout={BUSY}")
             self._path, self._file = folder / "tables.sqlite", (folder / "tables.sqlite").stat().st_ino
             self._path.chmod(0o600)
@@ -135,14 +158,14 @@ class Store:
 
     def add(self, row: TableRow, consent: str, words: str) -> None:
         """A new table, and the text that people at it agree to."""
-        columns = "id, match, game, entrants, seconds, budget, made, aids"
+        columns = "id, match, game, entrants, seconds, budget, made, aids, everybody"
         made = (
             *(row.id, row.match, row.game, json.dumps(row.entrants), row.seconds, json.dumps(row.budget)),
-            *(time(), None if row.aids is None else json.dumps(row.aids)),
+            *(row.made or time(), None if row.aids is None else json.dumps(row.aids), row.everybody),
         )
         self._write(
             ("insert or ignore into consents values (?, ?)", [(consent, words)]),
-            (f"insert into tables ({columns}) values (?, ?, ?, ?, ?, ?, ?, ?)", [made]),
+            (f"insert into tables ({columns}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)", [made]),
         )
 
     def tables(self) -> list[TableRow]:
@@ -159,9 +182,9 @@ class Store:
             return [
                 TableRow(
                     *(name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent)),
-                    *(status, why, None if aids is None else tuple(json.loads(aids))),
+                    *(status, why, None if aids is None else tuple(json.loads(aids)), bool(everybody), made),
                 )
-                for name, match, game, who, seconds, budget, spent, status, why, aids in rows
+                for name, match, game, who, seconds, budget, spent, status, why, aids, everybody, made in rows
             ]
         except ValueError as error:
             raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None
@@ -221,3 +244,32 @@ class Store:
         """The text of that version."""
         ((words,),) = self._read("select words from consents where version = ?", version)
         return str(words)
+
+    # --- studies
+
+    def participant(self, study: str, source: str, pid: str) -> str:
+        """The id, which says nothing, of who came from a source under a name of theirs; a new one who has never come."""
+        which = "select id from participants where study = ? and source = ? and pid = ?"
+        if not (found := self._read(which, study, source, pid)):
+            self._write(("insert into participants values (?, ?, ?, ?)", [(secrets.token_hex(8), study, source, pid)]))
+            found = self._read(which, study, source, pid)
+        return str(found[0][0])
+
+    def came(self, study: str) -> dict[str, tuple[str, str]]:
+        """Participant -> source and name there: what must not leave this file."""
+        rows = self._read("select id, source, pid from participants where study = ?", study)
+        return {id_: (source, pid) for id_, source, pid in rows}
+
+    def happened(self, study: str, events: Sequence[tuple[str, float, str, dict[str, Any]]]) -> None:
+        """Keeps events (participant, when, kind, detail), all or none; on disk when this returns."""
+        rows = [(study, who, at, kind, json.dumps(detail)) for who, at, kind, detail in events]
+        self._write(("insert into events (study, participant, at, kind, detail) values (?, ?, ?, ?, ?)", rows))
+
+    def events(self, study: str) -> list[tuple[str, float, str, dict[str, Any]]]:
+        """All that happened in a study, in its order."""
+        rows = self._read("select participant, at, kind, detail from events where study = ? order by number", study)
+        return [(who, at, kind, json.loads(detail)) for who, at, kind, detail in rows]
+
+    def studies(self) -> list[str]:
+        """The studies in which something has happened."""
+        return [name for (name,) in self._read("select distinct study from events order by study")]

@@ -8,18 +8,22 @@ import logging
 import os
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from time import monotonic
-from typing import Any, ParamSpec, TypeVar
+from time import monotonic, time
+from types import MappingProxyType
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
 from agon import AgonError, shown
-from agon.agents import Place, Reply
+from agon.agents import Place, Reply, seat_dice
+from agon.agents.base import STOOD_IN
 from agon.games import Dice, Observation
 from agon.games.pages import known_aids, page_of
 from agon.models import Answering, Halted, Model
@@ -27,7 +31,7 @@ from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.plan import PEOPLE, PERSON, Match, Seat, Seating, seating
-from agon.play import play_async, table
+from agon.play import Played, play_async, table
 from agon.turns import write
 from agon_hall.store import Kept, Store, TableRow
 
@@ -35,6 +39,8 @@ log = logging.getLogger("agon_hall")
 
 NAME = 40
 """Letters that a chosen name may have."""
+READING = 300
+"""Seconds in which the rules may be read before the first clock starts by itself."""
 AGAIN = 1.0
 """Seconds until what could not be written is written again."""
 P = ParamSpec("P")
@@ -43,6 +49,19 @@ T = TypeVar("T")
 
 class Refused(AgonError):
     """What somebody wants is not possible; nothing has changed. Its text says why, for them to read."""
+
+
+class Left(Exception):
+    """Who is asked has left the match for good."""
+
+
+class Draft(NamedTuple):
+    """What somebody has filled in and not sent, and why it was not taken."""
+
+    number: int = -1
+    """Of the question."""
+    entered: Mapping[str, Any] = MappingProxyType({})
+    why: str = ""
 
 
 @dataclass
@@ -59,6 +78,8 @@ class Question:
     answered: "asyncio.Future[Kept]"
     refused: int = 0
     """Answers that were not accepted."""
+    clock: "asyncio.Timeout | None" = None
+    """What ends it when the time is up."""
 
     def left(self) -> float | None:
         """Seconds that are left."""
@@ -72,6 +93,8 @@ class Table:
         self.id, self.row, self.store, self.folder = row.id, row, store, folder
         self.game, self.models = seated.game, seated.models
         self.consent = consent()
+        self.opens = has_openings(self.game)
+        """Whether the table speaks first for some of the players."""
         players = [functools.partial(_SeatPlayer, table=self, own=seat) for seat in seated.seats]
         seats = tuple(Seat(own.agent, player, own.model) for own, player in zip(seated.seats, players, strict=True))
         self.match = Match(PEOPLE, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
@@ -87,12 +110,35 @@ class Table:
         """Seats whose scripts and models are asked just now."""
         self.watching: set[Callable[[], object]] = set()
         """Told whenever something can be seen that could not be seen before."""
+        self.pages: Counter[int] = Counter()
+        """Seat -> pages that are open there."""
+        self.seen: dict[int, float] = {}
+        """Seat -> when its last page was closed, in seconds since 1970."""
+        self.drafts: dict[tuple[int, str], Draft] = {}
+        """Seat and form -> what is filled in there."""
+        self.read: set[int] = set()
+        """Seats that have read the rules, or answered: their clocks run."""
+        self.missed: dict[int, int] = {}
+        """Seat -> the round of its last question, where its time was up."""
+        self.noted: Callable[[int, str, Mapping[str, Any]], object] = lambda seat, kind, detail: None
+        """Told what people do besides answering (seat, kind, detail): refusals, look-ups, pages that open and close."""
         self.given: dict[int, str] = {}
         """What people have answered since the last step, in words."""
         self.status, self.why = row.status, row.why
         self.waits = False
         """Whether the match waits because nothing can be written."""
         self.spent = dict(row.spent)
+        self.stand_in: Seat | None = None
+        """The script that answers for people who do not; None: nothing is answered for them."""
+        self.timeouts: int | None = None
+        """So many answers that did not come in time, and their seat has left; None: it never has."""
+        self.late, self.gone = Counter[int](), set[int]()
+        """How often a seat's time was up, and the seats that have left for good."""
+        self.ways: dict[int, str] = {}
+        """Of a study: where a seat goes on when the match is over, or leaves."""
+        self.dropped: Callable[[int], object] = self.drop
+        """Told of a seat whose time was up too often."""
+        self._so_far = Played()
         self._running: asyncio.Task[None] | None = None
 
     # --- who sits there
@@ -124,6 +170,33 @@ class Table:
         _asked_to(self.store.away, self.id, seat, away)
         self.changed()
 
+    def drop(self, seat: int) -> None:
+        """A person has left for good: the script plays on for it, or the match ends where there is none. Raises Refused."""
+        if seat in self.gone or self.status != "playing":
+            return
+        self.gone.add(seat)
+        if self.stand_in is None:
+            self.give_up(f"{self.players[seat]} has left")
+        elif (question := self.questions.get(seat)) is not None and not question.answered.done():
+            question.answered.set_exception(Left())
+
+    def page(self, seat: int, open_: bool) -> None:
+        """A page of a seat is opened, or closed."""
+        self.pages[seat] += 1 if open_ else -1
+        self.seen[seat] = time()
+        self.noted(seat, "page opened" if open_ else "page closed", {})
+        self.changed()
+
+    def presence(self, seat: int) -> str:
+        """Where whoever sits there is, for the host."""
+        person = self.store.people(self.id).get(seat)
+        if seat not in self.people:
+            return ""
+        if self.pages[seat] > 0:
+            return "away" if person and person.away else "here" if person else "reading the consent"
+        since = f" since {datetime.fromtimestamp(self.seen[seat]):%H:%M:%S}" if seat in self.seen else ""
+        return f"page closed{since}" if person else "not here yet"
+
     # --- the match
 
     @property
@@ -152,11 +225,11 @@ class Table:
                 return
             self._running = asyncio.get_running_loop().create_task(self._run())
 
-    def give_up(self) -> None:
-        """Ends the match before its end; what was answered stays in the store. Raises Refused."""
+    def give_up(self, why: str = "given up by its host") -> None:
+        """Ends the match before its end; the turns until then are kept below given_up/, and answers in the store. Raises Refused."""
         if self.status != "over":
             _asked_to(self.store.ended, self.id, "closed")
-            self._stands("closed", "given up by its host")
+            self._stands("closed", why)
             self._cancel(None)
             self.changed()
 
@@ -164,13 +237,14 @@ class Table:
         """Another budget, from the next time that the match goes on. Raises Refused."""
         allowed = budget_of(budget)
         for name, model in self.models.items():
-            _limited(name, model, allowed)
+            limited(name, model, allowed)
         _asked_to(self.store.allow, self.id, allowed)
         self.row = self.row._replace(budget=allowed)
         self.changed()
 
     async def _run(self) -> None:
         self.totals, self.steps, self.state = (0.0,) * self.game.seats, 0, None
+        self._so_far = Played()
         try:
             async with AsyncExitStack() as after:
                 await self._play(after)
@@ -194,15 +268,22 @@ class Table:
             self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._paid)
             answering = {name: Live(name, model, ledger) for name, model in self.models.items()}
         try:
-            played = await play_async(self.match, answering, moved=self._moved)
+            played = await play_async(self.match, answering, moved=self._moved, so_far=self._so_far)
         except (AgonError, Halted):
             self._cancel(None)
+            await self._keep_given_up()
             if self.models:
                 await self._ledger.drain()  # calls in flight are paid for
             raise
         if self.status == "playing":
             await self.kept(lambda: write(table([(self.match, played)]), self.path))
             self._stands("over")
+
+    async def _keep_given_up(self) -> None:
+        """The turns until the match was given up, if it was."""
+        if self.status == "closed" and self._so_far.rows:
+            path = self.folder / "given_up" / self.path.name
+            await self.kept(lambda: write(table([(self.match, self._so_far)]), path))
 
     def _budget(self) -> Budget:
         left = {
@@ -300,25 +381,60 @@ class Table:
         """Seats that are still to answer."""
         return tuple(sorted(self.questions.keys() | self.thinking))
 
-    async def asked(self, seat: int, number: int, view: Observation) -> Kept:
-        """A person's answer, when it has come; nothing is done for somebody whose time is up."""
+    async def asked(self, seat: int, number: int, view: Observation, dice: Dice) -> Kept:
+        """A person's answer, when it has come; for somebody whose time is up, or who has left, the script's, if there is one."""
+        if seat in self.gone:
+            return await self._stood_in(Kept(number, view.round, view.phase, None, "", "left"), seat, view, dice)
         loop, now = asyncio.get_running_loop(), monotonic()
-        until = None if self.row.seconds is None else now + self.row.seconds
+        if number:
+            self.read.add(seat)
+        most = None if self.row.seconds is None else self.row.seconds + (0 if seat in self.read else READING)
+        until = None if most is None else now + most
         question = self.questions[seat] = Question(number, view, now, until, loop.create_future())
         self.changed()
         try:
-            async with asyncio.timeout(self.row.seconds):
+            async with asyncio.timeout(most) as question.clock:
                 return await asyncio.shield(question.answered)
         except TimeoutError:
-            if question.answered.done():  # in the last moment
+            if question.answered.done() and not isinstance(question.answered.exception(), Left):  # in the last moment
                 return question.answered.result()
             self.questions.pop(seat, None)  # it is too late, however long this takes
+            self.missed[seat] = view.round
             late = Kept(number, view.round, view.phase, None, "", "time is up", question.refused, monotonic() - now)
-            await self.kept(lambda: self.store.keep(self.id, seat, [late]))
-            return late
+            self.late[seat] += 1
+            if self.timeouts is not None and self.late[seat] >= self.timeouts:
+                self.dropped(seat)
+            return await self._stood_in(late, seat, view, dice)
+        except Left:
+            left = Kept(number, view.round, view.phase, None, "", "left", question.refused, monotonic() - now)
+            return await self._stood_in(left, seat, view, dice)
         finally:
             self.questions.pop(seat, None)
             self.changed()
+
+    async def _stood_in(self, kept: Kept, seat: int, view: Observation, dice: Dice) -> Kept:
+        """What is kept in the place of an answer that did not come."""
+        if self.stand_in is not None:
+            action = self.stand_in.player(view, dice)
+            kept = kept._replace(action=action, fallback=f"{STOOD_IN}{self.stand_in.agent} ({kept.fallback})")
+        await self.kept(lambda: self.store.keep(self.id, seat, [kept]))
+        return kept
+
+    def has_read(self, seat: int) -> None:
+        """A person has read the rules: its time begins."""
+        self.read.add(seat)
+        question = self.questions.get(seat)
+        if question is not None and question.clock is not None and self.row.seconds is not None:
+            question.since, question.until = monotonic(), monotonic() + self.row.seconds
+            question.clock.reschedule(asyncio.get_running_loop().time() + self.row.seconds)
+        self.noted(seat, "rules read", {})
+        self.changed()
+
+    def refuse(self, seat: int, why: str) -> None:
+        """An answer of a person was not accepted."""
+        if (question := self.questions.get(seat)) is not None:
+            question.refused += 1
+            self.noted(seat, "refused", {"round": question.view.round, "phase": question.view.phase, "why": why})
 
     def answer(self, seat: int, number: int, actions: Sequence[Any]) -> None:
         """A person answers question `number`, and with what follows its next ones of the same round and phase.
@@ -330,8 +446,8 @@ class Table:
             raise Refused("This has been answered already: the page shows what came of it.")
         view, seconds = question.view, round(monotonic() - question.since, 3)
         if not actions or any(action is None or action not in view.legal for action in actions):
-            question.refused += 1
-            raise Refused("This is not one of the answers that the rules allow.")
+            self.refuse(seat, why := "This is not one of the answers that the rules allow.")
+            raise Refused(why)
         kept = [
             Kept(
                 number + later,
@@ -348,7 +464,9 @@ class Table:
         kept[0] = kept[0]._replace(attempts=1 + question.refused)
         _asked_to(self.store.keep, self.id, seat, kept)
         del self.questions[seat]
-        self.given[seat] = "; ".join(each.text for each in kept)
+        self.given[seat] = "; ".join(page_of(self.game).told(view, each) for each in actions)
+        self.read.add(seat)
+        self.missed.pop(seat, None)
         question.answered.set_result(kept[0])
         self.changed()
 
@@ -369,7 +487,9 @@ class _SeatPlayer:
             if self.own.agent != PERSON:
                 return await self._itself(number, kept, view, dice)
             if kept is None or (kept.round, kept.phase) != (view.round, view.phase) or not _legal(kept, view):
-                kept = await self.table.asked(self.seat, number, view)
+                kept = await self.table.asked(self.seat, number, view, dice)
+            else:
+                self.table.late[self.seat] += "time is up" in kept.fallback
             return self._told(kept)
         except (AgonError, Halted) as error:
             self.table.halted(error)
@@ -438,7 +558,7 @@ def budget_of(given: Mapping[str, float | None]) -> dict[str, float | None]:
     return found
 
 
-def _limited(name: str, model: Model, budget: Mapping[str, float | None]) -> None:
+def limited(name: str, model: Model, budget: Mapping[str, float | None]) -> None:
     """Raises Refused for a model that could cost more than somebody has allowed."""
     price = model.cost(1, 0, 1)
     if price is None and budget["usd"] is not None:
@@ -447,6 +567,21 @@ def _limited(name: str, model: Model, budget: Mapping[str, float | None]) -> Non
         raise Refused(f"The price of {name} is not known: set a budget in tokens.")
     if price and budget["usd"] is None:
         raise Refused(f"{name} costs money: set a budget in USD.")
+
+
+def has_openings(game: Any) -> bool:
+    """Whether a setting speaks first for those who are not under test: then others are asked when all speak for themselves."""
+
+    def begun(game: Any) -> list[tuple[int, ...]]:
+        """Who is asked in the first steps."""
+        state, dice = game.start(seat_dice(0, -1)), seat_dice(0, 0)
+        asked: list[tuple[int, ...]] = []
+        while len(asked) < game.seats and (seats := game.to_move(state)):
+            asked.append(seats)
+            state, _ = game.step(state, {seat: game.observe(state, seat).legal.example(dice) for seat in seats})
+        return asked
+
+    return game.everybody is not game and begun(game) != begun(game.everybody)
 
 
 class Consent(msgspec.Struct):
@@ -470,7 +605,7 @@ class Hall:
 
     def __init__(self, folder: Path, sampling: str | None = None) -> None:
         self.folder, self.store, self.sampling = folder, Store(folder), sampling
-        self.secret = _secret(folder / "secret")
+        self.secret = secret_of(folder / "secret")
         self.tables: dict[str, Table] = {}
         self.watching: set[Callable[[], object]] = set()
         """Told when there is another table."""
@@ -486,7 +621,7 @@ class Hall:
 
     def _add(self, row: TableRow) -> Table:
         found = self.tables[row.id] = Table(
-            row, seating(row.game, row.entrants, self.sampling), self.store, self.folder
+            row, seating(row.game, row.entrants, self.sampling, everybody=row.everybody), self.store, self.folder
         )
         return found
 
@@ -498,8 +633,12 @@ class Hall:
         budget: Mapping[str, float | None] | None = None,
         match: str | None = None,
         aids: Sequence[str] | None = None,
+        everybody: bool = False,
+        words: Consent | None = None,
     ) -> Table:
         """A new table; `match` is the match's id, drawn where it is None, `aids` what people are shown, all where it is None.
+
+        `everybody`: nobody's opening is taken from the setting. `words` is what people have agreed to, where it is not the text in force.
 
         Raises AgonError where these cannot play, and Refused.
         """
@@ -517,12 +656,14 @@ class Hall:
             "waiting",
             "",
             None if aids is None else tuple(aids),
+            everybody,
+            time(),
         )
-        seated = seating(game, row.entrants, self.sampling)
+        seated = seating(game, row.entrants, self.sampling, everybody=everybody)
         known_aids(seated.game, aids or ())
         for name, model in seated.models.items():
-            _limited(name, model, allowed)
-        words = consent()
+            limited(name, model, allowed)
+        words = words or consent()
         self.store.add(row, words.version, words.words)
         made = self.tables[row.id] = Table(row, seated, self.store, self.folder)
         made.go_on()
@@ -567,7 +708,7 @@ class Hall:
         self.store.close()
 
 
-def _secret(path: Path) -> bytes:
+def secret_of(path: Path) -> bytes:
     """32 bytes that only the owner can read, made when they are first wanted. Raises AgonError for others."""
     try:
         if not path.exists():

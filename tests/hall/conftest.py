@@ -5,7 +5,6 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import driving
-import panel as pn
 import pytest
 
 from agon_hall import tables
@@ -16,14 +15,6 @@ FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--no-first-run"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def no_page_of_another_test():
-    """Panel remembers the page that it made last in a process; some are made outside of this folder."""
-    pn.state.curdoc = None
-    yield
-    pn.state.curdoc = None
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """What tests of the hall share: short games with words that nobody else says, tables without pages, people at browsers."""
 
 import asyncio
-import html
 import json
 import os
 import re
@@ -17,10 +16,9 @@ from random import Random
 from time import monotonic, sleep
 from types import SimpleNamespace
 
+import httpx
 import yaml
-from bokeh.document import Document
-from tornado.httpclient import AsyncHTTPClient
-from tornado.websocket import WebSocketClosedError, websocket_connect
+from bs4 import BeautifulSoup
 
 try:
     from playwright.sync_api import TimeoutError as SlowPage
@@ -33,7 +31,8 @@ from agon.plan import PEOPLE, PERSON, Match, Seat
 from agon.play import play_async, table
 from agon.turns import action_text, matches, read, validated
 from agon_hall import tables
-from agon_hall.server import served
+from agon_hall.server import Server as Serving
+from agon_hall.server import listening
 from agon_hall.store import Store, TableRow
 from agon_hall.tables import Hall, consent
 
@@ -316,6 +315,11 @@ class Server:
             return [(seat, number, json.loads(action or "null")) for seat, number, action in found]
 
 
+HEARD = """window.EventSource = class extends window.EventSource { constructor(...given) {
+  super(...given); this.addEventListener("parts", (event) => window.heardHere(event.data)); } };"""
+"""Keeps what is told while a page is open."""
+
+
 class Person:
     """Somebody at a browser of their own, who finds everything by its role and name."""
 
@@ -329,8 +333,9 @@ class Person:
     def tab(self):
         """Another tab of the same browser; what it gets from the server is kept in `traffic`."""
         page = self.context.new_page()
+        page.expose_function("heardHere", lambda said: self.traffic.append(said))
+        page.add_init_script(HEARD)
         page.on("response", self._responded)
-        page.on("websocket", lambda socket: socket.on("framereceived", lambda data: self.traffic.append(data)))
         page.on("dialog", lambda dialog: (self.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._told)
@@ -381,13 +386,15 @@ class Person:
 
     def status(self):
         """What the page says about the match."""
-        return self.page.get_by_role("status").first.inner_text()
+        return self.page.locator("#status").inner_text()
 
     def asked(self):
         """Round and phase of the question on the page; None when nothing is asked."""
-        found = re.search(r"Your turn, round (\d+): (\w+)\.", self.status())
-        waits = found is None or self.page.get_by_role("button", disabled=True).count()
-        return None if waits else (int(found[1]), found[2])
+        found = self.page.evaluate(
+            "() => { const on = document.querySelector('[data-phase]'); return on && !document.querySelector('[data-sending]')"
+            " ? [Number(on.dataset.round), on.dataset.phase] : null; }"
+        )
+        return found and tuple(found)
 
     def phase(self):
         """The phase of the question on the page; empty when nothing is asked."""
@@ -443,8 +450,9 @@ def answered(person, seat, round_, phase, kind):
     """Answers what is asked, as `PLAYS` says, by the page's own fields and buttons."""
     players = [f"Player {number + 1}" for number in range(3)]
     others = [player for player in players if player != players[seat]]
-    if kind in ("pd", "rps"):
-        return person.press({"pd": ["defection", "cooperation"], "rps": ["rock", "paper"]}[kind][(seat + round_) % 2])
+    options = {"pd": ["defection", "cooperation"], "rps": ["rock", "paper"], "pd~amber": ["slate", "amber"]}
+    if kind in options:
+        return person.press(options[kind][(seat + round_) % 2])
     if kind == "prisoner3":
         return person.press(["cooperate", "defect"][(seat + round_) % 2])
     if phase in ("contribute", "bid"):
@@ -468,8 +476,8 @@ def answered(person, seat, round_, phase, kind):
             field.select_option("nobody")
     elif phase == "propose":
         mine, yours = (("gray_dye", "white_dye"), ("white_dye", "gray_dye"))[seat]
-        person.fill(f"{mine} (you have", "1")
-        person.fill(f"{yours} (they", "1")
+        person.fill(f"{mine.replace('_', ' ')} (you have", "1")
+        person.fill(f"{yours.replace('_', ' ')} (they", "1")
         person.fill("Message", f"secret message of seat {seat}")
         return person.press("Send this proposal")
     elif phase == "decide":
@@ -477,7 +485,7 @@ def answered(person, seat, round_, phase, kind):
         return person.press("Accept")
     elif phase == "craft":
         if seat == 0 and round_ == 1:
-            person.choose("What to make", re.compile("oak_planks"))
+            person.choose("What to make", re.compile("oak planks"))
             person.button("Add to the list").click()
             person.button("Take the last one off the list").wait_for()
             return person.press("Craft these and finish the turn")
@@ -538,114 +546,77 @@ def fits(each, wanted):
 # --- pages without a browser
 
 
-class Page:
-    """A page in a browser without the browser: its document is what the server has sent."""
+class Visitor:
+    """Somebody whose browser runs no scripts: a page is read, and its forms are sent as they are."""
 
-    def __init__(self, socket, *where):
-        self.socket, self.document, self.number, self.answers, self._where = socket, None, 0, {}, where
-        self.reading = asyncio.create_task(self.read())
+    def __init__(self, url, link, **more):
+        self.client = httpx.AsyncClient(base_url=url, follow_redirects=True, timeout=30, **more)
+        self.link, self.page = link, None
 
-    @classmethod
-    async def opens(cls, port, path):
-        """The page, of which nothing has been shown yet."""
-        page = await AsyncHTTPClient().fetch(f"http://localhost:{port}{path}")
-        token = re.search(r'"token":"([^"]+)"', page.body.decode())[1]
-        return await cls.connects(f"ws://localhost:{port}{path.partition('?')[0]}/ws", token)
+    async def opens(self):
+        """Reads the page anew."""
+        return self._shown(await self.client.get(self.link))
 
-    @classmethod
-    async def connects(cls, where, token):
-        """The page of that token."""
-        made = cls(await websocket_connect(where, subprotocols=["bokeh", token]), where, token)
-        made.document = Document.from_json((await made.asks("PULL-DOC-REQ", {}))["doc"])
-        return made
+    def _shown(self, reply):
+        self.reply, self.page = reply, BeautifulSoup(reply.text, "html.parser")
+        return self
 
-    async def again(self):
-        """Another connection to the same page."""
-        return await self.connects(*self._where)
+    def text(self, part="main"):
+        """All that can be read, of the page or of a part of it."""
+        found = self.page.find(id=part)
+        return " ".join(found.get_text(" ").split()) if found else ""
 
-    async def read(self):
-        parts = []
-        while (part := await self.socket.read_message()) is not None:
-            parts.append(json.loads(part))
-            if len(parts) < 3:
-                continue
-            (header, _, content), parts = parts, []
-            if header["msgtype"] == "PATCH-DOC" and self.document is not None:
-                self.document.apply_json_patch(content)
-            elif header.get("reqid") in self.answers:
-                self.answers.pop(header["reqid"]).set_result(content)
-        for each in self.answers.values():
-            each.cancelled() or each.set_exception(WebSocketClosedError())
+    def form(self, button):
+        """The form that has a button of that name, and what is filled in there."""
+        found = next(each for each in self.page.find_all("button") if each.get_text(strip=True) == button)
+        form = found.find_parent("form")
+        values = {}
+        for each in form.find_all(["input", "textarea", "select"]):
+            if each.name == "select":
+                options = each.find_all("option")
+                chosen = next((one for one in options if one.has_attr("selected")), options[0])
+                values[each["name"]] = chosen.get_text()
+            elif each.name == "textarea":
+                values[each["name"]] = each.get_text().removeprefix("\n")
+            elif each.get("type") not in ("radio", "checkbox"):
+                values[each["name"]] = each.get("value", "")
+            elif each.has_attr("checked"):
+                values.setdefault(each["name"], []).append(each["value"])
+        if found.has_attr("name"):
+            values[found["name"]] = found.get("value", "")
+        return values
 
-    async def asks(self, kind, content):
-        self.number += 1
-        answer = self.answers[str(self.number)] = asyncio.get_running_loop().create_future()
-        for part in ({"msgid": str(self.number), "msgtype": kind}, {}, content):
-            self.socket.write_message(json.dumps(part))
-        return await asyncio.wait_for(answer, 10)
+    async def presses(self, button, **entered):
+        """Fills in fields by their names, and presses a button."""
+        return self._shown(await self.client.post(self.link, data=self.form(button) | entered))
 
-    async def tells(self, name, *entries):
-        """Sends an event, as a browser does."""
-        event = {"type": "event", "name": name, "values": {"type": "map", "entries": list(entries)}}
-        await self.asks(
-            "PATCH-DOC", {"events": [{"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": event}]}
-        )
-
-    def seen(self):
-        """All parts that can be seen."""
-        found, more = [], list(self.document.roots)
-        while more:
-            each = more.pop(0)
-            if getattr(each, "visible", True):
-                found.append(each)
-                more += getattr(each, "children", ())
-        return found
-
-    def text(self):
-        """All that can be read."""
-        return " ".join(html.unescape(each.text) for each in self.seen() if hasattr(each, "text"))
-
-    async def enters(self, label, value):
-        """Fills in the field of that label."""
-        (found,) = (each for each in self.seen() if getattr(each, "title", None) == label)
-        event = {"kind": "ModelChanged", "model": {"id": found.id}, "attr": "value", "new": value}
-        await self.asks("PATCH-DOC", {"events": [event]})
-
-    async def presses(self, *labels):
-        """Presses the button that has one of these labels."""
-        (found,) = (each for each in self.seen() if getattr(each, "label", None) in labels)
-        await self.tells("button_click", ["model", {"id": found.id}])
+    async def sends(self, values, **headers):
+        """Sends a form that may be none of the page."""
+        return await self.client.post(self.link, data=values, headers=headers)
 
 
 @asynccontextmanager
 async def serving(tmp_path, **more):
-    """A table with one person at it, the path of the other's seat, the server, and its port."""
+    """A table with one person at it, the path of the other's seat, the hall, and the server's port."""
     async with hall(tmp_path) as made:
-        place, port = made.open("pd", [PERSON] * 2), free_port()
+        place = made.open("pd", [PERSON] * 2)
         place.sit(1, "Bo")
-        server = served(made, tmp_path, port=port, **more)
-        server.start()
+        server = Serving(made, listening(), **more)
+        running = asyncio.create_task(server.run_here())
         try:
-            yield place, f"/seat?key={made.key('seat', place.id, 0)}", server, port
+            while not server.started:
+                await asyncio.sleep(0.01)
+            yield place, f"/seat?key={made.key('seat', place.id, 0)}", made, server.port
         finally:
-            server.stop()
+            server.end()
+            await running
 
 
-def shown(document):
-    """What can be seen of a page: its models, and what is in them."""
-    names = ("text", "visible", "disabled", "label")
-    return {
-        each.id: (*(getattr(each, name, None) for name in names), [part.id for part in getattr(each, "children", ())])
-        for each in document.models
-        if hasattr(each, "visible")
-    }
-
-
-async def agree(server, page):
-    """The page in the browser is soon what the server takes it to be."""
-    (session,) = server.get_sessions("/seat")
-    for _ in range(20):
-        await asyncio.sleep(0.05)
-        if shown(session.document) == shown(page.document):
-            return True
-    return False
+async def events(port, path, seen=""):
+    """What a page is told, as it comes: parts (id -> HTML)."""
+    at = path.replace("?", "/events?") + f"&seen={seen}"
+    async with httpx.AsyncClient(timeout=60) as client, client.stream("GET", f"http://localhost:{port}{at}") as reply:
+        assert reply.status_code == 200, await reply.aread()
+        async for line in reply.aiter_lines():
+            if line.startswith("data: {"):
+                yield json.loads(line.removeprefix("data: "))["parts"]

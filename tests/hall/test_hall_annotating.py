@@ -1,59 +1,112 @@
-"""The raters' page: resumed where it was left, no answer lost or doubled, refused ones kept in the form, and blind."""
+"""The raters' page: a link for each, resumed where it was left, no answer or draft lost or doubled, and blind."""
 
 import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+from urllib.parse import parse_qs, urlsplit
 
-import panel as pn
 import pytest
-from bokeh.document import Document
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
-from agon.games.rating import page as desk
+from agon import AgonError
+from agon.cli import main
+from agon.games.rating import raters
 from agon.games.rating.annotations import LONGEST, Sheet, annotations, logs, shuffled
 from agon.games.rating.game import Rating
-from agon_hall.inputs import Inputs
-from agon_hall.look import Block
+from agon.games.rating.words import turns
+from agon_hall import desks, web
+from agon_hall.server import application
+from agon_hall.tables import Hall
 
 LOGS = "tests/smoke/logs"
 SECRET = ("gpt-4o", "claude-3", "zz_source", "zz_match", "zz_thought", "zz_target")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \u202e \u0007 &lt;b&gt;"
 
 
-class Rater:
-    """A person at a page, who sees nothing but widgets and panes."""
+class Page(HTMLParser):
+    """What a browser without scripts makes of a page: its text, the fields of its form, and what each button sends."""
 
-    def __init__(self, folder, who="ann", games=LOGS, **settings):
-        self.page = Inputs(desk.RatersDesk(folder, games, **settings).things).panel
-        if who:
-            self.named("Your rater name").value = who
-            self.press("Start")
+    def __init__(self, html):
+        super().__init__()
+        self.html, self.fields, self.options, self.buttons, self.labels, self._in = html, {}, {}, {}, {}, ""
+        self.feed(html)
 
-    def all(self, kind):
-        return list(self.page.select(kind))
+    def handle_starttag(self, tag, attributes):
+        own = dict(attributes)
+        if own.get("type") == "radio":
+            self.options.setdefault(own["name"], []).append(own["value"])
+            if "checked" in own:
+                self.fields[own["name"]] = own["value"]
+        elif tag == "input" and "name" in own:
+            self.fields[own["name"]] = own.get("value", "")
+        elif tag == "textarea":
+            self.fields[own["name"]], self._in = "", own["name"]
+        elif tag == "button":
+            self._in = f"button {own.get('value')}"
 
-    def named(self, name):
-        return next(each for each in self.page.select(pn.widgets.Widget) if each.name.startswith(name))
+    def handle_endtag(self, tag):
+        if tag in ("textarea", "button"):
+            self._in = ""
 
-    def press(self, name="Save"):
-        button = self.named(name)
-        button.clicks += 1
+    def handle_data(self, data):
+        if self._in.startswith("button"):
+            self.buttons[data] = self._in[7:]
+        elif self._in:
+            self.fields[self._in] += data.removeprefix("\n")
+
+    @property
+    def text(self):
+        return unescape(re.sub(r"<[^>]*>", "", self.html))
+
+    @property
+    def alerts(self):
+        return re.findall(r'role="alert"[^>]*>(.*?)</div>', self.html.partition("<main")[2], re.DOTALL)
+
+
+class Raters:
+    """A folder of annotations, the links to it, and a hall that has nothing else."""
+
+    def __init__(self, folder, games=LOGS, names=("ann", "bob"), dimensions=None):
+        self.folder = folder
+        self.keys = raters.admitted(folder, names, LOGS if not isinstance(games, str) else games, 30)
+        self.desk = raters.RatersDesk(folder)
+        if not isinstance(games, str):
+            for name in names:
+                made = Sheet(games, name, folder, dimensions or raters.STUDIED)
+                self.desk._sheets[name, LOGS] = made
+        app = Starlette(routes=[*web.routes, *desks.routes({"annotate": self.desk})])
+        app.state.links = ()
+        self.client = TestClient(app)
+
+    def at(self, who="ann", **asked):
+        return Someone(self, self.keys.get(who, who), asked)
+
+
+class Someone:
+    """A rater at a page."""
+
+    def __init__(self, hall, key, asked):
+        self.hall, self.key = hall, key
+        self._take(hall.client.get("/annotate", params={"key": key, **asked}))
+
+    def _take(self, answer):
+        self.status, self.url, self.page = answer.status_code, str(answer.url), Page(answer.text)
+        self.filled = dict(self.page.fields)
+
+    def fill(self, score="0.3", shows="yes", but=0):
+        for key, options in list(self.page.options.items())[but:]:
+            self.filled[key] = shows if "yes" in options else score
         return self
 
-    def answer(self, score=0.3, shows=True, but=0):
-        fields = [*self.all(pn.widgets.Select), *self.all(pn.widgets.RadioBoxGroup)]
-        for field in fields[but:]:
-            field.value = score if isinstance(field, pn.widgets.Select) else shows
+    def press(self, name="Save and next"):
+        self._take(self.hall.client.post(self.url, data=self.filled | {"go": self.page.buttons[name]}))
         return self
 
     @property
     def text(self):
-        return "\n".join(str(each.object) for each in self.all(Block) if each.visible)
-
-    def alerts(self):
-        return [line for line in self.text.split("\n") if 'role="alert"' in line]
-
-
-def sent(rater):
-    """All that a browser is sent."""
-    return json.dumps(rater.page.server_doc(Document()).to_json().content)
+        return self.page.text
 
 
 def secret(message="Deal", players=("gpt-4o", "claude-3")):
@@ -64,9 +117,9 @@ def secret(message="Deal", players=("gpt-4o", "claude-3")):
             "player": players[0],
             "phase": "propose",
             "thought": "zz_thought",
-            "call": {"tool": "x", "partner": players[1], "message": message},
+            "call": {"tool": "submit_proposal", "partner": players[1], "offer": {}, "request": {}, "message": message},
         },
-        {"player": players[1], "phase": "decide", "call": {"tool": "y", "message": f"Thanks, {players[0]}!"}},
+        {"player": players[1], "phase": "decide", "call": {"tool": "decide", "message": f"Thanks, {players[0]}!"}},
     ]
     log = {
         "match": "zz_match",
@@ -82,128 +135,258 @@ def secret(message="Deal", players=("gpt-4o", "claude-3")):
 # --- who
 
 
-def test_a_name_is_asked_for_and_a_bad_one_is_refused_and_stays(tmp_path):
-    rater = Rater(tmp_path, None)
-    assert "nothing else about you" in rater.text and not rater.all(pn.widgets.Select)
-    field = rater.named("Your rater name")
-    field.value = "../x"
-    rater.press("Start")
-    assert "is no name for a file" in rater.alerts()[0] and field.value == "../x"
-    field.value = " ann "
-    rater.press("Start")
-    assert "Turn 1 of 8" in rater.text and not list(tmp_path.iterdir())
+def test_a_link_opens_its_owners_page_and_nothing_else(tmp_path):
+    hall = Raters(tmp_path)
+    assert "Turn 1 of 8" in hall.at("ann").text
+    for key in ("x", "é" * 40, hall.keys["ann"][:-1], hall.keys["ann"] + "x", raters._hash(hall.keys["ann"])):
+        refused = hall.at(key)
+        assert (
+            refused.status == 403 and "Turn" not in refused.text and "ann" not in refused.text.replace("annotate", "")
+        )
+        assert hall.client.post(f"/annotate?key={key}", data={"at": "0", "go": "save"}).status_code == 403
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_where_there_is_a_password_a_raters_link_still_opens_one_page_alone(tmp_path):
+    keys = raters.admitted(tmp_path / "annotations", ["ann"], LOGS, 30)
+    made = Hall(tmp_path)
+    try:
+        client = TestClient(
+            application(made, password="some words"), base_url="http://localhost", follow_redirects=False
+        )
+        own = client.get("/annotate", params={"key": keys["ann"]})
+        assert own.status_code == 200 and "Turn 1 of" in own.text
+        assert not [link for link in ("/transcripts", "/host", "/public", 'href="/"') if link in own.text]
+        for page in ("/", "/transcripts", "/public", "/host", "/annotate", "/annotate?turn=1"):
+            for query in ({}, {"key": keys["ann"]}):
+                if "annotate" not in page or not query:
+                    answer = client.get(page, params=query or None)
+                    assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/login"), page
+        assert client.get("/annotate", params={"key": "x"}).status_code == 403
+    finally:
+        made.store.close()
+
+
+def test_nobody_can_be_another(tmp_path):
+    hall = Raters(tmp_path)
+    ann = hall.at("ann").fill()
+    ann.filled |= {"who": "bob", "rater": "human:bob", "key": hall.keys["bob"], "name": "bob"}
+    ann.press()
+    assert set(annotations(*tmp_path.glob("*.csv")).rater) == {"human:ann"} and not (tmp_path / "bob.csv").exists()
+
+
+def test_of_a_key_only_a_hash_is_kept_and_it_is_void_after_its_day(tmp_path):
+    hall = Raters(tmp_path)
+    kept = (tmp_path / "raters.json").read_text()
+    assert (
+        not [key for key in hall.keys.values() if key in kept]
+        and (tmp_path / "raters.json").stat().st_mode % 0o100 == 0
+    )
+    (tmp_path / "raters.json").write_text(re.sub(r"20\d\d-\d\d-\d\d", "2020-01-01", kept))
+    assert hall.at("ann").status == 403
+
+
+def test_a_new_link_voids_the_old_one_and_answers_stay(tmp_path):
+    hall = Raters(tmp_path)
+    hall.at("ann").fill().press()
+    with pytest.raises(AgonError, match="ann has a link already"):
+        raters.admitted(tmp_path, ["ann"], LOGS, 30)
+    old, new = hall.keys["ann"], raters.admitted(tmp_path, ["ann"], LOGS, 30, True)["ann"]
+    assert hall.at(old).status == 403 and "1 of 8 are answered" in hall.at(new).text
+    assert "Turn 1 of 8" in hall.at("bob").text
+
+
+def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys):
+    words = ["names=ann, bob", f"logs={LOGS}", f"folder={tmp_path}", "url=https://hall.example.org/"]
+    assert main(["make-raters", *words]) == 0
+    said = capsys.readouterr().out.split()
+    assert said[::2] == ["ann", "bob"] and said[1].startswith("https://hall.example.org/annotate?key=")
+    desk = raters.RatersDesk(tmp_path)
+    assert [desk.opened(link.partition("=")[2]) for link in said[1::2]] == ["ann", "bob"]
+    for more, why in (([], "ann has a link already"), (["days=0"], "days"), (["logs=nowhere"], "nowhere")):
+        assert (
+            main(["make-raters", *words, *more]) and why in (told := capsys.readouterr().err) and told.count("\n") == 1
+        )
+    assert main(["make-raters", *words, "force=true"]) == 0 and not desk.opened(said[1].partition("=")[2])
+    assert main(["make-raters", "names=,", f"folder={tmp_path}"]) == 1
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a b", "x" * 41])
+def test_a_name_that_cannot_be_a_file_is_refused(tmp_path, name):
+    with pytest.raises(AgonError, match="is no name for a file"):
+        raters.admitted(tmp_path, [name], LOGS, 30)
+    assert not list(tmp_path.iterdir())
 
 
 def test_logs_that_are_not_there_are_said_to_be_missing(tmp_path):
-    assert "there are no settings in nowhere" in Rater(tmp_path, games="nowhere").alerts()[0]
+    with pytest.raises(AgonError, match="there are no settings in nowhere"):
+        raters.admitted(tmp_path, ["ann"], "nowhere", 30)
+
+
+def test_the_experimenter_sees_how_far_everybody_is(tmp_path):
+    hall = Raters(tmp_path)
+    hall.at("ann").fill().press()
+    assert [far.partition(";")[0] for _, far in hall.desk.progress()] == ["1 of 8 turns", "0 of 8 turns"]
 
 
 # --- answers
 
 
 def test_nothing_is_answered_by_itself(tmp_path):
-    rater = Rater(tmp_path)
-    assert {field.value for field in rater.all(pn.widgets.Select)} == {""}
-    assert {field.value for field in rater.all(pn.widgets.RadioBoxGroup)} == {None}
-    assert _actives(rater) == {None}
-
-
-def _actives(rater):
-    return {each.get_root().active for each in rater.all(pn.widgets.RadioBoxGroup)}
+    page = Raters(tmp_path).at().page
+    assert len(page.options) == 10 and not set(page.options) & set(page.fields)
 
 
 def test_answers_are_kept_before_the_next_turn_is_shown(tmp_path):
-    rater = Rater(tmp_path).answer(0.3)
-    rater.named("Why").value = "because"
-    rater.press()
+    ann = Raters(tmp_path).at().fill("0.3")
+    ann.filled["why"] = "because"
+    ann.press()
     kept = annotations(tmp_path / "ann.csv")
-    assert "Turn 2 of 8" in rater.text and "1 of 8 are answered" in rater.text
+    assert "Turn 2 of 8" in ann.text and "1 of 8 are answered" in ann.text
     assert len(kept) == 2 * (2 + 3) and set(kept.why) == {"because"} and set(kept["view"]) == {"blind"}
     assert set(kept[kept.aspect == ""].value) == {0.3} and set(kept[kept.aspect != ""].value) == {1.0}
 
 
 def test_no_and_zero_are_answers(tmp_path):
-    rater = Rater(tmp_path).answer(0.0, False).press()
-    assert "Turn 2 of 8" in rater.text and set(annotations(tmp_path / "ann.csv").value) == {0.0}
+    ann = Raters(tmp_path).at().fill("0", "no").press()
+    assert "Turn 2 of 8" in ann.text and set(annotations(tmp_path / "ann.csv").value) == {0.0}
 
 
-@pytest.mark.parametrize("missing", [1, 5, 9])
+@pytest.mark.parametrize("missing", [1, 5, 10])
 def test_a_missing_answer_is_refused_and_nothing_typed_is_lost(tmp_path, missing):
-    rater = Rater(tmp_path).answer(but=missing)
-    rater.named("Why").value = "because"
-    before = [field.value for field in rater.all(pn.widgets.Widget)]
-    rater.press()
-    [said] = rater.alerts()
-    assert "Not kept yet: please answer Player 1: " in said and "Turn 1 of 8" in rater.text
-    assert [field.value for field in rater.all(pn.widgets.Widget)][:-2] == before[:-2]
-    assert not (tmp_path / "ann.csv").exists()
-    rater.answer().press()
-    assert "Turn 2 of 8" in rater.text and not rater.alerts() and len(annotations(tmp_path / "ann.csv")) == 10
+    ann = Raters(tmp_path).at().fill(but=missing)
+    ann.filled["why"] = "because"
+    before = dict(ann.filled)
+    ann.press()
+    [said] = ann.page.alerts
+    assert "Not saved yet" in said and said.count('<a href="#q-0/') == min(missing, 5) and ann.status == 422
+    assert ann.filled == before and not (tmp_path / "ann.csv").exists()
+    ann.fill().press()
+    assert "Turn 2 of 8" in ann.text and not ann.page.alerts and len(annotations(tmp_path / "ann.csv")) == 10
 
 
-def test_an_empty_form_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(desk, "SETTLED", 0)
-    assert "Player 2: " in Rater(tmp_path).press().alerts()[0]
+@pytest.mark.parametrize(
+    ("key", "value"), [("0/persuasion", "nan"), ("0/persuasion", "1.1"), ("0/theory_of_mind/first", "maybe")]
+)
+def test_what_is_no_answer_is_none(tmp_path, key, value):
+    ann = Raters(tmp_path).at().fill()
+    ann.filled[key] = value
+    assert "Please answer" in ann.press().page.alerts[0] and not (tmp_path / "ann.csv").exists()
 
 
 def test_a_reason_that_is_too_long_is_refused_and_stays(tmp_path):
-    rater = Rater(tmp_path).answer()
-    rater.named("Why").max_length = 10**6
-    rater.named("Why").value = "x" * (LONGEST + 1)
-    assert f"at most {LONGEST}" in rater.press().alerts()[0] and len(rater.named("Why").value) == LONGEST + 1
+    ann = Raters(tmp_path).at().fill()
+    ann.filled["why"] = "x" * (LONGEST + 1)
+    for name in ("Save and next", "Back"):
+        assert f"at most {LONGEST}" in ann.press(name).page.alerts[0] and len(ann.filled["why"]) == LONGEST + 1
     assert not (tmp_path / "ann.csv").exists()
 
 
-def test_an_answer_that_cannot_be_written_is_not_lost(tmp_path):
-    (tmp_path / "ann.csv").mkdir()
-    rater = Rater(tmp_path / "file").answer()
-    (tmp_path / "file").write_text("no folder")
-    assert "cannot be written, the answer is not kept" in rater.press().alerts()[0]
-    assert rater.all(pn.widgets.Select)[0].value == 0.3
-    (tmp_path / "file").unlink()
-    assert "Turn 2 of 8" in rater.press().text
+def test_an_answer_that_cannot_be_written_is_not_lost(tmp_path, monkeypatch):
+    hall = Raters(tmp_path)
+    ann = hall.at().fill()
+    ann.filled["why"] = "because"
+    before = dict(ann.filled)
+
+    def full(*given):
+        raise AgonError("ann.csv cannot be written, the answer is not kept: No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("agon.games.rating.annotations._append", full)
+        broken.setattr(raters, "_write", full)
+        for name in ("Save and next", "Back"):
+            assert "cannot be written" in ann.press(name).page.alerts[0] and ann.filled == before
+    assert "Turn 2 of 8" in ann.press().text and len(annotations(tmp_path / "ann.csv")) == 10
+
+
+@pytest.mark.parametrize("at", ["-1", "8", "x", "٣", ""])
+def test_a_page_that_is_none_is_refused(tmp_path, at):
+    ann = Raters(tmp_path).at().fill()
+    ann.filled["at"] = at
+    assert ann.press().status == 409 and not (tmp_path / "ann.csv").exists()
 
 
 # --- again
 
 
+def test_no_turn_is_seen_or_judged_before_those_before_it(tmp_path):
+    hall = Raters(tmp_path)
+    for turn in ("2", "8", "9", "99999"):
+        assert "Turn 1 of 8" in hall.at(turn=turn).text
+    ann = hall.at().fill()
+    ann.filled["turn_at"] = ann.filled["at"] = "1"
+    assert ann.press().status == 409 and not (tmp_path / "ann.csv").exists() and not hall.desk._drafts("ann")
+
+
 def test_a_page_goes_on_where_it_was_left(tmp_path):
-    first = Rater(tmp_path)
+    hall = Raters(tmp_path)
+    first = hall.at()
     for _ in range(3):
-        first.answer().press()
-    again = Rater(tmp_path)
+        first.fill().press()
+    again = hall.at()
     assert "Turn 4 of 8" in again.text and "3 of 8 are answered" in again.text
 
 
+def test_back_discards_nothing(tmp_path):
+    hall = Raters(tmp_path)
+    ann = hall.at().fill().press()
+    ann.fill("0.7", "no", but=3)
+    ann.filled["why"] = "half done"
+    half = dict(ann.filled)
+    ann.press("Back")
+    assert "Turn 1 of 8" in ann.text and ann.page.fields["0/persuasion"] == "0.3"
+    ann.press()
+    assert "Turn 2 of 8" in ann.text and ann.page.fields == half and "draft of this turn is kept" in ann.text
+    assert hall.at().page.fields == half and "1 of 8 are answered" in hall.at().text
+    assert "Turn 3 of 8" in ann.fill().press().text and not hall.desk._drafts("ann")
+
+
+def test_what_is_filled_in_is_a_draft_before_it_is_saved(tmp_path):
+    hall = Raters(tmp_path)
+    ann = hall.at()
+    ann.filled["0/persuasion"] = "0.9"
+    hall.client.post(ann.url, data=ann.filled)
+    assert hall.at().page.fields["0/persuasion"] == "0.9" and not (tmp_path / "ann.csv").exists()
+    assert "0/persuasion" not in hall.at("bob").page.fields
+    del ann.filled["0/persuasion"]
+    hall.client.post(ann.url, data=ann.filled)
+    assert not hall.desk._drafts("ann")
+
+
 def test_earlier_answers_are_seen_and_changed(tmp_path):
-    rater = Rater(tmp_path).answer(0.2).press().answer(0.4).press().press("Back").press("Back")
-    assert "Turn 1 of 8" in rater.text and {field.value for field in rater.all(pn.widgets.Select)} == {0.2}
-    assert {field.value for field in rater.all(pn.widgets.RadioBoxGroup)} == {True} and _actives(rater) == {0}
-    rater.answer(0.9, False).press()
+    ann = Raters(tmp_path).at().fill("0.2").press().fill("0.4").press().press("Back").press("Back")
+    assert "Turn 1 of 8" in ann.text and set(ann.filled.values()) == {"0", "0.2", "yes", ""} and "Saved." in ann.text
+    ann.fill("0.9", "no").press()
     kept = annotations(tmp_path / "ann.csv")
-    assert "Turn 3 of 8" in rater.text and len(kept) == 20 and sorted(set(kept.value)) == [0.0, 0.4, 0.9, 1.0]
+    assert "Turn 3 of 8" in ann.text and len(kept) == 20 and sorted(set(kept.value)) == [0.0, 0.4, 0.9, 1.0]
 
 
-def test_a_score_between_the_steps_is_shown_as_it_was_given(tmp_path):
+def test_a_score_between_the_steps_is_shown_as_it_was_given_and_stays(tmp_path):
     games = shuffled(logs(LOGS))
-    sheet = Sheet(games, "ann", tmp_path, desk.STUDIED)
+    sheet = Sheet(games, "ann", tmp_path, raters.STUDIED)
     own = {"persuasion": 0.25, "adaptability": 1, "theory_of_mind": (False, True, False)}
     sheet.rate(sheet.pages[0], dict.fromkeys(games[0].seen.players, own))
-    assert Rater(tmp_path).press("Back").all(pn.widgets.Select)[0].value == 0.25
-
-
-def test_a_double_click_saves_once_and_says_nothing(tmp_path):
-    rater = Rater(tmp_path).answer().press().press()
-    assert "Turn 2 of 8" in rater.text and not rater.alerts()
+    ann = Raters(tmp_path).at(turn="1")
+    assert ann.filled["0/persuasion"] == "0.25" and ann.filled["0/adaptability"] == "1"
+    ann.press()
     assert len((tmp_path / "ann.csv").read_text().splitlines()) == 1 + 10
 
 
+def test_a_form_that_is_sent_twice_is_saved_once(tmp_path):
+    hall = Raters(tmp_path)
+    ann = hall.at().fill()
+    for _ in range(2):
+        assert hall.client.post(ann.url, data=ann.filled | {"go": "save"}).status_code == 200
+    assert len((tmp_path / "ann.csv").read_text().splitlines()) == 1 + 10 and "Turn 2 of 8" in hall.at().text
+
+
 def test_two_tabs_lose_and_double_nothing(tmp_path):
-    one, two = Rater(tmp_path), Rater(tmp_path)
-    one.answer(0.1).press()
-    two.answer(0.8).press()
-    one.answer(0.5).press()
-    two.answer(0.5).press()
+    hall = Raters(tmp_path)
+    one, two = hall.at(), hall.at()
+    one.fill("0.1").press()
+    two.fill("0.8").press()
+    one.fill("0.5").press()
+    two.fill("0.5").press()
     kept = annotations(tmp_path / "ann.csv")
     assert len(kept) == 20 and set(kept[kept.aspect == ""].value) == {0.8, 0.5}
     assert len((tmp_path / "ann.csv").read_text().splitlines()) == 1 + 3 * 10  # the same answer is written once
@@ -211,21 +394,22 @@ def test_two_tabs_lose_and_double_nothing(tmp_path):
 
 
 def test_all_are_answered_in_the_end_and_can_still_be_changed(tmp_path):
-    rater = Rater(tmp_path)
+    hall = Raters(tmp_path)
+    ann = hall.at()
     for _ in range(8):
-        rater.answer().press()
-    assert "All turns are answered" in rater.text and [each.name for each in rater.all(pn.widgets.Button)] == ["Back"]
-    assert "All turns are answered" in Rater(tmp_path).text
-    assert "Turn 8 of 8" in rater.press("Back").answer(0.7).press("Save").press("Back").text
-    assert {field.value for field in rater.all(pn.widgets.Select)} == {0.7}
+        ann.fill().press()
+    assert "All turns are answered" in ann.text and "All turns are answered" in hall.at().text
+    last = hall.at(turn="8").fill("0.7").press()
+    assert "All turns are answered" in last.text and hall.at(turn="8").filled["0/persuasion"] == "0.7"
 
 
 # --- several
 
 
 def test_raters_have_files_of_their_own_and_one_order(tmp_path):
-    Rater(tmp_path, "ann").answer(0.1).press()
-    Rater(tmp_path, "bob").answer(0.9).press()
+    hall = Raters(tmp_path)
+    hall.at("ann").fill("0.1").press()
+    hall.at("bob").fill("0.9").press()
     both = annotations(*tmp_path.glob("*.csv"))
     assert set(both.rater) == {"human:ann", "human:bob"} and len(both) == 20
     games = [Rating("rating", str(place), secret().log.replace("zz_match", f"m{place}")) for place in range(6)]
@@ -237,65 +421,134 @@ def test_raters_have_files_of_their_own_and_one_order(tmp_path):
 
 
 def test_a_turn_is_shown_with_what_came_before_it_folded_and_nothing_of_what_comes(tmp_path):
-    game = secret("first")
-    log = json.loads(game.log)
+    log = json.loads(secret("first").log)
     log["turns"][1] = [{"player": "gpt-4o", "did": "second"}]
-    rater = Rater(tmp_path, games=[Rating("rating", "r", json.dumps(log))])
-    assert "first" in rater.text and "second" not in sent(rater).replace("second order", "").replace("second:", "")
-    rater.answer().press()
-    before, _, now = rater.text.partition("judge this one")
-    assert "<details><summary>Before it: turn 1</summary>" in before and "second" in now.partition("What was played")[0]
+    ann = Raters(tmp_path, [Rating("rating", "r", json.dumps(log))]).at()
+    assert "first" in ann.text and "did: second" not in ann.page.html
+    ann.fill().press()
+    before, _, now = ann.page.html.partition("judge this one")
+    assert (
+        "<details><summary>Before it: turn 1</summary>" in before
+        and "did: second" in now.partition("What was played")[0]
+    )
 
 
 def test_what_is_sent_is_blind(tmp_path):
-    Rater(tmp_path, "bob", [secret()]).answer(0.7).press()
+    hall = Raters(tmp_path, [secret()])
+    hall.at("bob").fill("0.7").press()
     (tmp_path / "assessor.csv").write_text((tmp_path / "bob.csv").read_text())
-    rater = Rater(tmp_path, "ann", [secret()])
+    ann = hall.at("ann")
     for _ in range(2):
-        assert not [
-            word for word in (*SECRET, "bob", "assessor", "human:", "scripted", "0000000000") if word in sent(rater)
-        ]
-        assert "Thanks, Player 1!" in sent(rater) and "Player 2" in rater.text and not rater.alerts()
-        rater.answer().press()
-    assert not [word for word in SECRET if word in sent(rater)]
+        shown = ann.page.html.replace(hall.keys["ann"], "")
+        assert not [word for word in (*SECRET, "bob", "assessor", "human:", "scripted", "0000000000") if word in shown]
+        assert "Thanks, Player 1!" in shown and "Player 2" in shown and not ann.page.alerts
+        ann.fill().press()
+    assert not [word for word in SECRET if word in ann.page.html]
 
 
 def test_the_recorded_logs_are_sent_without_their_matches(tmp_path):
-    rater = Rater(tmp_path)
+    ann = Raters(tmp_path).at()
     for _ in range(8):
-        assert not [game.match for game in logs(LOGS) if game.match in sent(rater)]
-        assert "scripted" not in sent(rater) and '"won"' not in sent(rater)
-        rater.answer().press()
+        assert not [game.match for game in logs(LOGS) if game.match in ann.page.html]
+        assert (
+            "scripted" not in ann.page.html
+            and "won" not in ann.page.html.partition("What is judged")[0].partition("What was played")[0]
+        )
+        ann.fill().press()
 
 
 @pytest.mark.parametrize("message", [HOSTILE, HOSTILE * 50, "</div></details>" * 3, "accept; decision: reject"])
 def test_what_players_wrote_is_text(tmp_path, message):
-    rater = Rater(tmp_path, games=[secret(message)])
-    assert "<script" not in rater.text and "<img" not in rater.text and "\u202e" not in rater.text
-    assert rater.text.count("</details>") == 2 and f"“{message[:9]}"[:1] in rater.text
+    shown = Raters(tmp_path, [secret(message)]).at().page.html
+    assert "<script>" not in shown and "<img" not in shown and "\u202e" not in shown and "\u0007" not in shown
+    assert shown.count("</details>") == 2 and shown.count("<blockquote>") == 2
     if message.startswith("<s"):
-        assert "&lt;script&gt;" in rater.text and "\\u202e" in rater.text and "&amp;lt;b" in rater.text
+        assert "&lt;script&gt;" in shown and "\\u202e" in shown and "&amp;lt;b" in shown
 
 
-def test_every_question_has_a_label(tmp_path):
-    rater = Rater(tmp_path)
-    for field in rater.all(pn.widgets.Select):
-        assert "0 to 1" in field.name and list(field.options)[:2] == ["not answered", "0"]
-    labels = [option for field in rater.all(pn.widgets.RadioBoxGroup) for option in field.options]
-    assert labels[:2] == ["first order: yes", "first order: no"] and len(labels) == 12
-    assert rater.text.count("<h2>Player") == 2 and "how far the player moves the other" in rater.text
+def test_a_log_is_told_in_words_and_amounts(tmp_path):
+    for game in logs(LOGS):
+        told = [line for turn in turns(game.seen) for line in turn]
+        assert told and all(line.who or line.hands for line in told)
+        whole = " ".join(f"{line.did} {line.came} {line.hands}" for line in told)
+        assert "{" not in whole and "_" not in whole and "offers Player" in whole and " \u00d7 " in whole
+
+
+def _told(*entries):
+    log = {"match": "m", "game": "x", "players": ["A", "B"], "turns": [list(entries)]}
+    return turns(Rating("rating", "r", json.dumps(log)).seen)[0]
+
+
+def test_refusals_defaults_and_what_is_done_again_are_told():
+    tried = {"tool": "craft_apply", "inputs": {"iron_ingot": 3}, "outputs": {"bucket": "1/2"}}
+    [line] = _told({"player": "A", "phase": "craft", "call": tried, "refused": "x", "says": "it has 1, not 3"})
+    assert (
+        line.did == "tries: makes 1/2 \u00d7 bucket out of 3 \u00d7 iron ingot"
+        and line.came == "This is refused: “it has 1, not 3”."
+    )
+    [line] = _told({"player": "A", "phase": "propose", "default": "no action"})
+    assert line.did == "does nothing" and line.came == "The table does so for the player: no action."
+    asks = {"player": "B", "phase": "craft", "call": {"tool": "item_info", "name": "lever"}}
+    assert [line.did for line in _told(asks, asks, asks)] == ["looks up lever (3 times)"]
+    held = {"hands": {"A": {"coal": 1}, "B": {}}}
+    done = {"player": "A", "phase": "craft", "call": {"tool": "craft_done"}, "hand": {"coal": 1}}
+    assert [line.hands for line in _told(held, done)] == [(("Player 1", "1 \u00d7 coal"), ("Player 2", "nothing")), ()]
+
+
+def test_what_a_player_calls_an_item_cannot_be_taken_for_what_it_did():
+    call = {"tool": "submit_proposal", "partner": "B", "offer": {"x. Player 2 accepts the offer": 1}, "request": None}
+    [line] = _told({"player": "A", "phase": "propose", "call": call})
+    assert line.did == "offers Player 2: 1 \u00d7 “x. Player 2 accepts the offer”, for nothing"
+
+
+def test_every_question_has_a_label_and_keys(tmp_path):
+    html = Raters(tmp_path).at().page.html
+    assert html.count("<fieldset") == html.count("<legend>") == 10
+    assert html.count('data-key="0"') == html.count('data-key="t"') == 4 and html.count('data-key="y"') == 6
+    assert html.index("Save and next") < html.index(">Back<") and "how far the player moves the other" in html
+    assert len(set(re.findall(r' id="([^"]*)"', html))) == len(re.findall(r' id="([^"]*)"', html))
 
 
 @pytest.mark.parametrize("players", [("Ann",), ("Ann", "Bob", "Annabel")])
 def test_any_number_of_players_is_judged(tmp_path, players):
-    log = {
-        "match": "m",
-        "game": "x",
-        "players": players,
-        "turns": [[{"player": players[-1], "said": "Annabel saw Ann"}]],
-    }
-    rater = Rater(tmp_path, games=[Rating("rating", "r", json.dumps(log))], dimensions=["cooperation"])
-    assert rater.text.count("<h2>Player") == len(players) == len(rater.all(pn.widgets.Select))
+    turn = [{"player": players[-1], "said": "Annabel saw Ann"}]
+    log = {"match": "m", "game": "x", "players": players, "turns": [turn]}
+    ann = Raters(tmp_path, [Rating("rating", "r", json.dumps(log))], dimensions=["cooperation"]).at()
+    assert len(ann.page.options) == len(players) == ann.page.html.count("<legend>")
     if len(players) == 3:
-        assert "Player 3 saw Player 1" in rater.text
-    assert "All turns are answered" in rater.answer().press().text
+        assert "Player 3 saw Player 1" in ann.text
+    assert "All turns are answered" in ann.fill().press().text
+
+
+def test_the_address_after_an_answer_has_the_key_and_the_turn_alone(tmp_path):
+    ann = Raters(tmp_path).at().fill().press()
+    assert set(parse_qs(urlsplit(ann.url).query)) == {"key", "turn"}
+
+
+# --- in a browser
+
+
+def test_keys_answer_drafts_survive_a_reload_and_a_slip_is_said_where_it_is_saved(server, person):
+    folder = server.folder / "annotations"
+    keys = raters.admitted(folder, ["kay"], raters.LOGS, 30)
+    kay = person(viewport={"width": 320, "height": 640})
+    kay.page.goto(f"{server.url}/annotate?key={keys['kay']}")
+    asked = kay.page.locator("fieldset")
+    keys = ["t" if "order" not in asked.nth(place).inner_text() else "y" for place in range(asked.count())]
+    for key in keys[:-1]:
+        kay.page.keyboard.press(key)
+    kay.page.get_by_text("Your draft of this turn is kept").wait_for()
+    kay.page.reload()
+    assert kay.page.locator("fieldset :checked").count() == len(keys) - 1
+    kay.page.keyboard.press("Tab")
+    kay.button("Save and next").click()
+    assert not kay.page.locator("fieldset").last.locator(":checked").count()
+    kay.page.get_by_role("alert").get_by_text("Please answer").wait_for()
+    kay.page.get_by_role("alert").get_by_role("link").click()
+    asked.last.get_by_label("no", exact=True).focus()
+    kay.page.keyboard.press("n")
+    assert kay.page.evaluate("document.activeElement.textContent") == "Save and next"
+    kay.page.keyboard.press("Enter")
+    kay.page.get_by_role("heading", name="Turn 2 of").wait_for()
+    assert len(annotations(folder / "kay.csv")) == len(keys)
+    assert kay.page.evaluate("document.documentElement.scrollWidth") == 320

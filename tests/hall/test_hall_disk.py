@@ -9,11 +9,10 @@ from random import Random
 from time import monotonic
 
 import driving
+import httpx
 import pytest
 import yaml
-from driving import Page, Server, agree, serving, shown
-from tornado.httpclient import HTTPClientError
-from tornado.websocket import WebSocketClosedError
+from driving import Server, Visitor, serving
 
 from agon.plan import PERSON
 from agon_hall import tables
@@ -59,11 +58,12 @@ def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, sho
     long = "x" * 20_000  # no page of the file has so much room left
 
     async def run():
-        async with serving(tmp_path) as (place, path, server, port):
+        async with serving(tmp_path) as (place, path, _, port):
             place.sit(0, "Ada")
-            page = await Page.opens(port, path)
-            await page.tells("document_ready")
-            assert await agree(server, page)
+            async with asyncio.timeout(5):
+                while 0 not in place.questions:
+                    await asyncio.sleep(0.01)
+            page = await Visitor(f"http://localhost:{port}", path).opens()
             spelled = type(place.questions[0].view.legal).spelled
             monkeypatch.setattr(type(place.questions[0].view.legal), "spelled", lambda *given: spelled(*given) + long)
             with closed(place):
@@ -76,11 +76,10 @@ def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, sho
                         with pytest.raises(Refused, match="could not be kept"):
                             do()
                 assert monotonic() - before < 3  # of another program's lock, a tenth of a second each
-                assert await agree(server, page)
-                texts = str(shown(page.document))
-                assert "Not sent." in texts and "could not be kept" in texts and "sqlite" not in texts
+                assert "Not sent." in page.text() and "could not be kept" in page.text()
+                assert "sqlite" not in page.reply.text
                 assert kept(place) == [] and place.given == {} and place.status == "playing"
-                assert (await Page.opens(port, path)).document is not None
+                assert (await page.opens()).reply.status_code == 200
             await page.presses("cooperation")
             place.answer(1, 0, ["defection"])
             async with asyncio.timeout(5):
@@ -101,6 +100,7 @@ def test_a_match_waits_while_nothing_can_be_written_and_goes_on_by_itself(tmp_pa
             with locked(place):
                 pass
             place.sit(0, "Ada")
+            place.has_read(0)
             await asyncio.sleep(0.05)
             with locked(place):
                 async with asyncio.timeout(5):
@@ -142,13 +142,15 @@ def test_a_transcript_that_cannot_be_written_is_written_when_it_can(tmp_path, sh
 def test_a_file_that_somebody_else_holds_alone_stops_no_page(tmp_path, short):
     async def run():
         async with serving(tmp_path) as (place, path, _, port):
-            page = await Page.opens(port, path)
-            await page.tells("document_ready")
-            with locked(place):
+
+            async def pages():
                 before = monotonic()
-                await page.asks("PULL-DOC-REQ", {})
-                await asyncio.gather(*(Page.opens(port, path) for _ in range(3)))
-                assert monotonic() - before < 4
+                await asyncio.gather(*(Visitor(f"http://localhost:{port}", path).opens() for _ in range(3)))
+                return monotonic() - before
+
+            usual = await pages()
+            with locked(place):
+                assert await pages() < 3 + 2 * usual
 
     asyncio.run(run())
 
@@ -164,23 +166,17 @@ def test_what_was_acknowledged_is_there_after_every_kill_and_nothing_is_there_tw
 
     async def plays(row, seat):
         """A person who answers as fast as it can, and remembers what the page has said is sent."""
-        page = await Page.opens(server.port, server.link("seat", row, seat).removeprefix(server.url))
-        await page.tells("document_ready")
-        given = last = None
-        sits = False
-        while not page.reading.done():
-            text = page.text()
-            turn = re.search(r"Your turn, round (\d+)", text)
-            if given is not None and ("✓ Sent" in text or turn is None or int(turn[1]) > given[2] + 1):
-                told[given], given = pressed[given][-1], None
-            if given is None and turn is not None and last != (here := (row.id, seat, int(turn[1]) - 1)):
-                given = last = here
+        page = Visitor(server.url, server.link("seat", row, seat))
+        while True:
+            await page.opens()
+            if "Before you play" in page.text():
+                await page.presses("I agree, and sit down", name="Ada")
+            if turn := re.search(r"Your turn, round (\d+)", page.text("status")):
+                given = row.id, seat, int(turn[1]) - 1
                 pressed.setdefault(given, []).append(dice.choice(["cooperation", "defection"]))
                 await page.presses(pressed[given][-1])
-            elif "Before you play" in text and not sits:
-                sits = True
-                await page.enters("A name for you at this table", "Ada")
-                await page.presses("I agree, and sit down")
+                assert page.reply.status_code == 200 and "Not sent" not in page.text()
+                told[given] = pressed[given][-1]
             await asyncio.sleep(0.005)
 
     async def killed(rows):
@@ -192,8 +188,7 @@ def test_what_was_acknowledged_is_there_after_every_kill_and_nothing_is_there_tw
         await asyncio.sleep(dice.uniform(0, 0.1))
         server.kill()
         done = await asyncio.gather(*playing, return_exceptions=True)
-        gone = OSError, TimeoutError, WebSocketClosedError, HTTPClientError
-        assert not [each for each in done if each is not None and not isinstance(each, gone)], done
+        assert all(isinstance(each, OSError | httpx.TransportError) for each in done), done
 
     rows = []
     try:

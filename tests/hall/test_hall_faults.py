@@ -1,19 +1,14 @@
 """What people and networks do: no answer is lost, and none is counted twice."""
 
-import re
-
 from driving import answered, checked, play_on
 
 from agon.plan import PERSON
 from agon.turns import read
 
-CAUGHT = """window.sockets = []; const Socket = window.WebSocket;
-window.WebSocket = class extends Socket { constructor(...given) { super(...given); window.sockets.push(this); } };"""
-"""Keeps the page's connections, so that a test can end them."""
 LATE = "button => setTimeout(() => { const end = Date.now() + 1500; while (Date.now() < end); button.click(); }, 0)"
 """A page that hears nothing for a while, and then is clicked."""
 
-ENTER = "box => box.dispatchEvent(new KeyboardEvent('keyup', {key: 'Enter', bubbles: true}))"
+ENTER = "box => box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))"
 
 
 def pair(server, person, kind="pd", **more):
@@ -90,17 +85,19 @@ def test_enter_pressed_twice_is_one_answer(server, person, monkeypatch):
     checked(server, row, monkeypatch)
 
 
-def test_a_lost_connection_is_told_and_a_reload_goes_on(server, person, monkeypatch):
+def test_a_lost_connection_is_told_and_comes_back_by_itself(server, person, monkeypatch):
     row = server.opened("pd", [PERSON, "uniform"])
     ada = person()
-    ada.page.add_init_script(CAUGHT)
     ada.sit(server.link("seat", row, 0), "Ada")
     asked_for(ada, 1)
     ada.press("defection")
     asked_for(ada, 2)
-    ada.page.evaluate("sockets.forEach(socket => socket.close())")
-    ada.page.get_by_text("Reload this page to go on where you were").first.wait_for()
-    ada.page.reload()
+    ada.context.set_offline(True)
+    ada.page.get_by_text("Not connected").wait_for()
+    ada.button("defection").click()
+    ada.page.get_by_text("Not sent: there is no connection").wait_for()
+    ada.context.set_offline(False)
+    ada.page.get_by_text("Not connected").wait_for(state="hidden")
     asked_for(ada, 2)
     play_on({0: ada}, "pd")
     assert list(checked(server, row, monkeypatch).seat) == [0, 1] * 3
@@ -116,11 +113,10 @@ def test_a_server_that_is_killed_amid_a_match_goes_on_where_it_was(server, perso
     kept = server.answers(row), server.answers(other)
     assert len(kept[0]) == 2
     server.kill()
-    people[0].page.get_by_text("Reload this page to go on where you were").first.wait_for()
+    people[0].page.get_by_text("Not connected").wait_for()
     server.start()
-    for each in (*people.values(), *others.values()):
-        each.page.reload()
-        each.page.get_by_role("status").first.wait_for()
+    for each in (*people.values(), *others.values()):  # pages find it again by themselves
+        each.page.get_by_text("Not connected").wait_for(state="hidden", timeout=30_000)
     assert (server.answers(row), server.answers(other)) == kept
     asked_for(others[1], 1)
     assert others[0].asked() is None
@@ -135,10 +131,14 @@ def test_a_person_who_does_not_answer_in_time_is_told_so(server, person):
     row = server.opened("rps", [PERSON, "uniform"], seconds=2.0)
     slow = person()
     slow.sit(server.link("seat", row, 0), "Slow")
+    slow.page.get_by_text("Your time begins when").wait_for()  # the clock waits for who reads
+    slow.page.wait_for_timeout(2500)
+    assert slow.asked() == (1, "move")
+    slow.button("I have read the rules").click()
     slow.page.get_by_role("timer").get_by_text("Time left").wait_for()
     slow.page.get_by_text("The match is over").wait_for(timeout=10_000)
     turns = read(server.folder / "played" / f"{row.match}.parquet")
     own = turns[turns.seat == 0]
     assert own.action.isna().all()
     assert set(own.fallback) == {"time is up"}
-    assert re.search("nothing|void|time", slow.page.locator("main").aria_snapshot())
+    assert "no answer that counts" in slow.page.locator("main").aria_snapshot()

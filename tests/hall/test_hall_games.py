@@ -7,6 +7,7 @@ from driving import KINDS, PHONE, checked, fits, play_on
 
 from agon.plan import PERSON
 from agon.turns import matches, read
+from agon_hall import lobby
 
 TWO = ("tradecraft", "pd", "rps")
 SEATS = {name: [PERSON, PERSON] if name in TWO else [PERSON, PERSON, "anything"] for name in KINDS}
@@ -58,7 +59,6 @@ def test_a_table_is_made_on_the_page_and_its_match_is_collected(server, person, 
     host.page.get_by_label("Setting or problem", exact=True).select_option("quince")
     host.page.get_by_label("Seat 3", exact=True).select_option("anything")
     host.button("Make the table").click()
-    host.page.get_by_role("link", name="Its seats").click()
     host.page.get_by_text("It is waiting for people").wait_for()
     links = [each.get_attribute("href") for each in host.page.get_by_role("link").all()]
     seats = sorted(each for each in links if "/seat?key=" in each)
@@ -75,3 +75,27 @@ def test_a_table_is_made_on_the_page_and_its_match_is_collected(server, person, 
     own = turns[turns.match.isin(matches(turns)[lambda table: table.agent == PERSON].match)]
     assert {"Guest 0", "Guest 1"} <= {json.loads(each)["name"] for each in own.detail.dropna() if "consent" in each}
     assert {"human", "anything"} <= set(turns.agent)
+
+
+def test_a_game_is_played_in_other_clothes(server, person):
+    """A twin is chosen on the page; who plays it sees and presses its words."""
+    host, ada = person(), person()
+    host.page.goto(server.url)
+    host.page.get_by_label("Game", exact=True).select_option("pd")
+    host.page.get_by_label("In other clothes", exact=True).select_option("amber: the same game")
+    host.page.get_by_label("Seat 2", exact=True).select_option("tft")
+    host.button("Make the table").click()
+    host.page.get_by_text("It is waiting for people").wait_for()
+    (link,) = (each.get_attribute("href") for each in host.page.get_by_role("link", name="/seat?key=").all())
+    ada.sit(link, "Ada")
+    ada.page.get_by_text("Your turn, round 1").wait_for()
+    assert "cooperation" not in ada.page.locator("body").aria_snapshot()
+    play_on({0: ada}, "pd~amber")
+    host.page.get_by_text("It is over").wait_for()
+
+
+def test_twins_are_offered_where_there_are_some_and_agents_that_fit_them():
+    assert lobby.clothes("pd")["amber: the same game"] == "amber" and lobby.clothes("auction") == {}
+    assert "hunt: another game, which looks like it" in lobby.clothes("pd")
+    assert "beliefs" in lobby.players("pd") and "beliefs" not in lobby.players("pd~amber")
+    assert {"tft", "zs"} <= lobby.players("pd~amber").keys()

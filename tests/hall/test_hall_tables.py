@@ -21,9 +21,8 @@ from agon import AgonError
 from agon.plan import PERSON
 from agon.turns import matches, read, validated
 from agon_hall import tables
-from agon_hall.lobby import HostPage
-from agon_hall.look import Block
-from agon_hall.seat import SeatPage
+from agon_hall.lobby import host_parts
+from agon_hall.seat import seat_parts
 from agon_hall.store import Kept
 from agon_hall.tables import Hall, Refused, consent
 
@@ -244,6 +243,7 @@ def test_a_person_whose_time_is_up_has_done_nothing(short, tmp_path):
             place = made.open("pd", [PERSON, PERSON], 5)
             place.row = place.row._replace(seconds=0.3)
             sit_all(place)
+            place.read |= {0, 1}  # both have read the rules: their clocks run
             while place.status == "playing":
                 await settled(place)
                 if 0 in place.questions:
@@ -317,14 +317,18 @@ def test_a_folder_is_used_by_one_hall_at_a_time(tmp_path):
 # --- stopping
 
 
-def test_a_match_that_is_given_up_is_not_used_and_takes_no_more_answers(short, tmp_path):
+def test_a_match_that_is_given_up_is_not_collected_takes_no_more_answers_and_keeps_its_turns(short, tmp_path):
     async def match():
         async with hall(tmp_path) as made:
             place = opened(made)
             await settled(place)
-            place.answer(0, 0, ["cooperation"])
+            for round_ in range(2):
+                place.answer(0, round_, ["cooperation"])
+                if not round_:
+                    place.answer(1, round_, ["defection"])
+                await settled(place)
             place.give_up()
-            assert refused(place.answer, 1, 0, ["cooperation"])
+            assert refused(place.answer, 1, 1, ["cooperation"])
             await asyncio.sleep(0.05)
             assert (place.status, place.questions) == ("closed", {})
             place.go_on()
@@ -333,6 +337,8 @@ def test_a_match_that_is_given_up_is_not_used_and_takes_no_more_answers(short, t
         async with hall(tmp_path) as made:
             assert made.find(place.id).status == "closed"
             assert not list(tmp_path.glob("played/*"))
+            (kept,) = tmp_path.glob("given_up/*")  # what was played until then, apart from what is collected
+            assert list(validated(read(kept)).action) == ["cooperation", "defection"]
 
     run(match())
 
@@ -432,8 +438,8 @@ def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answe
             place = made.tables[table]
             await settled(place)
             assert place.status == "stopped" and re.search(why, place.why)
-            pages = SeatPage(place, 0), SeatPage(place, None), HostPage(made, place, "")
-            return ["".join(each.object for each in page.panel.select(Block)) for page in pages]
+            pages = seat_parts(place, 0), seat_parts(place, None), host_parts(made, place, "")
+            return ["".join(parts.values()) for parts in pages]
 
     async def goes_on(table):
         async with hall(folder) as made:

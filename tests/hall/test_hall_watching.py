@@ -3,12 +3,10 @@
 import json
 import re
 import shutil
+from urllib.parse import parse_qsl
 
 import pandas as pd
-import panel as pn
 import pytest
-from bokeh.core.json_encoder import serialize_json
-from bokeh.document import Document
 from harness import GAMES, first
 from magic_games import any_or_void, saying
 
@@ -16,18 +14,17 @@ from agon import ROOT, AgonError
 from agon.conf import games
 from agon.figures import viewer
 from agon.games.base import PUBLIC
-from agon.games.pages import news
+from agon.games.html import text
+from agon.games.pages import asked_for, news
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.replay import replayed
 from agon.turns import COLUMNS, read, typed, write
-from agon_hall import watching
-from agon_hall.look import Block
-from agon_hall.watching import belief_tables as watching_beliefs
+from agon_hall import watching, web
 from agon_hall.watching import choice as watching_choice
 from agon_hall.watching import files as watching_files
 from agon_hall.watching import match as watching_match
-from agon_hall.watching import parts as watching_parts
+from agon_hall.watching import view as watching_view
 
 SMOKE = ROOT / "tests/smoke"
 CLUES = games(["chameleon/01-chameleon"])[0]
@@ -46,34 +43,53 @@ def played(game, answers=any_or_void, match="a", **changes):
     return done, table([(made, done)]).assign(**changes)
 
 
-FIELDS = {
-    **{"step": ("Step", "Facts known"), "seat": "Seen by", "unfold": "Long", "first": "First", "back": "Back"},
-    **{"next": "Next", "last": "Last", "file": "Transcript", "game": "Game", "agent": "Agent", "model": "Model"},
-    **{"search": "Search", "match": "Match"},
-}
-"""How the labels of a page's widgets begin."""
-PARTS = {
-    **{"alert": 'role="alert"', "title": "<h2>(Step |The end|[^<]*: )", "about": "</h2><p>Match |The rules</summary>"},
-    **{"done": '^<div class="cards">', "seen": "<h2>What (was seen|the rows tell)", "worth": "<h2>Points"},
-    **{"facts": "All that was told", "shown": "<h2>"},
-}
-"""What its blocks have in them."""
+NEW = '<b class="new">new</b> '
 
 
 class Viewer:
-    """Somebody at the page, who sees nothing but widgets and what can be read."""
+    """Somebody at the page: what its address asks for, and what can be read."""
 
-    def __init__(self, folder, **asked):
-        self.panel = watching.Watching(folder, **asked).panel
+    def __init__(self, folder, researcher=True, **asked):
+        self.folder, self.public = folder, not researcher
+        self.go(**asked)
 
-    def __getattr__(self, name):
-        if name in FIELDS:
-            return next((each for each in self.widgets if each.label.startswith(FIELDS[name])), None)
-        return "\n".join(each.object for each in self.panel.select(Block) if re.search(PARTS[name], each.object))
+    def go(self, **asked):
+        """Another address, or the same with other steps or seats."""
+        self.asked = {name: str(value) for name, value in asked.items() if value is not None}
+        self.made = watching.shown(self.asked, self.public, self.folder)
+        made = {"title": "", "researcher": True, "links": (), "live": None, "at": 0, **self.made}
+        self.html = web.templates.get_template("transcripts.html").render(made).partition("<main")[2]
+        return self
+
+    def to(self, **asked):
+        """The same match with another step, seat and so on."""
+        return self.go(**self.made["here"] | asked)
+
+    def places(self):
+        """Every place of the match, one after another."""
+        for step in range(self.made["first"], self.made["last"] + 1):
+            yield self.to(step=step)
 
     @property
-    def widgets(self):
-        return self.panel.select(pn.widgets.Widget)
+    def place(self):
+        return self.made["place"]
+
+    @property
+    def alert(self):
+        return self.made["why"]
+
+    @property
+    def lists(self):
+        return self.made["lists"]
+
+    @property
+    def ids(self):
+        return [id_ for id_, _ in self.lists.matches]
+
+    @property
+    def facts(self):
+        """The list of all that was told."""
+        return self.html.partition("All that was told")[2].partition("</section>")[0]
 
 
 def page(folder, *turns, **asked):
@@ -81,25 +97,6 @@ def page(folder, *turns, **asked):
     for number, each in enumerate(turns):
         write(each, folder / f"file{number}.parquet")
     return Viewer(folder, **asked)
-
-
-def sent(made):
-    """Everything that a browser is sent, as text."""
-    document = Document()
-    document.add_root(made.panel.get_root(document))
-    return serialize_json(document.to_json())
-
-
-def html(made):
-    """All markup of a page that is shown."""
-    return "\n".join(str(each.object) for each in made.panel.select(Block))
-
-
-def places(made):
-    """Every place of a match, one after another."""
-    for value in range(made.step.start, made.step.end + 1):
-        made.step.value = value
-        yield value
 
 
 def lines(views, named):
@@ -113,24 +110,21 @@ def lines(views, named):
 @pytest.mark.parametrize("researcher", [True, False], ids=["researcher", "public"])
 def test_every_game_can_be_stepped_through(tmp_path, game, researcher):
     made = page(tmp_path, played(game)[1], researcher=researcher)
-    assert made.shown and not made.alert
-    for place in places(made):
-        for seat in made.seat.options.values() if researcher and place % 9 in (1, made.step.end % 9) else ():
-            made.seat.value = seat
-        assert "<h2>" in made.title
-    assert sent(made)
+    assert made.place and not made.alert
+    for at in made.places():
+        for seat, name in made.place["seats"] if at.made["step"] % 9 == 1 else ():
+            assert f"What was seen by {name}" in made.to(seat=seat).html
+        assert f"{viewer.escaped(made.place['title'])}</h2>" in made.html
 
 
 @pytest.mark.parametrize("file", sorted(SMOKE.glob("*.parquet")), ids=lambda file: file.stem)
 def test_every_kind_of_file_opens(tmp_path, file):
     shutil.copy(file, tmp_path)
     made = Viewer(tmp_path)
-    assert made.shown and len(made.match.options) == min(200, read(file).match.nunique())
-    for match in list(made.match.options.values())[:3]:
-        made.match.value = match
-        for _ in places(made):
-            pass
-        assert "The end" in made.title and not made.alert
+    assert made.place and len(made.ids) == min(200, read(file).match.nunique())
+    for match in made.ids[:3]:
+        ends = [at.place["title"].startswith("The end") and not at.alert for at in made.go(match=match).places()]
+        assert ends == [False] * (len(ends) - 1) + [True]
 
 
 def test_ratings_are_watched_too(tmp_path):
@@ -139,8 +133,7 @@ def test_ratings_are_watched_too(tmp_path):
         pytest.skip("made by `make repro`")
     turns = watching_files.turns_of(found, str(read(found, ["match"]).match[0]))
     made = page(tmp_path, turns)
-    for _ in places(made):
-        assert made.title
+    assert [bool(at.place["title"]) for at in made.places()] == [True] * made.made["last"]
 
 
 # --- what was known, and when
@@ -157,10 +150,9 @@ def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path,
         (own,) = lines([view], watched.named)
         told = watched.told(turn - 1, seat)
         assert [each.words for each in told] == own
-        made.step.value, made.seat.value = turn, seat
-        shown = re.findall(r"<li>(.*?)</li>", made.facts)
-        assert [each.removeprefix("<b class=new>new</b> ") for each in shown] == [viewer.escaped(each) for each in own]
-        assert [each.startswith("<b class=new>") for each in shown] == [each.new for each in told]
+        shown = re.findall(r"<li>(.*?)</li>", made.to(step=turn, seat=seat).facts, re.DOTALL)
+        assert [each.removeprefix(NEW) for each in shown] == [text(each) for each in own]
+        assert [each.startswith(NEW) for each in shown] == [each.new for each in told]
 
 
 def test_new_is_what_was_not_known_at_the_step_before():
@@ -185,11 +177,9 @@ def test_steps_are_states_of_the_replay():
 
 
 def public_pages(folder, turns):
-    """What the public is sent at every place, without what is a page's own: ids of the browser's parts, and the match's."""
+    """What the public is sent at every place."""
     folder.mkdir()
-    made = page(folder, turns, researcher=False)
-    said = [made.step.label, made.match.label, *made.match.options]
-    return [html(made) + str(said) for _ in places(made)]
+    return [at.html for at in page(folder, turns, researcher=False).places()]
 
 
 def test_the_public_is_not_told_who_the_spy_is_nor_how_anybody_voted(tmp_path):
@@ -210,11 +200,12 @@ def test_the_public_is_not_told_who_the_spy_is_nor_how_anybody_voted(tmp_path):
 def test_browsers_of_the_public_are_sent_nothing_hidden(tmp_path):
     _, turns = played(CLUES, saying(vote=["Player 2", "Player 1", "Player 1"]), reply="SECRETREPLY")
     made = page(tmp_path, turns.assign(agent=pd.Categorical(["SECRETAGENT"] * len(turns))), researcher=False)
-    for _ in places(made):
-        everything = sent(made)
-        assert "SECRET" not in everything and "01-chameleon" not in everything and "non-chameleon" not in everything
-    made.search.value_input = "secretagent"
-    assert made.match.value is None and "No match fits" in made.alert
+    for at in made.places():
+        for asked in ({}, {"seat": "0"}, {"full": "1"}, {"agent": "SECRETAGENT"}):
+            everything = at.to(**asked).html
+            assert "SECRET" not in everything and "01-chameleon" not in everything and "non-chameleon" not in everything
+    made.go(search="secretagent")
+    assert not made.ids and "No match fits" in made.alert and not made.place
 
 
 def test_the_public_is_not_told_targets_nor_messages(tmp_path):
@@ -235,16 +226,12 @@ def test_the_public_is_not_told_targets_nor_messages(tmp_path):
     _, turns = played(TRADE, calls)
     targets = {item for target in TRADE.targets for item in target} - {item for hand in TRADE.hands for item in hand}
     made = page(tmp_path, turns, researcher=False)
-    for _ in places(made):
-        everything = html(made).replace(made.about, "")  # the rules
-        assert "SECRET" not in everything and not [item for item in targets if item in everything]
-    assert "SECRET" not in sent(made)
+    for at in made.places():
+        assert "SECRET" not in at.html
+        everything = at.html.replace(str(at.place["rules"]), "")
+        assert not [item for item in targets if item in everything]
     assert "rejected" in made.facts
-    (tmp_path / "full").mkdir()
-    whole = page(tmp_path / "full", turns)
-    for _ in places(whole):
-        pass
-    assert "SECRETTOO" in html(whole)
+    assert "SECRETTOO" in "".join(at.html for at in Viewer(tmp_path).places())
 
 
 @pytest.mark.parametrize("game", FAMILIES.values(), ids=FAMILIES)
@@ -263,20 +250,18 @@ def test_the_public_comes_to_know_fact_by_fact_what_the_game_lets_it_watch(game)
 def test_a_match_of_an_unknown_game_is_shown_from_its_rows(tmp_path):
     _, turns = played(GAMES["pd"])
     made = page(tmp_path, turns.assign(game=pd.Categorical(["chess"] * len(turns))))
-    assert "no game of conf/game is called chess" in made.about and made.seat is None
-    assert len(list(places(made))) == 17 and "32" not in made.title
+    assert "no game of conf/game is called chess" in made.html and not made.place["seats"]
+    assert [at.place["title"][:8] for at in made.places()][-2:] == ["Step 16 ", "The end,"]
     hidden = page(tmp_path, researcher=False)
-    assert not hidden.shown and "nothing can be shown in public" in hidden.alert
-    assert "chess:" not in html(hidden)
+    assert not hidden.place and "nothing can be shown in public" in hidden.alert
 
 
 def test_recorded_trade_is_told_from_its_rows(tmp_path):
     turns = read(SMOKE / "tradecraft_viewer.parquet")
     first = turns[turns.match == turns.match[0]]
     made = page(tmp_path, first.assign(variant=pd.Categorical(["elsewhere"] * len(first))))
-    assert "Hands before this turn" in made.seen and "None yet" in made.seen
-    made.step.value = made.step.end
-    assert "<li>turn 1, Player 1 to Player" in made.seen
+    assert "Hands before this turn" in made.html and "None yet" in made.html
+    assert "<li>turn 1, Player 1 to Player" in made.to(step=made.made["last"]).html
 
 
 # --- what is absent, what it cost, what they believed
@@ -285,14 +270,13 @@ def test_recorded_trade_is_told_from_its_rows(tmp_path):
 def test_what_was_not_recorded_is_not_zero(tmp_path):
     shutil.copy(SMOKE / "counterfactual_turns.parquet", tmp_path)
     made = Viewer(tmp_path)
-    for _ in places(made):
-        if "The end" in made.title:
-            break
-        assert "<td>not recorded; " in made.done  # tokens: together only
-        assert '<th scope="row">cost</th><td>not recorded' in made.done and "USD</td>" not in made.done
-    rows = dict(re.findall(r'<th scope="row">([^<]*)</th><td>([^<]*)</td>', made.worth))
-    assert rows["tokens sent"] == rows["seconds"] == rows["cost, USD"] == "not recorded"
-    assert rows["tokens, both"] != "0"
+    for at in made.places():
+        cards = [{fact.name: fact.value for fact in card} for _, card in at.place["cards"]]
+        assert all(card["tokens sent / received"].startswith("not recorded; ") for card in cards)  # together only
+        assert all(card["cost"].startswith("not recorded") for card in cards)
+        rows = {name: values for name, *values in at.place["worth"].rows}
+        assert {*rows["tokens sent"], *rows["seconds"], *rows["cost, USD"]} == {"not recorded"}
+        assert rows["tokens, both"] != ["0", "0"]
 
 
 def test_a_cost_is_tokens_times_the_price_in_conf():
@@ -306,40 +290,44 @@ def test_a_cost_is_tokens_times_the_price_in_conf():
 
 
 def test_sums_say_how_much_is_missing():
-    assert watching_match.spent([1, pd.NA, 2]) == (3.0, 1) and watching_match.spent([None]) == (None, 1)
-    assert watching_parts._sum(watching_match.Spent(3.0, 1)) == "3 and 1 time not recorded"
+    assert watching_view.spent(pd.Series([1, pd.NA, 2])) == "3 and 1 time not recorded"
+    assert (
+        watching_view.spent(pd.Series([None])) == "not recorded"
+        and watching_view.spent(pd.Series([], dtype=float)) == "0"
+    )
 
 
 ONE, WORDS = [[0.5, 0, 0.5], [0, 0, 1], [0.25, 0.75, None]], [[None, "raise", "<b>"]] + [[None] * 3] * 2
 
 
-def test_beliefs_are_tables_that_say_their_numbers_and_since_when():
+def test_beliefs_are_tables_that_say_their_numbers_and_since_when(tmp_path):
     _, turns = played(CLUES)
     details = pd.Series(None, index=turns.index, dtype=object)
     own = turns.index[turns.seat == 1]
     details[own[0]], details[own[2]] = json.dumps({"beliefs": ONE}), json.dumps({"beliefs": WORDS})
-    watched = watching_match.Watched(turns.assign(detail=details))
+    made = page(tmp_path, turns.assign(detail=details.astype("string")))
     at, words = int(turns.turn[own[0]]), int(turns.turn[own[2]])
-    now, later = watching_beliefs.beliefs(watched, at - 1), watching_beliefs.beliefs(watched, words - 1)
-    assert f"new at step {at}" in now and ">0.250<" in now and "nan" not in now and "raise" not in now
+    now, later = made.to(step=at).html, made.to(step=words).html
+    assert f"new at step {at}" in now and '<td class="number s2">0.250</td>' in now and "nan" not in now
+    assert (
+        '<td class="number s10">1.000</td>' in now and '<td class="number s0">0.000</td>' in now and "raise" not in now
+    )
     assert f"unchanged since step {at}" in later and ">raise<" in later and "&lt;b&gt;" in later and "<b>" not in later
-    assert watching_beliefs.beliefs(watching_match.Watched(turns), 0) == ""
+    assert not page(tmp_path, turns).place["believed"]
 
 
 def test_points_are_those_before_the_step_and_after_it(tmp_path):
     _, turns = played(GAMES["pd"], lambda view, dice: "cooperation")
-    made = page(tmp_path, turns)
-    made.step.value = 3
-    assert "<td>8</td><td>8</td>" in made.worth and "<td>12</td><td>12</td>" in made.worth
-    assert "Now: Player 1 8; Player 2 8" in made.worth
-    made.step.value = made.step.end
-    assert "<td>64</td><td>64</td>" in made.worth
+    made = page(tmp_path, turns).to(step=3)
+    assert made.place["worth"].rows[:2] == [["points before this step", "8", "8"], ["points after it", "12", "12"]]
+    assert "Now: Player 1 8; Player 2 8" in made.html
+    assert made.to(step=made.made["last"]).place["worth"].rows[0] == ["points", "64", "64"]
 
 
 def test_unreadable_answers_and_what_was_done_instead_are_said(tmp_path):
     _, turns = played(GAMES["pd"], lambda view, dice: None, fallback=pd.Categorical(["forfeit: <no move>"] * 32))
     made = page(tmp_path, turns)
-    assert "(unreadable)" in made.done and "forfeit: &lt;no move&gt;" in made.done
+    assert "<strong>(unreadable)</strong>" in made.html and "forfeit: &lt;no move&gt;" in made.html
 
 
 # --- hostile texts
@@ -358,21 +346,21 @@ def test_what_players_and_settings_say_is_only_text(tmp_path, researcher):
     labels = dict.fromkeys(names, pd.Categorical([HOSTILE] * len(turns)))
     detail = json.dumps({"thought": [HOSTILE], HOSTILE: HOSTILE, "beliefs": [[HOSTILE] * 3] * 3})
     made = page(tmp_path, turns.assign(**labels, reply=HOSTILE, detail=detail), researcher=researcher)
-    for _ in places(made):
-        shown = html(made)
+    for at in made.places():
+        shown = at.html
         assert "<script" not in shown and "<img" not in shown and "\u202e" not in shown and "\x1b" not in shown
     assert "&lt;script&gt;" in shown
-    for label in [*made.match.options, *(made.agent.options if researcher else ()), made.match.label]:
-        assert "\u202e" not in label and "\n" not in label
 
 
 def test_hostile_names_of_games_and_reasons_are_only_text(tmp_path):
     _, turns = played(GAMES["pd"])
     for column in ("game", "variant"):
         made = page(tmp_path, turns.assign(**{column: pd.Categorical([HOSTILE] * len(turns))}))
-        assert "<script" not in html(made) and "&lt;script&gt;" in html(made)
-    made = page(tmp_path, match=HOSTILE)
-    assert "<script" not in html(made) and "There is no match" in made.alert
+        assert "<script" not in made.html and "&lt;script&gt;" in made.html and "\u202e" not in made.html
+    for asked in ("file", "match", "search", "game", "seat", "step"):
+        made = page(tmp_path, **{asked: HOSTILE})
+        assert "<script" not in made.html and "<img" not in made.html
+    assert "There is no match" in page(tmp_path, match=HOSTILE).alert
 
 
 # --- choosing
@@ -385,49 +373,52 @@ def several():
     return typed({name: pd.concat([part[name] for part in parts], ignore_index=True) for name in COLUMNS})
 
 
-def test_matches_are_found_by_game_agent_and_words(tmp_path):
+def test_matches_are_found_by_game_and_words(tmp_path):
     made = page(tmp_path, several())
-    assert list(made.match.options.values()) == ["a", "b", "c"] and "3 found" in made.match.label
-    made.agent.value = "two"
-    assert list(made.match.options.values()) == ["b", "c"] and made.match.value == "b"
-    made.game.value = "rps"
-    assert list(made.match.options.values()) == ["c"]
-    made.game.value = made.agent.value = ""
-    made.search.value_input = "TWO pd"
-    assert list(made.match.options.values()) == ["b"]
+    assert made.ids == ["a", "b", "c"] and "Match (3 found)" in made.html
+    assert made.go(search="two").ids == ["b", "c"] and made.lists.match == "b"
+    assert made.go(search="two", game="rps").ids == ["c"]
+    assert made.go(search="TWO pd").ids == ["b"]
+    assert made.go(game="no such game").ids == ["a", "b", "c"]
 
 
 def test_a_match_stays_open_while_it_fits_what_is_searched(tmp_path):
-    made = page(tmp_path, several(), match="c")
-    made.step.value = 5
-    made.search.value_input = "two"
-    assert made.match.value == "c" and made.step.value == 5
+    made = page(tmp_path, several(), match="c", step=5)
+    made.go(match="c", of="c", step=5, search="two")
+    assert made.lists.match == "c" and made.made["step"] == 5
+    made.go(match="b", of="c", step=5, search="two")
+    assert made.lists.match == "b" and made.made["step"] == 1  # another match begins at its start
+
+
+def test_another_file_is_opened_at_its_first_match_without_the_filters_of_the_last(tmp_path):
+    made = page(tmp_path, several(), played(GAMES["rps"], match="d")[1])
+    made.go(file="file1", was="file0", match="b", of="b", game="pd", search="two", step="7")
+    assert (made.lists.match, made.made["step"], made.alert) == ("d", 1, "") and not made.lists.search
 
 
 def test_a_long_file_is_listed_in_part_and_reached_in_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(watching_choice, "OFFERED", 2)
     made = page(tmp_path, several(), match="c")
-    assert list(made.match.options.values()) == ["c", "a", "b"] and "the first 2" in made.match.label
-    made.search.value_input = "rps"
-    assert list(made.match.options.values()) == ["c"]
+    assert made.ids == ["c", "a", "b"] and made.go().ids == ["a", "b"] and "2 of them listed" in made.html
+    assert made.go(search="rps").ids == ["c"]
 
 
 def test_a_match_is_found_in_whatever_file_it_is(tmp_path):
     made = page(tmp_path, played(GAMES["pd"])[1], played(GAMES["rps"], match="b")[1], match="b")
-    assert made.file.value == "file1" and made.match.value == "b"
-    assert page(tmp_path, name="file1").match.value == "b"
+    assert made.lists.file == "file1" and made.lists.match == "b"
+    assert page(tmp_path, file="file1").lists.match == "b"
 
 
 def test_what_is_not_there_is_said(tmp_path):
     assert "no transcripts here yet" in page(tmp_path).alert
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     assert "no transcripts here yet" in page(tmp_path).alert
-    made = page(tmp_path, played(GAMES["pd"])[1], name="other")
-    assert "There is no transcript" in made.alert and made.shown
+    made = page(tmp_path, played(GAMES["pd"])[1], file="other")
+    assert "There is no transcript" in made.alert and made.place
     assert "There is no match" in page(tmp_path, match="none").alert
     pd.DataFrame({"match": ["a"], "turn": [1], "seat": [0]}).to_parquet(tmp_path / "file0.parquet")
     made = page(tmp_path)
-    assert "cannot be read (No match for FieldRef.Name(game)" in made.alert and not made.shown
+    assert "cannot be read (No match for FieldRef.Name(game)" in made.alert and not made.place
 
 
 def test_one_match_is_read_as_the_whole_table_has_it():
@@ -445,38 +436,37 @@ def test_one_match_is_read_as_the_whole_table_has_it():
 
 
 def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
-    made = page(tmp_path, played(GAMES["pd"])[1])
+    page(tmp_path, played(GAMES["pd"])[1])
     write(played(GAMES["rps"], match="abc")[1], tmp_path / "file0.parquet")
-    assert Viewer(tmp_path).match.value == "abc" and made.match.value == "a"
+    assert Viewer(tmp_path).lists.match == "abc"
 
 
 # --- for everybody
 
 
-def test_buttons_go_to_the_first_and_last_place_and_no_further(tmp_path):
-    made = page(tmp_path, played(GAMES["pd"])[1])
-    turned = ((made.back, 1), (made.next, 2), (made.last, 17), (made.next, 17), (made.back, 16), (made.first, 1))
-    for button, at in turned:
-        button.clicks += 1
-        assert made.step.value == at
-    made.step.value = 4
-    assert made.step.value == 4 and "Step 4 of 16" in made.title
+def test_links_go_to_the_first_and_last_place_and_no_further(tmp_path):
+    made = page(tmp_path, played(GAMES["pd"])[1], seat=1, full=1)
+    for name, at in (("Back", 1), ("Next", 2), ("Last", 17), ("Next", 17), ("Back", 16), ("First", 1)):
+        made.go(**dict(parse_qsl(made.made["goes"][name][1:])))
+        assert made.made["step"] == at and made.made["here"]["seat"] == "1" and made.made["here"]["full"] == "1"
+    assert "Step 4 of 16" in made.to(step=4).html
+    for given, at in (("0", 1), ("99", 17), ("x", 1), ("", 1), ("-3", 1), ("9" * 30, 1)):
+        assert made.to(step=given).made["step"] == at
 
 
-def test_every_widget_has_a_label_and_every_table_a_caption_and_headings(tmp_path):
+def test_every_field_has_a_label_and_every_table_a_caption_and_headings(tmp_path):
     made = page(tmp_path, read(SMOKE / "magic_standin.parquet"))
-    assert all(each.label for each in made.widgets)
-    for _ in places(made):
-        shown = html(made)
+    for at in made.places():
+        shown = at.html
+        assert shown.count("<label") == len(re.findall(r'<(?:select|input(?! type="hidden"))', shown))
         assert shown.count("<table") == shown.count("<caption") and shown.count("<table") <= shown.count('scope="row"')
+        assert len(set(ids := re.findall(r' id="([^"]*)"', shown))) == len(ids)
 
 
 def test_long_texts_are_folded_unless_asked_for(tmp_path):
     made = page(tmp_path, played(GAMES["pd"], reply="word " * 100)[1])
-    assert "<details><summary>Reply, 500 characters" in made.done
-    made.unfold.value = True
-    assert "<details open><summary>Reply, 500 characters" in made.done
-    assert watching_parts.folded("Reply", "short") == "short"
+    assert "<details><summary>Reply, 500 characters" in made.html
+    assert "<details open><summary>Reply, 500 characters" in made.to(full=1).html
 
 
 @pytest.mark.parametrize(
@@ -492,9 +482,29 @@ def test_long_texts_are_folded_unless_asked_for(tmp_path):
     ],
 )
 def test_what_was_asked_is_said_in_words(space, said):
-    assert watching_parts.asked_for(space) == said
+    assert asked_for(space) == said
 
 
-def test_the_page_is_one_object_for_a_browser_and_a_notebook(tmp_path):
-    write(played(GAMES["pd"])[1], tmp_path / "one.parquet")
-    assert isinstance(watching.page(tmp_path, "one"), pn.viewable.Viewable)
+# --- in a browser
+
+
+def test_steps_are_gone_through_without_losing_focus_and_back_goes_back(server, person):
+    ada = person()
+    ada.page.goto(f"{server.url}/transcripts?file=scripted")
+    for step in (2, 3):
+        ada.page.get_by_role("link", name="Next").press("Enter")
+        ada.page.get_by_role("heading", name=f"Step {step} of").wait_for()
+        assert ada.page.evaluate("document.activeElement.id") == "to-next"
+    ada.page.get_by_label("long texts in full").check()
+    ada.page.wait_for_url("**full=1*")
+    ada.page.reload()
+    ada.page.get_by_role("heading", name="Step 3 of").wait_for()
+    assert ada.page.get_by_label("long texts in full").is_checked()
+    ada.page.get_by_label("Search").fill("no such match")
+    ada.page.get_by_role("button", name="Show").click()
+    ada.page.get_by_role("alert").get_by_text("No match fits").wait_for()
+    ada.page.go_back()
+    ada.page.go_back()
+    ada.page.get_by_role("heading", name="Step 3 of").wait_for()
+    ada.page.go_back()
+    ada.page.get_by_role("heading", name="Step 2 of").wait_for()

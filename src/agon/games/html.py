@@ -73,7 +73,7 @@ def written(value: Any) -> str:
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> str:
     """A table in a box that scrolls; all of it is HTML. The first cell of a row is its heading."""
-    top = "".join(f'<th scope="col">{each}</th>' for each in head)
+    top = "".join(f'<th scope="col">{each}</th>' if each else "<td></td>" for each in head)
     cell = '<td class="number">' if numbers else "<td>"
     body = "".join(
         f'<tr><th scope="row">{first}</th>{"".join(f"{cell}{each}</td>" for each in rest)}</tr>'
@@ -126,7 +126,8 @@ class _Words(HTMLParser):
         self._drawing |= tag == "svg"
         self._depth += tag in ("ul", "ol")
         if tag == "svg":
-            self.said += f"\n{dict(attrs)['aria-label']}\n"
+            said = dict(attrs).get("aria-label")
+            self.said += f"\n{said}\n" if said else ""
         elif tag == "li":
             self.said += f"\n{'  ' * (self._depth - 1)}- "
         elif tag in ("td", "th"):

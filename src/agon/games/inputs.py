@@ -44,6 +44,8 @@ class LineField(Field):
     most: int = ENDLESS
     live: bool = False
     """Whether what is typed counts as entered before one leaves the field; the same in TextField."""
+    keys: str = ""
+    """The keypad of a phone: numeric, decimal, or empty for letters."""
     hint: str = ""
     """What stands there while nothing is typed."""
 
@@ -196,7 +198,7 @@ def _number(space: Number, key: str, name: str, entered: Entered) -> FieldSet:
             raise InvalidEntry(f"“{label(typed, 40)}” is no whole number {span}.")
         return value
 
-    return FieldSet((LineField(key=key, label=f"{name}: a whole number {span}"),), read)
+    return FieldSet((LineField(key=key, label=f"{name}: a whole number {span}", keys="numeric"),), read)
 
 
 def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bool = False) -> FieldSet:
@@ -224,7 +226,9 @@ def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
     """A share for each name; the sum is shown as it grows."""
     typed = [str(entered.get(f"{key}/{place}") or "").strip() for place in range(len(space.names))]
     boxes = [
-        LineField(key=f"{key}/{place}", label=f"{label(each, 60)}: a share from 0 to {number(space.total)}", live=True)
+        LineField(
+            key=f"{key}/{place}", label=f"{label(each, 60)}: a share from 0 to {number(space.total)}", keys="decimal"
+        )
         for place, each in enumerate(space.names)
     ]
 

@@ -4,9 +4,9 @@ A family of games may have a page.py in its folder, with a `FamilyPage` called `
 agon_hall draws it. A family without one has the board and the form that any game has.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pandas as pd
 
@@ -32,6 +32,8 @@ class Scene(NamedTuple):
     """What people call the players, by seat; empty where they are called what the game calls them."""
     aids: Collection[str] | None = None
     """The aids that are shown; None: all."""
+    unread: str = UNREAD
+    """HTML in the place of an answer that could not be read, or did not come."""
 
     @property
     def own(self) -> int:
@@ -79,12 +81,21 @@ class Scene(NamedTuple):
 
     def done(self, action: object) -> str:
         """An action as HTML."""
-        return UNREAD if action is None else text(action)
+        return self.unread if action is None else text(action)
 
     def rounds(self) -> list[tuple[Any, ...]]:
         """In games of rounds alone: what was done in each, in seat order."""
         own = 0 if self.watched else self.own
         return [(*done[1 : own + 1], done[0], *done[own + 1 :]) for done in self.view.past]
+
+
+def standing(scene: Scene) -> str:
+    """Everybody's points at the end, the own first, as a list."""
+    totals = scene.totals or ()
+    own = [f"<strong>{number(round(each, 4))} point{'' if each == 1 else 's'}</strong>" for each in totals]
+    return items(
+        f"{scene.who(seat)}: {own[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
+    )
 
 
 def points(scene: Scene) -> str:
@@ -105,13 +116,15 @@ def happened(event: Event, named: Sequence[str], value: str | None = None) -> st
     return f"{what}: {value}" if value else what
 
 
-def news(item: Any, view: Observation, place: int, named: Sequence[str], own: str = "own") -> str:
+def news(
+    item: Any, view: Observation, place: int, named: Sequence[str], own: str = "own", unread: str = UNREADABLE
+) -> str:
     """What `view.past` holds at `place`, in words: an event, or a round, in which the view's own action comes first."""
     if isinstance(item, Event):
         return happened(item, named)
     first = [] if view.seat == PUBLIC else [own]
     others = [name for seat, name in enumerate(named) if seat != view.seat]
-    done = [f"{who} {UNREADABLE if each is None else each}" for who, each in zip([*first, *others], item, strict=True)]
+    done = [f"{who} {unread if each is None else each}" for who, each in zip([*first, *others], item, strict=True)]
     return f"round {place + 1}: {', '.join(done)}"
 
 
@@ -134,6 +147,25 @@ def asked_for(space: Mapping[str, Any]) -> str:
     return written(space)
 
 
+class Desk(Protocol):
+    """A page of a family's own, for people who have a link each. All of it may raise AgonError, which is shown."""
+
+    template: Path
+    """Of the page, in Jinja; it extends the hall's base.html."""
+
+    def opened(self, key: str) -> str:
+        """Whose link it is; empty for nobody's."""
+
+    def progress(self) -> Sequence[tuple[str, str]]:
+        """For the experimenter: everybody who has a link, and how far they are."""
+
+    def shown(self, who: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
+        """What the template is filled in with; `asked`: what the address says."""
+
+    def sent(self, who: str, form: Mapping[str, str]) -> Mapping[str, Any]:
+        """What comes of a form: {"to": what the address says next}, or what the template is filled in with."""
+
+
 class FamilyPage:
     """What a family's pages do; this one knows no game, and shows any."""
 
@@ -142,6 +174,8 @@ class FamilyPage:
     aids: ClassVar[Mapping[str, str]] = {}
     """What people are given beyond what models are told, each by its name, with a few words on what it is: parts of the
     board, and helps in forms. A table, or a model's agent (setting `aids`), has those that its settings name."""
+    needed: ClassVar[Collection[str]] = ("round", "own")
+    """Parts of the board that one must know to answer: they stand above the form, all others beside or below it."""
     own_agents: ClassVar[Collection[str]] = ()
     """Agents of conf/agent that are made for this family alone: no others' tables offer them."""
 
@@ -167,6 +201,15 @@ class FamilyPage:
         """What a seat is asked, as HTML; empty: as its prompt asks."""
         return ""
 
+    def told(self, view: Observation, action: Any) -> str:
+        """An action as its player is told that it was sent, in words."""
+        return label(view.legal.spelled(action), 200)
+
+    def closing(self, scene: Scene, game: Any, state: Any) -> str:
+        """How a match has ended, as HTML for its players: who was what, who has what, and why. By default roles and points."""
+        roles = [f"{scene.who(seat)} was {text(role)}." for seat, role in enumerate(game.roles)]
+        return items(roles) + standing(scene)
+
     def part(self, view: Observation, name: str) -> str:
         """What a part of a form of several questions is called."""
         return label(name)
@@ -183,8 +226,8 @@ class FamilyPage:
         """What the rows of a match tell, as HTML, where it cannot be replayed: before round `before`, or in all."""
         return ""
 
-    def desks(self, folder: Path) -> Mapping[str, Callable[[Entered], Sequence[Thing]]]:
-        """Pages of its own, which stand outside matches: name -> what they show. They keep what they keep in `folder`."""
+    def desks(self, folder: Path) -> Mapping[str, "Desk"]:
+        """Pages of its own, which stand outside matches: name -> what they are. They keep what they keep in `folder`."""
         return {}
 
 

@@ -1,7 +1,6 @@
 """Transcripts to choose from: which files there are, which matches each holds, and the rows of one match."""
 
 import functools
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -20,39 +19,11 @@ def transcripts(folder: Path) -> dict[str, Path]:
     return {path.relative_to(folder).as_posix().removesuffix(".parquet"): path for path in found if is_turns(path)}
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The matches of one file, in its order."""
+def listing(path: Path) -> pd.DataFrame:
+    """The matches of a file, in its order, read again only when the file is another. Raises AgonError.
 
-    matches: pd.DataFrame
-    """Index: the match's id; game, variant, repetition, and `who` in words."""
-    agents: pd.DataFrame
-    """A row per match, a column per seat; empty where there is no such seat."""
-    models: pd.DataFrame
-    """The same; empty where no model was asked."""
-
-    def found(
-        self, game: str = "", agent: str = "", model: str = "", search: str = "", public: bool = False
-    ) -> pd.DataFrame:
-        """Those of `matches` that fit: all that is given, every word of `search` somewhere in id, variant or players.
-
-        `public`: ids alone are searched, for variants and players may tell who has which role.
-        """
-        fits = pd.Series(True, index=self.matches.index)
-        if game:
-            fits &= self.matches.game == game
-        if agent:
-            fits &= (self.agents == agent).any(axis=1)
-        if model:
-            fits &= (self.models == model).any(axis=1)
-        for word in search.lower().split():
-            texts = self.matches.index.str.lower() if public else pd.Index(self.matches.sought)
-            fits &= texts.str.contains(word, regex=False)
-        return self.matches[fits]
-
-
-def listing(path: Path) -> Listing:
-    """The matches of a file, read again only when the file is another. Raises AgonError."""
+    Index: the match's id; game, variant, repetition, `who` sat there in words, and `sought`, the words by which it is found.
+    """
     try:
         about = path.stat()
     except OSError as error:
@@ -61,23 +32,15 @@ def listing(path: Path) -> Listing:
 
 
 @functools.lru_cache(maxsize=4)
-def _listing(path: Path, changed: int, size: int) -> Listing:
-    seats = read(path, LISTED).drop_duplicates(["match", "seat"])
-    own = seats.drop_duplicates("match").set_index("match")[["game", "variant", "repetition"]]
-    own = own.assign(game=own.game.astype(str), variant=own.variant.astype(str))
-    own.index = own.index.astype(str)
-    table = seats.assign(match=seats.match.astype(str))
-    agents, models = (
-        table.assign(value=table[name].astype(object).where(table[name].notna(), ""))
-        .pivot(index="match", columns="seat", values="value")
-        .reindex(own.index)
-        .fillna("")
-        for name in ("agent", "model")
-    )
-    each = [agents[seat] + (" (" + models[seat] + ")").where(models[seat] != "", "") for seat in agents]
-    who = each[0].str.cat([(" / " + one).where(agents[seat] != "", "") for seat, one in enumerate(each) if seat])
-    sought = (own.index + " " + own.variant + " " + own.game + " " + who).str.lower()
-    return Listing(own.assign(who=who, sought=sought), agents, models)
+def _listing(path: Path, changed: int, size: int) -> pd.DataFrame:
+    table = read(path, LISTED).astype({"match": "string", "game": "string", "variant": "string"})
+    seats = table.drop_duplicates(["match", "seat"]).sort_values("seat", kind="stable")
+    named = {name: seats[name].astype("string").fillna("") for name in ("match", "agent", "model")}
+    who = named["agent"] + (" (" + named["model"] + ")").where(named["model"] != "", "")
+    found = table.drop_duplicates("match").set_index("match")[["game", "variant", "repetition"]]
+    found["who"] = who.groupby(named["match"]).agg(" / ".join)
+    found["sought"] = (found.index + " " + found.variant + " " + found.game + " " + found.who).str.lower()
+    return found
 
 
 def turns_of(path: Path, match: str) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 import functools
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -146,17 +145,3 @@ def cost(row: Any) -> float | None:
         return 0.0 if not row.tokens_in + row.tokens_out else None
     model = _model(str(row.model))
     return None if model is None else model.cost(int(row.tokens_in), 0, int(row.tokens_out))
-
-
-class Spent(NamedTuple):
-    """A sum of what was recorded, and for how many rows nothing was."""
-
-    known: float | None
-    """None where it was recorded for no row."""
-    absent: int
-
-
-def spent(values: Sequence[Any]) -> Spent:
-    """The sum of the values that are there."""
-    there = [float(each) for each in values if not pd.isna(each)]
-    return Spent(sum(there) if there else None, len(values) - len(there))

@@ -1,9 +1,9 @@
 """How people see cost sharing: the airlines, and what was proposed and voted in each round."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from agon.games.html import bars, count, number, table, text
+from agon.games.html import bars, count, items, number, table, text
 from agon.games.pages import FamilyPage, Parts, Scene
 
 
@@ -17,6 +17,19 @@ class RoundSeen:
 
 class CostSharingPage(FamilyPage):
     """Of cost sharing."""
+
+    needed: ClassVar = ("round", "airlines", *(f"round {place}" for place in range(1, 100)))
+
+    def closing(self, scene: Scene, game: Any, state: Any) -> str:
+        """Whether all agreed, who pays what of the fee, and what that was worth."""
+        if state.agreed is None:
+            return "<p><strong>No agreement was reached</strong>: nobody has a point.</p>"
+        facts, named = scene.view.rules, [text(each.name) for each in game.airlines]
+        shares = [
+            f"{scene.who(seat)}, {named[seat]}: {number(share)} %, that is {number(facts.fee * share / 100)}"
+            for seat, share in enumerate(state.agreed)
+        ]
+        return f"<p><strong>All agreed.</strong> Each has 1 point, whatever it pays of the fee:</p>{items(shares)}"
 
     def board(self, scene: Scene) -> Parts:
         """The airlines, then one part per round, the newest first."""

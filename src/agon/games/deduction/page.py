@@ -2,11 +2,26 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from agon.games.base import Event, Observation
-from agon.games.html import label, table, text
-from agon.games.pages import FamilyPage, Parts, Scene, happened
+from agon.games.html import items, label, table, text
+from agon.games.pages import FamilyPage, Parts, Scene, happened, standing
 
+SIDES = {
+    "chameleon": "the chameleon",
+    "non-chameleon": "no chameleon",
+    "undercover": "undercover",
+    "civilian": "a civilian",
+}
+"""Roles as they are told when all is over."""
+ENDS = {
+    "caught": "{} was found out, and the others win.",
+    "escaped": "Somebody else was accused: {} was not found out, and wins.",
+    "even": "Nobody was accused, as no player had more votes than every other: {} was not found out.",
+    "guessed": "{} was found out, but guessed the word.",
+}
+"""Outcome -> how it ended; {} is the one to be found."""
 ROLES = {"chameleon": "the chameleon", "non-chameleon": "not the chameleon: you know the word"}
 
 
@@ -16,6 +31,20 @@ class CluesPage(FamilyPage):
     def board(self, scene: Scene) -> Parts:
         """One's own role and word, where the view has them; clues; one's own ballot, and how it ended."""
         return {"own": _own(scene), "outcome": _outcome(scene), "clues": _clues(scene)}
+
+    needed: ClassVar = ("own", "outcome", "clues")
+
+    def closing(self, scene: Scene, game: Any, state: Any) -> str:
+        """Who was what and had which word, who was accused, who won and why."""
+        spy = scene.who(game.spy)
+        lines = []
+        for seat in scene.order:
+            word = _told(game.observe(state, seat).past, "word")
+            had = "did not know the word" if word is None else f"had the word <strong>{text(word.value)}</strong>"
+            lines.append(f"{scene.who(seat)} was {text(SIDES.get(game.roles[seat], game.roles[seat]))} and {had}.")
+        return (
+            f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{items(lines)}<h3>Points</h3>{standing(scene)}"
+        )
 
     def latest(self, event: Event, named: Sequence[str]) -> str:
         """Who was accused is told, too."""
@@ -73,7 +102,7 @@ def _clues(scene: Scene) -> str:
         for seat in range(len(scene.players))
     ]
     head = ["Player", *(f"Clue {round_}" if rounds > 1 else "Clue" for round_ in range(1, rounds + 1))]
-    return table("Clues, in the order in which players speak; the table may give the first ones", head, rows)
+    return table("Clues, in the order in which players speak", head, rows)
 
 
 def _outcome(scene: Scene) -> str:

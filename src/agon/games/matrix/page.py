@@ -16,14 +16,15 @@ MOST = 64
 def rounds_played(scene: Scene) -> str:
     """Which round it is, and of how many."""
     rounds, done = scene.view.rules.rounds, len(scene.view.past)
-    now = "all are played" if done >= rounds else f"round {done + 1} is being played"
-    return f"<h2>{count(done, 'round')} of {rounds} played: {now}</h2>"
+    said = f"All {count(rounds, 'round')} are played" if done >= rounds else f"Round {done + 1} of {rounds}"
+    return f"<h2>{said}</h2>"
 
 
 class MatrixPage(FamilyPage):
     """Of all normal-form games."""
 
     title = "A repeated game"
+    needed: ClassVar = ("rounds", "payoffs")
     aids: ClassVar = {
         "rounds": "how many rounds there are",
         "payoffs": "the payoff table, from one's own side",
@@ -52,7 +53,7 @@ page = MatrixPage()
 def _history(scene: Scene, rounds: Sequence[Sequence[Any]], paid: Sequence[Sequence[float]]) -> str:
     """What was done, newest round first, with the points of each."""
     if not rounds:
-        return "<p>No round is finished yet. When one is, what everybody did and got stands here.</p>"
+        return "<p>No round is finished yet.</p>"
 
     def cell(place: int, seat: int) -> str:
         return f"{scene.done(rounds[place][seat])}<br><small>{_points(paid[place][seat])}</small>"

@@ -15,6 +15,7 @@ Rounds = Sequence[Sequence[Any]]
 class PublicGoodsPage(FamilyPage):
     """Of the public good."""
 
+    needed: ClassVar = ("round", "purse")
     aids: ClassVar = {
         "purse": "what is left, what is in the pool, and what the pool is worth",
         "chart": "a picture of what each would have if it ended then",
@@ -63,7 +64,7 @@ def _purse(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
 
 def _given(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
     if not rounds:
-        return "<p>No round is finished yet. When one is, what everybody gave stands here.</p>"
+        return "<p>No round is finished yet.</p>"
     whole = _together([points for each in rounds for points in each])
     rows = [
         ["Left", *(number(left(game, rounds, seat)) for seat in scene.order), ""],

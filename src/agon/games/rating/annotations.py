@@ -205,7 +205,7 @@ def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with path.open("ab+", buffering=0) as file:  # unbuffered: one write, so that no other can come between
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - 1))

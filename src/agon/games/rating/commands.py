@@ -45,4 +45,28 @@ def make_logs(
     click.echo(f"{count(len(names), 'log')} in {shown(place)}{unknown}")
 
 
-VERBS = [make_logs]
+def make_raters(
+    *,
+    names: Annotated[str, "who rates, as ann,bob: letters, digits, - and _"],
+    logs: Annotated[str, "the folder of logs that they rate"] = "data/logs/tradecraft",
+    folder: Annotated[str, "where their answers go: annotations, in the folder of serve"] = ".agon/hall/annotations",
+    days: Annotated[Count, "how long the links hold"] = 30,
+    url: Annotated[str, "where browsers find the hall"] = "http://localhost:8642",
+    force: Annotated[bool, "true: a new link for who has one; the old one is void"] = False,
+) -> None:
+    """Gives people a link each to rate logs.
+
+    They do so in a browser, turn by turn, in one order for all.
+
+    A link is all that its owner needs, and opens nothing else. It is said once: only a hash of it is kept.
+    """
+    from agon.games.rating.raters import admitted
+
+    wanted = [each.strip() for each in names.split(",") if each.strip()]
+    if not wanted:
+        raise AgonError("names must name somebody, as names=ann,bob")
+    for name, key in admitted(in_project(folder), wanted, logs, days, force).items():
+        click.echo(f"{name}  {url.rstrip('/')}/annotate?key={key}")
+
+
+VERBS = [make_logs, make_raters]

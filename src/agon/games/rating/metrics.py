@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon import AgonError
-from agon.metrics.interval import contrasted, draws, percentiles, pooled, summary
+from agon.metrics.interval import SHARE, contrasted, ends, jackknifed, pooled, summary
 from agon.turns import action_of, tidy
 
 COLUMNS = ["match", "rater", "repetition", "view", "dimension", "aspect", "turn", "seat", "value"]
@@ -49,25 +49,25 @@ def averages(
     pooling: str = "turns",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Mean scores: the `by` keys, value, n, low, high; intervals draw whole matches. For an order of theory of mind it is the
+    """Mean scores: the `by` keys, value, n, low, high; intervals are between matches. For an order of theory of mind it is the
     share of turns that show it.
 
     `pooling` turns, as published: all turns of all matches alike, so that long matches count for more; n counts turns. games:
     the mean over matches of the mean over turns; n counts matches.
     """
     if pooling == "turns":
-        return pooled(table.assign(hits=table.value, n=1), by, level=level)
+        return pooled(table.assign(hits=table.value, n=1), by, level=level, limits=SHARE)
     if pooling != "games":
         raise AgonError(f"pooling is {pooling!r}; it must be turns or games")
     keys = list(by)
     means = table.groupby([*keys, "match"], observed=True, dropna=False).value.mean().reset_index()
-    return summary(means, ["value"], keys, level)[[*keys, "value", "n", "low", "high"]]
+    return summary(means, ["value"], keys, level, limits={"value": SHARE})[[*keys, "value", "n", "low", "high"]]
 
 
 def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), level: float = 0.95) -> pd.DataFrame:
     """Winners against losers: the `by` keys, winners, losers (mean scores over turns), n_winners, n_losers, difference, delta, low, high.
 
-    `table`: scores with a column `won`. delta, as published: winners over losers, less 1; low and high are its, and draw whole
+    `table`: scores with a column `won`. delta, as published: winners over losers, less 1; low and high are its, between
     matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
     """
     rows = []
@@ -96,7 +96,7 @@ def reliability(
     `by`). Metrics: alpha, Krippendorff's: interval for scores, which for
     booleans is the nominal one; it is absent where all judgements are the same. mae: mean absolute difference of two judgements.
     agreement: share of pairs of judgements that are equal. Orders of theory of mind are units of their own, taken together unless
-    `by` names aspect. Intervals draw whole matches. Raises AgonError for a unit that somebody judged twice.
+    `by` names aspect. Intervals are between matches. Raises AgonError for a unit that somebody judged twice.
     """
     rows = []
     unit = list(dict.fromkeys([*UNIT, *(key for key in by if key != between)]))
@@ -106,10 +106,10 @@ def reliability(
     for key, part in groups:
         sums = part.groupby("match", observed=True)[list(COUNTS)].sum().to_numpy(dtype=float)
         values = _measures(sums.sum(axis=0)[None, :])[0]
-        drawn = _measures(draws(len(sums)) @ sums) if len(sums) > 1 else None
-        for place, metric in enumerate(("alpha", "mae", "agreement")):
+        errors, df = jackknifed(sums, _measures) if len(sums) > 1 else (np.full(3, np.nan), np.zeros(3))
+        for place, (metric, limits) in enumerate({"alpha": (-np.inf, 1.0), "mae": SHARE, "agreement": SHARE}.items()):
             if not np.isnan(values[place]):
-                low, high = percentiles(drawn[:, place], level) if drawn is not None else (np.nan, np.nan)
+                low, high = ends(values[place], errors[place], df[place], len(sums), level, limits)
                 rows.append((*_tuple(key), metric, values[place], len(part), low, high))
     return pd.DataFrame(rows, columns=[*by, *MEASURED])
 
@@ -120,14 +120,14 @@ def distance(
     """How far judgements are from those that the rater `reference` made of the same things: the `by` keys, metric, value, n, low, high.
 
     Every other rater's judgement makes a pair with the reference's; n counts pairs. agreement: share that are equal. mae: mean
-    absolute difference. Intervals draw whole matches. Raises AgonError for a unit that somebody judged twice.
+    absolute difference. Intervals are between matches. Raises AgonError for a unit that somebody judged twice.
     """
     _once(table, UNIT, "rater")
     known = table.loc[table.rater == reference, [*UNIT, "value"]]
     both = table[table.rater != reference].merge(known, on=UNIT, suffixes=("", "_reference"))
     apart = (both.value - both.value_reference).abs()
     found = [
-        pooled(both.assign(hits=hits, n=1), by, level=level).assign(metric=metric)
+        pooled(both.assign(hits=hits, n=1), by, level=level, limits=SHARE).assign(metric=metric)
         for metric, hits in (("agreement", apart < SAME), ("mae", apart))
     ]
     return pd.concat(found, ignore_index=True)[[*by, *MEASURED]]
@@ -167,7 +167,7 @@ def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.Data
 def _absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
     """Why a row of `compared` has no value, or no interval; empty where it has both."""
     if not np.isnan(row.value):
-        return "no interval: all turns are of one match" if np.isnan(row.low) else ""
+        return "no interval: one match, or all are alike" if np.isnan(row.low) else ""
     own = raters[
         (raters.dimension == row.dimension) & raters.aspect.isin([row.aspect] if row.aspect else raters.aspect)
     ]

@@ -25,6 +25,7 @@ from agon.games.spaces import Text
 from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floored, minus, plus, whole, written
 from agon.games.tradecraft.calls import Call
 from agon.games.tradecraft.game import crafted, known
+from agon.games.tradecraft.icons import icon
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 
 NONE = ("", "0")
@@ -95,14 +96,14 @@ def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) ->
             except ValueError:
                 amount = 0
             if not isinstance(amount, int) or not amount > 0:
-                raise InvalidEntry(f"{label(item, 40)}: “{label(typed, 40)}” is no whole number.")
+                raise InvalidEntry(f"{label(named(item), 40)}: “{label(typed, 40)}” is no whole number.")
             if amount > most:
-                raise InvalidEntry(f"{label(item, 40)}: {whose} {most}, not {amount}.")
+                raise InvalidEntry(f"{label(named(item), 40)}: {whose} {most}, not {amount}.")
             found[item] = amount
         return found
 
     lines = [
-        LineField(key=f"{key}/{item}", label=f"{label(item, 40)} ({whose} {most})", wide=190)
+        LineField(key=f"{key}/{item}", label=f"{label(named(item), 40)} ({whose} {most})", wide=190, keys="numeric")
         for item, most in held.items()
     ]
     return FieldSet(tuple(lines), read)
@@ -117,7 +118,7 @@ def decision(scene: Scene, entered: Entered) -> list[Thing]:
         return [Call(tool="decide", decision=word, message=message.read())]
 
     buttons = [
-        Button(name, partial(decide, word), main=False, wide=300)
+        Button(name, partial(decide, word), main=word == "accept", wide=300)
         for name, word in (("Accept", "accept"), ("Reject", "reject"))
     ]
     return [_told(known(scene.view).proposal), *message.things, *buttons]
@@ -184,7 +185,7 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
     choices = dict(zip(options([_label(each) for each in possible]), [each.id for each in possible], strict=True))
     fields: list[Thing] = [
         ListField(key="recipe", label="What to make", value=UNCHOSEN, options=unchosen(choices), wide=640),
-        LineField(key="times", label="How many times", value="1", press="add", wide=200),
+        LineField(key="times", label="How many times", value="1", press="add", wide=200, keys="numeric"),
         "" if recipe is None else _needed(rules, recipe, times or 1, bool(inputs)),
         Group(tuple(inputs.values())),
         Button("Add to the list", add, main=False, wide=300, key="add"),
@@ -214,7 +215,9 @@ def _list(todo: Sequence[tuple[Call, Hand]], hand: Hand, more: bool, full: bool)
 
 def _needed(rules: Ruleset, recipe: Recipe, times: int, choice: bool) -> str:
     """What a recipe takes and makes."""
-    said = f"<p>Takes {text(takes(rules, recipe, times))}; makes {recipe.number * times} {text(recipe.makes)}.</p>"
+    said = (
+        f"<p>Takes {text(takes(rules, recipe, times))}; makes {recipe.number * times} {text(named(recipe.makes))}.</p>"
+    )
     how = "Say how much of each goes in (amounts may be fractions such as 1/8 for fuel):"
     return said + (f"<p>There is a choice. {how}</p>" if choice else "")
 
@@ -240,7 +243,7 @@ def _inputs(scene: Scene, recipe: Recipe, times: int, hand: Hand, key: str, ente
     return {
         item: LineField(
             key=f"{key}/{recipe.id}/{times}/{item}",
-            label=f"{label(item, 40)} (you have {amount})",
+            label=f"{label(named(item), 40)} (you have {amount})",
             value=str(wanted.get(item, "")),
             wide=190,
         )
@@ -256,8 +259,10 @@ def _different(recipes: Sequence[Recipe]) -> list[Recipe]:
 
 def _label(recipe: Recipe) -> str:
     """A recipe in one short line."""
-    parts = [f"{number} {'any ' + need[1:] if need.startswith('#') else need}" for need, number in recipe.needs]
-    return f"{recipe.number} {recipe.makes} from {' + '.join([*parts, *(['fuel'] if recipe.fuelled else [])])}"
+    parts = [
+        f"{number} {'any ' + named(need[1:]) if need.startswith('#') else named(need)}" for need, number in recipe.needs
+    ]
+    return f"{recipe.number} {named(recipe.makes)} from {' + '.join([*parts, *(['fuel'] if recipe.fuelled else [])])}"
 
 
 def suggested(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> dict[str, Amount]:
@@ -287,9 +292,19 @@ def suggested(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> dict[st
 # ---- in words ----
 
 
+def named(item: str) -> str:
+    """An item as people write it: `oak log`, not `oak_log`."""
+    return item.replace("_", " ")
+
+
+def shown(item: str) -> str:
+    """An item as HTML, with its picture."""
+    return f'<span class="item">{icon(item)}{text(named(item))}</span>'
+
+
 def goods(hand: Mapping[str, Any]) -> str:
-    """A hand as HTML: `2 wood and 1 iron`, or `nothing`."""
-    return text(listed([f"{amount} {item}" for item, amount in hand.items()]) or "nothing")
+    """A hand as HTML: `2 oak log and 1 iron`, with pictures, or `nothing`."""
+    return listed([f"{text(amount)} {shown(item)}" for item, amount in hand.items()]) or "nothing"
 
 
 def takes(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
@@ -298,6 +313,6 @@ def takes(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
     for need, number in recipe.needs:
         members = ruleset.members(need)
         more = [f"{len(members) - MEMBERS} more"] if len(members) > MEMBERS + 1 else []
-        few = listed([*members[: MEMBERS if more else None], *more], "and" if more else "or")
-        parts.append(f"{number * times} {f'any of {need[1:]} ({few})' if need.startswith('#') else need}")
+        few = listed([*map(named, members[: MEMBERS if more else None]), *more], "and" if more else "or")
+        parts.append(f"{number * times} {f'any of {named(need[1:])} ({few})' if need.startswith('#') else named(need)}")
     return " + ".join([*parts, *([f"fuel for {count(times, 'smelt')}"] if recipe.fuelled else [])])

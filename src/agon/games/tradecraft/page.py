@@ -1,148 +1,91 @@
-"""How people see TradeCraft: hands, one's own target and the way to it, proposals and decisions, what was crafted."""
+"""How people see TradeCraft: hands, one's own target and the way to it, what was proposed, traded and crafted."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from heapq import heappop, heappush
-from math import ceil, inf
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from agon.games.base import Event, Observation
 from agon.games.html import count, items, listed, table, text
 from agon.games.inputs import Entered, LineField, Thing
-from agon.games.pages import FamilyPage, Parts, Scene, happened
-from agon.games.tradecraft.amounts import Amount, Hand, amount_of, exact
+from agon.games.pages import FamilyPage, Parts, Scene
+from agon.games.tradecraft.amounts import amount_of, exact
 from agon.games.tradecraft.amounts import listed as in_words
 from agon.games.tradecraft.game import Facts, history, item_info, known
-from agon.games.tradecraft.inputs import decision, goods, proposal, takes, workshop
+from agon.games.tradecraft.inputs import decision, goods, named, proposal, shown, takes, workshop
+from agon.games.tradecraft.planner.search import Impossible, Plan, plan
+from agon.games.tradecraft.planner.trading import union
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 from agon.games.tradecraft.story import read
 
 SHOWN = 30
 """Proposals, and ways to make an item, that are shown."""
-DEEPEST = 12
-"""Levels of a tree that are drawn."""
-LARGEST = 80
-"""Items of a tree that are drawn with what they are made of."""
 ASKED = {"propose": "Propose a trade", "decide": "Accept this trade?", "craft": "Craft, then finish your turn"}
 FORMS = {"propose": proposal, "decide": decision, "craft": workshop}
 """Phase -> what is asked, and what it is answered by."""
 
 
-# ---- what a target is made of: look-ups in the ruleset ----
-
-
-class Node(NamedTuple):
-    """So many of an item, and what to do for them."""
-
-    item: str
-    wanted: Amount
-    held: Amount
-    """Of these, what one's own hand has; no piece is counted twice."""
-    others: tuple[tuple[str, Amount], ...]
-    """Who else holds it, and how much."""
-    recipe: Recipe | None
-    """How the rest can be made; None where nothing is missing, or nothing makes it."""
-    times: int
-    ways: int
-    """Recipes that make it."""
-    kind: str
-    """The tag that the item was chosen from; empty where a recipe names the item."""
-    parts: tuple["Node", ...]
-
-
-@lru_cache(maxsize=256)
-def work(ruleset: Ruleset, held: frozenset[str], own: frozenset[str]) -> dict[str, float]:
-    """For each item that can be made from those held, how much work it is: about as many recipes."""
-    best: dict[str, float] = {}
-    queue = [(0.0 if item in own else 0.5, item) for item in sorted(held)]
-    while queue:
-        cost, item = heappop(queue)
-        if item in best:
-            continue
-        best[item] = cost
-        for recipe in ruleset.used_in(item):
-            if recipe.makes not in best and (more := _work(ruleset, best, recipe)) < inf:
-                heappush(queue, (more, recipe.makes))
-    return best
-
-
-def _work(ruleset: Ruleset, best: Mapping[str, float], recipe: Recipe) -> float:
-    """How much a recipe is, its ingredients included; infinite where one cannot be had."""
-    needs = [
-        min((best[item] for item in ruleset.members(need) if item in best), default=inf) for need, _ in recipe.needs
-    ]
-    return 1 + sum(needs) + 0.1 * recipe.fuelled
-
-
-def tree(ruleset: Ruleset, target: Hand, own: Hand, others: Mapping[str, Hand]) -> list[Node]:
-    """One node per item of a target; each missing item is made by the recipe that is the least work from all hands."""
-    pool = frozenset(own).union(*others.values())
-    best = work(ruleset, pool, frozenset(own))
-    left: dict[str, Amount] = dict(own)
-    room = LARGEST
-
-    def grown(item: str, wanted: Amount, kind: str, above: frozenset[str]) -> Node:
-        nonlocal room
-        room -= 1
-        taken = min(wanted, left.get(item, 0))
-        left[item] = left.get(item, 0) - taken
-        missing = wanted - taken
-        elsewhere = tuple((player, hand[item]) for player, hand in others.items() if hand.get(item))
-        ways = ruleset.made_by(item)
-        recipe = min(ways, key=lambda each: _work(ruleset, best, each), default=None)
-        covered = sum(amount for _, amount in elsewhere) >= missing
-        if missing <= 0 or recipe is None or covered or item in above or len(above) > DEEPEST or room < 0:
-            return Node(item, wanted, taken, elsewhere, None, 0, len(ways), kind, ())
-        times = ceil(missing / recipe.number)
-        parts = tuple(
-            grown(picked(need), count * times, need[1:] if need.startswith("#") else "", above | {item})
-            for need, count in recipe.needs
-        )
-        return Node(item, wanted, taken, elsewhere, recipe, times, len(ways), kind, parts)
-
-    def picked(need: str) -> str:
-        """The member of a tag that is at hand, or the least work."""
-        members = ruleset.members(need) or (need,)
-        return min(members, key=lambda item: (-min(left.get(item, 0), 1), best.get(item, inf), members.index(item)))
-
-    return [grown(item, amount, "", frozenset()) for item, amount in target.items()]
-
-
-# ---- what people see ----
+PHASES = {"propose": "Propose a trade", "decide": "Accept or reject it", "craft": "Craft"}
+"""Parts of a turn, in order, as they are called above the board."""
+NODES = 200
+"""Branches after which the search for a way to the target ends: half a second, at most."""
 
 
 class TradeCraftPage(FamilyPage):
     """Of TradeCraft."""
 
+    title = "TradeCraft"
+    needed: ClassVar = ("turn", "own", "hands")
     aids: ClassVar = {
-        "tree": "one way to make the target, and what of it is at hand or missing",
+        "tree": "one way to make the target, step by step, and what others would have to give for it",
         "possible": "what the own hand can make now",
         "look up": "what makes an item and what it is used in, without a call",
         "amounts": "in the workshop, ingredients that fit are filled in",
     }
 
     def board(self, scene: Scene) -> Parts:
-        """Turn and target, hands, the way to the target, what was proposed, what one crafted."""
+        """Turn and target, hands, the way to the target, what happened."""
         facts, held, target = scene.view.rules, _held(scene), _target(scene)
         return {
             "turn": _turn(scene, facts),
             "own": _own(scene, held, target),
             "hands": _hands(scene, held, target),
-            "tree": _tree(scene, facts.ruleset, held, target),
+            "tree": _way(scene, facts.ruleset, held, target),
             "possible": _possible(scene, facts.ruleset, held),
-            "proposals": _proposals(scene),
-            "crafted": _crafted(scene),
+            "log": _log(scene),
         }
 
     def latest(self, event: Event, named: Sequence[str]) -> str:
-        """Of what was said only a decision; the board has the rest in words."""
-        return (event.seat is not None and happened(event, named, event.value.get("decision", ""))) or ""
+        """A proposal or a decision; the log has the terms."""
+        if event.seat is None or event.phase not in ("proposal", "decision"):
+            return ""
+        return f"{named[event.seat]}: {event.value.get('decision', 'a proposal')}"
 
     def question(self, view: Observation) -> str:
         """By phase."""
         return ASKED[view.phase]
+
+    def told(self, view: Observation, action: Any) -> str:
+        """A call in words."""
+        match dict(action):
+            case {"tool": "submit_proposal", "offer": offer, "request": request, "partner": partner}:
+                return f"you offer {partner} {in_words(offer)} for {in_words(request)}"
+            case {"tool": "decide", "decision": decision}:
+                return f"you {decision}"
+            case {"tool": "craft_done"}:
+                return "you finish crafting"
+            case {"tool": "craft_apply", "outputs": outputs}:
+                return f"you craft {in_words(outputs)}"
+        return "you look something up"
+
+    def closing(self, scene: Scene, game: Any, state: Any) -> str:
+        """Who wanted what, and who held it in the end."""
+        lines = []
+        for seat in scene.order:
+            who, won = scene.who(seat), seat in state.winners
+            end = "<strong>and held it: a win, 1 point</strong>" if won else "and did not hold it at the end: no point"
+            lines.append(f"{who} wanted {goods(game.targets[seat])}, {end}.")
+        return items(lines)
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
         """A proposal, a decision, or a workshop in which crafts are tried before they are sent."""
@@ -198,11 +141,14 @@ def _target(scene: Scene) -> Mapping[str, Any]:
 
 
 def _turn(scene: Scene, facts: Facts) -> str:
+    """Which turn it is, whose proposal, and which part of it."""
     turn = next((event.value for event in reversed(scene.view.past) if event.phase == "turn"), None)
     if turn is None:
         return "<h2>Not begun</h2>"
-    proposer = scene.called(turn["proposer"])
-    return f"<h2>Turn {turn['turn']} of at most {facts.turns}</h2><p>Proposer of this turn: {proposer}.</p>"
+    now = ' aria-current="step"'
+    steps = "".join(f"<li{now if phase == scene.view.phase else ''}>{name}</li>" for phase, name in PHASES.items())
+    whose = f"<p>Proposer of this turn: {scene.called(turn['proposer'])}.</p>"
+    return f'<h2>Turn {turn["turn"]} of at most {facts.turns}</h2>{whose}<ol class="steps">{steps}</ol>'
 
 
 def _own(scene: Scene, held: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
@@ -220,24 +166,47 @@ def _hands(scene: Scene, held: Mapping[str, Mapping[str, Any]], target: Mapping[
     seats = [seat for seat in scene.order if scene.players[seat] in held]
     rows = []
     for item in sorted({item for hand in held.values() for item in hand}):
-        name = f"{text(item)} <small>(your target)</small>" if item in target else text(item)
+        name = f"{shown(item)} <small>(your target)</small>" if item in target else shown(item)
         amounts = [held[scene.players[seat]].get(item) for seat in seats]
         rows.append([name, *('<span class="soft">none</span>' if each is None else text(each) for each in amounts)])
     return table("Who holds what", ["Item", *(scene.who(seat) for seat in seats)], rows, True)
 
 
-def _tree(scene: Scene, ruleset: Ruleset, held: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
+def _way(scene: Scene, ruleset: Ruleset, held: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
+    """The shortest way to the target, alone or with what others hold; amounts and alternatives are exact (the planner's)."""
     if not target or not held:
         return ""
-    mine = scene.players[scene.own]
-    nodes = tree(ruleset, target, held[mine], {player: hand for player, hand in held.items() if player != mine})
-    said = "<p>One way, of few recipes; there may be others.</p>"
-    if any(map(_burns, nodes)):
-        fuels = {item: ruleset.fuel[item] for hand in held.values() for item in hand if item in ruleset.fuel}
-        worth = ", ".join(f"{item} (worth {worth} smelts)" for item, worth in sorted(fuels.items()))
-        said += f"<p>Fuel in all hands: {text(worth or 'none')}.</p>"
-    body = "".join(_node(scene, each) for each in nodes)
-    return f'<h3>How to make your target</h3>{said}<ul class="tree">{body}</ul>'
+    own = held[scene.players[scene.own]]
+    if all(own.get(item, 0) >= amount for item, amount in target.items()):
+        return ""
+    found, said = plan(ruleset, own, target, NODES), "Your own hand is enough. One way, the shortest:"
+    gives: list[str] = []
+    if not isinstance(found, Plan):
+        found = plan(ruleset, union(list(held.values())), target, NODES)
+        said = "Your own hand is not enough. One way, the shortest, if others give you what it takes:"
+        if isinstance(found, Plan):
+            lacking = {
+                item: amount - own.get(item, 0) for item, amount in found.uses.items() if amount > own.get(item, 0)
+            }
+            gives = [f"get {amount} {shown(item)}{_from(scene, held, item)}" for item, amount in lacking.items()]
+    if isinstance(found, Plan):
+        crafts = [f"craft {goods(step.outputs)} out of {goods(step.inputs)}" for step in found.steps]
+        body = f"<p>{said}</p>{items([*gives, *crafts], 'ol')}"
+    elif isinstance(found, Impossible):
+        body = "<p>With what all hold now it cannot be made, whatever is traded.</p>"
+    else:
+        body = "<p>Whether it can be made with what all hold now was not found out.</p>"
+    return f"<h3>How to make your target</h3>{body}"
+
+
+def _from(scene: Scene, held: Mapping[str, Mapping[str, Any]], item: str) -> str:
+    """Who holds an item, besides oneself."""
+    who = [
+        f"{scene.called(player)} has {text(hand[item])}"
+        for player, hand in held.items()
+        if hand.get(item) and player != scene.players[scene.own]
+    ]
+    return f" ({', '.join(who)})"
 
 
 def _possible(scene: Scene, ruleset: Ruleset, held: Mapping[str, Mapping[str, Any]]) -> str:
@@ -249,39 +218,14 @@ def _possible(scene: Scene, ruleset: Ruleset, held: Mapping[str, Mapping[str, An
     return f"<details><summary>What your hand can make now: {count(len(found), 'recipe')}</summary>{made}</details>"
 
 
-def _burns(node: Node) -> bool:
-    return (node.recipe is not None and node.recipe.fuelled) or any(map(_burns, node.parts))
-
-
-def _node(scene: Scene, node: Node) -> str:
-    """An item, where it is to be had, and under it what it is made of."""
-    name = f"<strong>{text(node.wanted)} {text(node.item)}</strong>"
-    if node.kind:
-        name += f' <span class="soft">(any of {text(node.kind)} does)</span>'
-    missing = node.wanted - node.held
-    if missing <= 0:
-        return f'<li><span class="good">✓ you have</span> {name}</li>'
-    said = [f"you have {text(node.held)}"] if node.held else []
-    said += [f"{scene.called(player)} has {text(amount)}" for player, amount in node.others]
-    where = f": {', '.join(said)}" if said else ""
-    if node.recipe is None:
-        mark = "↔ from others" if node.others else '<span class="bad">✗ missing</span>'
-        return f"<li>{mark} {name}{where}</li>"
-    other = f", {count(node.ways - 1, 'other way', 'other ways')}" if node.ways > 1 else ""
-    fire = f" + fuel for {count(node.times, 'smelt')}" if node.recipe.fuelled else ""
-    each = f"one operation makes {node.recipe.number}"
-    if node.times > 1:
-        each = f"{node.times} operations, {node.recipe.number} each"
-    parts = "".join(_node(scene, part) for part in node.parts)
-    return f'<li>⚒ make {name}{where} <span class="soft">({each}{fire}{other})</span><ul>{parts}</ul></li>'
-
-
-def _proposals(scene: Scene) -> str:
-    """What is known of proposals, newest first."""
-    found = history(scene.view.past)
-    if not found:
-        return "<p>Nothing has been proposed yet.</p>" if not scene.watched else "<p>No trade or rejection yet.</p>"
-    return f"<h3>Proposals, newest first</h3>{items(_proposal(scene, each) for each in reversed(found[-SHOWN:]))}"
+def _log(scene: Scene) -> str:
+    """What happened as far as this view knows, newest first: proposals, decisions, trades, what one crafted oneself."""
+    found = [(each.get("turn", 0), 0, _proposal(scene, each)) for each in history(scene.view.past)]
+    found += [(turn, 1, f"You crafted {what}.") for turn, what in _crafts(scene.view.past, scene.view.rules.ruleset)]
+    lines = [f"Turn {text(turn)}: {said}" for turn, _, said in sorted(found, key=lambda each: each[:2])]
+    nothing = "No trade or rejection yet." if scene.watched else "Nothing has happened yet."
+    shown_ = items(reversed(lines[-SHOWN:]))
+    return f"<h3>What happened, newest first</h3>{shown_}" if lines else f"<p>{nothing}</p>"
 
 
 def _proposal(scene: Scene, each: Mapping[str, Any]) -> str:
@@ -299,13 +243,7 @@ def _proposal(scene: Scene, each: Mapping[str, Any]) -> str:
         if each.get(key)
     )
     outcome = outcomes.get(str(each.get("outcome")), "not decided yet")
-    return f"Turn {text(each.get('turn', '?'))}: {who} to {whom}: {terms}; {outcome}.{said}"
-
-
-def _crafted(scene: Scene) -> str:
-    """What this seat crafted, newest first; nobody else sees it."""
-    made = [f"Turn {turn}: {what}" for turn, what in _crafts(scene.view.past, scene.view.rules.ruleset)]
-    return f"<h3>What you crafted, newest first</h3>{items(reversed(made[-SHOWN:]))}" if made else ""
+    return f"{who} to {whom}: {terms}; {outcome}.{said}"
 
 
 def _crafts(past: Sequence[Event], ruleset: Ruleset) -> Iterator[tuple[Any, str]]:
@@ -328,14 +266,15 @@ def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
 
 def about_item(facts: Facts, name: str) -> str:
     """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
-    says = item_info(facts, name)
+    says = item_info(facts, name.replace(" ", "_") if name not in facts.known else name)
     if isinstance(says, Refusal):
-        near = [item for item in sorted(facts.known) if name.strip() and name.strip().lower() in item.lower()]
-        hint = f" Did you mean: {text(', '.join(near[:SHOWN]))}?" if near else ""
+        part = name.strip().lower().replace(" ", "_")
+        near = [item for item in sorted(facts.known) if part and part in item.lower()]
+        hint = f" Did you mean: {text(', '.join(map(named, near[:SHOWN])))}?" if near else ""
         return f"<p>{text(says.text[:1].upper() + says.text[1:])}.{hint}</p>"
     ways = [facts.ruleset.recipe(each["recipe"]) for each in says["made_by"][:SHOWN]]
     made = [recipe_line(facts.ruleset, recipe) for recipe in ways if recipe]
-    used = listed([str(each) for each in says["used_in"][:SHOWN]])
+    used = listed([named(str(each)) for each in says["used_in"][:SHOWN]])
     more = f" and {len(says['used_in']) - SHOWN} more" if len(says["used_in"]) > SHOWN else ""
     told = ["Nothing makes it." if not made else "Made by:" + items(made)]
     told.append(f"Used in: {text(used)}{more}." if used else "Used in nothing.")
@@ -343,9 +282,9 @@ def about_item(facts: Facts, name: str) -> str:
         told.append(f"As fuel: worth {text(says['smelts'])} smelts.")
     if not says["can_come_up"]:
         told.append("It cannot come up in this match.")
-    return f"<p><strong>{text(says['item'])}</strong></p>{items(told)}"
+    return f"<p><strong>{shown(says['item'])}</strong></p>{items(told)}"
 
 
 def recipe_line(ruleset: Ruleset, recipe: Recipe) -> str:
     """A recipe in words, as HTML."""
-    return text(f"{recipe.number} {recipe.makes} out of {takes(ruleset, recipe)}")
+    return text(f"{recipe.number} {named(recipe.makes)} out of {takes(ruleset, recipe)}")

@@ -1,0 +1,282 @@
+"""Studies with people: a file conf/study/NAME.yaml says who plays what and is told, asked and paid what; models can play the same cells."""
+
+import json
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+from agon import AgonError, fault_of
+from agon.conf import CONF, expand_settings, file_of, settings_of
+from agon.games.pages import known_aids
+from agon.models import Model
+from agon.plan import PERSON, Match, Seating, models_of, plan, seating
+
+Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
+Amount = Annotated[float, msgspec.Meta(ge=0, lt=1e6)]
+Seconds = Annotated[float, msgspec.Meta(ge=5, le=86400)]
+Some = Annotated[int, msgspec.Meta(ge=1)]
+Code = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,64}\Z")]
+END = "end"
+"""In the place of a script: the match ends when somebody has left it."""
+
+
+class Part(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A section of a study's file: other settings than those below are refused."""
+
+
+class Consent(Part, frozen=True):
+    """What people agree to before anything else; texts are shown as they are."""
+
+    text: Words
+    investigator: Words
+    contact: Words
+    ethics: Words
+    """Who has approved the study, and whom to ask about it."""
+    minutes: Some
+    """How long it takes, as people are told."""
+    withdrawal: Words
+    """How to leave, and what happens to what was kept."""
+
+
+class Asked(Part, frozen=True):
+    """A question with some answers to choose from; without any, it is answered in words."""
+
+    ask: Words
+    options: list[Words] = []
+    right: str | None = None
+    """The right one of `options`; in a survey this makes the question an attention check."""
+    optional: bool = False
+    games: list[str] = []
+    """Of a quiz: the games (as cells name them) before which it is asked; none named: all."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a right answer that nobody can choose."""
+        if self.right is not None and self.right not in self.options:
+            raise ValueError(f"right: {self.right!r} is not among the options of {self.ask!r}")
+
+
+class Quiz(Part, frozen=True):
+    """What people have to understand before they play."""
+
+    questions: list[Asked] = []
+    attempts: Some = 3
+    """Who has not answered all rightly after so many goes no further."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a question without a right answer."""
+        if lacking := [each.ask for each in self.questions if each.right is None]:
+            raise ValueError(f"quiz: {lacking[0]!r} needs a right answer")
+
+
+class Lobby(Part, frozen=True):
+    """Where people wait for each other."""
+
+    seconds: Seconds = 300.0
+    """After which who has found nobody is paid and goes."""
+    pay: Amount = 0.0
+    """What that pays, beside the show-up fee."""
+
+
+class Dropout(Part, frozen=True):
+    """When somebody is taken to have left a match, and what happens then."""
+
+    timeouts: Some = 2
+    """Answers that did not come in time."""
+    away: Seconds = 60.0
+    """Seconds without an open page."""
+    then: Words = END
+    """A script of conf/agent that plays on for them; or `end`."""
+
+
+class Pay(Part, frozen=True):
+    """What people are paid: a show-up fee, and a bonus for points."""
+
+    currency: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")]
+    show_up: Amount
+    point: Amount = 0.0
+    """For a point; a negative total pays nothing."""
+    most: Amount | None = None
+    """The highest bonus."""
+    abandoned: Amount = 0.0
+    """The lowest bonus of who could not play to the end through no fault of their own."""
+    screened: bool = False
+    """Whether who fails the quiz is paid the show-up fee."""
+
+
+class Finish(Part, frozen=True):
+    """How it ends."""
+
+    debrief: Words
+    codes: dict[Literal["complete", "screened", "unmatched"], Code] = {}
+    """Completion codes; where one is not said, everybody is given another."""
+    links: dict[Literal["prolific", "mturk", "sona"], Annotated[str, msgspec.Meta(pattern=r"^https://\S+\Z")]] = {}
+    """Where people go back to; {code} and {pid} are put in."""
+
+
+class Group(Part, frozen=True):
+    """A condition: a cell for each of its games."""
+
+    games: Annotated[list[Words], msgspec.Meta(min_length=1)]
+    """Of conf/game: FILE, FILE/SETTING, GAME~TWIN."""
+    seats: Annotated[list[Words], msgspec.Meta(min_length=1)]
+    """By seat: human, or an agent of conf/agent, as agent or agent@model."""
+    quota: Some
+    """Participants of each cell."""
+    aids: list[str] = []
+    """What people are shown beyond the rules; models that play this cell are told the same."""
+
+
+class Limits(Part, frozen=True):
+    """What the models of one match may cost."""
+
+    usd: Amount | None = None
+    tokens: Amount | None = None
+    calls: Amount | None = None
+
+
+class Subjects(Part, frozen=True):
+    """The models that play the same cells, in the places of the people."""
+
+    agents: list[Words] = []
+    models: list[Words] = []
+    repetitions: Some | None = None
+    """Matches of each cell; null: as many as people play."""
+    sampling: str | None = None
+
+
+class Study(Part, frozen=True):
+    """A file of conf/study."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,60}\Z")]
+    title: Words
+    consent: Consent
+    cells: Annotated[dict[Annotated[str, msgspec.Meta(pattern=r"^[\w-]+\Z")], Group], msgspec.Meta(min_length=1)]
+    pay: Pay
+    finish: Finish
+    language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2}(-[A-Z]{2})?\Z")] = "en"
+    words: dict[str, str] = {}
+    """What is written on the pages themselves, such as buttons, in that language: English -> other."""
+    intro: str = ""
+    """Stands above the rules."""
+    quiz: Quiz = Quiz()
+    lobby: Lobby = Lobby()
+    seconds: Seconds = 60.0
+    """For an answer in a match."""
+    idle: Seconds = 900.0
+    """Who opens no page for so long before the match has left."""
+    dropout: Dropout = Dropout()
+    budget: Limits = Limits()
+    survey: list[Asked] = []
+    models: Subjects = Subjects()
+
+
+class Cell(NamedTuple):
+    """A condition in one game."""
+
+    name: str
+    game: str
+    entrants: tuple[str, ...]
+    aids: tuple[str, ...]
+    quota: int
+
+    @property
+    def people(self) -> tuple[int, ...]:
+        """Seats of participants."""
+        return tuple(seat for seat, who in enumerate(self.entrants) if who == PERSON)
+
+
+def study(name: str, conf: Path = CONF) -> Study:
+    """conf/study/NAME.yaml. Raises AgonError, in one line, for what is not there or does not fit."""
+    try:
+        found = msgspec.convert(file_of("study", name, conf), Study)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"conf/study/{name}.yaml: {fault_of(error, Study)}") from None
+    if found.name != name:
+        raise AgonError(f"conf/study/{name}.yaml: name is {found.name!r}; it must be the name of the file")
+    for each in cells(found, conf):
+        if not each.people:
+            raise AgonError(
+                f"conf/study/{name}.yaml: nobody is human in {each.name}: write human in the place of an agent"
+            )
+        if each.quota % len(each.people):
+            raise AgonError(
+                f"conf/study/{name}.yaml: {each.quota} participants of {each.name} cannot sit down by {len(each.people)}"
+            )
+    asked = {game for each in found.quiz.questions for game in each.games}
+    if unknown := asked - {each.game for each in cells(found, conf)}:
+        raise AgonError(f"conf/study/{name}.yaml: a question of the quiz is of {min(unknown)}, which is in no cell")
+    return found
+
+
+def cells(made: Study, conf: Path = CONF) -> list[Cell]:
+    """The cells of a study, in its order; a group of one game is a cell of its own name, others have the game's behind theirs."""
+    found = []
+    for name, group in made.cells.items():
+        games = expand_settings(group.games, conf)
+        found += [
+            Cell(
+                name if len(games) == 1 else f"{name}/{game}", game, tuple(group.seats), tuple(group.aids), group.quota
+            )
+            for game in games
+        ]
+    return found
+
+
+def match_id(made: Study, cell: Cell, number: int) -> str:
+    """The id of the `number`th match of a cell (from 0), which seeds its chance: the same for people and for models."""
+    return blake2b(json.dumps([made.name, cell.name, number]).encode(), digest_size=8).hexdigest()
+
+
+def seated(made: Study, cell: Cell, conf: Path = CONF) -> Seating:
+    """Who sits where in a cell. Raises AgonError for games, agents, aids and scripts that are not there or do not go together."""
+    found = seating(cell.game, cell.entrants, made.models.sampling, conf)
+    known_aids(found.game, cell.aids)
+    if made.dropout.then != END:
+        script = seating(cell.game, [made.dropout.then] * found.game.seats, None, conf)
+        if script.models or not script.seats[0].immediate:
+            raise AgonError(f"study {made.name}: dropout: {made.dropout.then} asks a model; it must be a script")
+    return found
+
+
+def experiment(made: Study, cell: Cell) -> dict[str, Any]:
+    """A cell as an experiment, with models in the places of people. Raises AgonError where no agents are named."""
+    own = made.models
+    if not own.agents:
+        raise AgonError(f"study {made.name} names no agents in the places of people: set models.agents in conf/study")
+    pairing = {"games": [cell.game], "seats": [own.agents if who == PERSON else [who] for who in cell.entrants]}
+    repetitions = own.repetitions or cell.quota // len(cell.people)
+    return {
+        "name": made.name,
+        "repetitions": repetitions,
+        "pairings": [pairing],
+        "models": own.models,
+        "sampling": own.sampling,
+    }
+
+
+def matches(made: Study, conf: Path = CONF) -> tuple[list[Match], dict[str, Model]]:
+    """The matches of a study with models in the places of people, and the models: chance falls as it does for people.
+
+    Raises AgonError as `plan` does, and for an agent that is told other aids than people are shown.
+    """
+    found: dict[str, Match] = {}
+    models: dict[str, Model] = {}
+    for cell in cells(made, conf):
+        for agent in {each.partition("@")[0] for each in made.models.agents}:
+            told = settings_of("agent", agent, conf).get("aids") or []
+            if sorted(told) != sorted(cell.aids):
+                shown = ", ".join(cell.aids) or "none"
+                raise AgonError(
+                    f"study {made.name}: people in {cell.name} are shown the aids {shown}, {agent} is told {', '.join(told) or 'none'}: "
+                    f"write an agent with `aids: [{', '.join(cell.aids)}]`"
+                )
+        asked = experiment(made, cell)
+        for match in plan(asked, conf):
+            chance = match_id(made, cell, match.repetition)
+            own = blake2b(f"{match.id} {chance}".encode(), digest_size=8).hexdigest()
+            found[own] = replace(match, id=own, seed=int(chance, 16))
+        models |= models_of(asked, conf)
+    return list(found.values()), models

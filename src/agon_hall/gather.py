@@ -1,0 +1,121 @@
+"""What a study has come to: a row for every participant, every event, the turns of its matches, and who is paid what."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from agon import AgonError, count, shown
+from agon.play import ordered
+from agon.protocol import Study, cells, study
+from agon.turns import read, write, write_table
+from agon_hall.store import Store
+from agon_hall.study import BEFORE, Event, State, after, earned, ending, exclusions, folded
+from agon_hall.study_desk import pseudonym
+from agon_hall.tables import secret_of
+
+
+def gather(folder: Path, name: str, out: Path) -> str:
+    """Writes participants.csv, events.parquet and turns.parquet of a study of the hall in `folder` into `out`; what it says of them.
+
+    The bonus file, which names people as their platform does, is written into `folder`. A server may run meanwhile.
+    Raises AgonError where nobody has come yet.
+    """
+    made, store = study(name), Store(folder, reads=True)
+    try:
+        events, came, secret = store.events(name), store.came(name), secret_of(folder / "secret")
+    finally:
+        store.close()
+    if not events:
+        raise AgonError(f"nobody has come to study {name} yet: python -m agon serve opens it at /join/{name}")
+    happened = [Event(*each) for each in events]
+    states = folded(made, happened)
+    names = {who: pseudonym(secret, who) for who in states}
+    people = participants(made, happened, names, came)
+    out.mkdir(parents=True, exist_ok=True)
+    write_table(people, out / "participants.csv")
+    rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in happened]
+    pd.DataFrame(rows, columns=["participant", "at", "kind", "detail"]).to_parquet(out / "events.parquet", index=False)
+    ids = sorted({state.match for state in states.values() if state.match})
+    places = [folder / kind / f"{each}.parquet" for each in ids for kind in ("played", "given_up")]
+    played = [path for path in places if path.exists()]
+    if played:
+        turns = ordered([read(path) for path in played], [path.stem for path in played])
+        write(turns.assign(experiment=pd.Categorical([name] * len(turns))), out / "turns.parquet")
+    paid = folder / f"bonus-{name}.csv"
+    paid.touch(mode=0o600)
+    paid.write_text(bonuses(made, states, came), encoding="utf-8")
+    done = sum(state.stage == "debrief" for state in states.values())
+    return (
+        f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
+        f"{shown(paid)}: who is paid which bonus (it names people: do not publish it)"
+    )
+
+
+def participants(
+    made: Study,
+    events: Sequence[Event],
+    names: Mapping[str, str],
+    came: Mapping[str, tuple[str, str]],
+) -> pd.DataFrame:
+    """A row for every participant: who (hashed), cell, how it ended, exclusions with reasons, points and pay, time and answers.
+
+    `arrived` is in seconds since 1970, `seconds` and `STAGE seconds` are durations; absent where somebody did not come so far.
+    """
+    states: dict[str, State] = {}
+    first: dict[str, float] = {}
+    last: dict[str, float] = {}
+    spent: dict[str, dict[str, float]] = {}
+    said: dict[str, Mapping[str, str]] = {}
+    for event in events:
+        who = event.participant
+        before = states.get(who, State())
+        states[who] = after(made, before, event)
+        last[who] = event.at
+        if first.setdefault(who, event.at) < event.at and states[who].stage != before.stage:
+            spent.setdefault(who, {})[f"{before.stage} seconds"] = round(event.at - before.since, 1)
+        if before.stage == "survey" and event.kind == "answered":
+            said[who] = event.detail["answers"]
+    game = {cell.name: cell.game for cell in cells(made)}
+    rows = []
+    for who, state in states.items():
+        pay = earned(made, state)
+        row: dict[str, Any] = {
+            "participant": names[who],
+            "source": came[who][0],
+            "cell": state.cell or None,
+            "game": game.get(state.cell),
+            "match": state.match or None,
+            "seat": state.seat,
+            "stage": state.stage,
+            "why": state.why or None,
+            "ended as": ending(made, state),
+            "exclusions": "; ".join(exclusions(state)) or None,
+            "quiz tries": state.tries,
+            "points": state.points,
+            "show up": pay.show_up,
+            "bonus": pay.bonus,
+            "currency": made.pay.currency,
+            "arrived": round(first[who], 1),
+            "seconds": round(last[who] - first[who], 1),
+        }
+        row |= {
+            f"{stage} seconds": spent.get(who, {}).get(f"{stage} seconds") for stage in (*BEFORE, "match", "survey")
+        }
+        row |= {f"survey {place + 1}": said.get(who, {}).get(str(place)) for place in range(len(made.survey))}
+        rows.append(row)
+    return pd.DataFrame(rows).astype({"seat": "Int64"})
+
+
+def bonuses(made: Study, states: Mapping[str, State], came: Mapping[str, tuple[str, str]]) -> str:
+    """Prolific's format: a line for everybody who is paid a bonus, with their name there and the amount."""
+    file = io.StringIO()
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerows(
+        (came[who][1], f"{paid:.2f}") for who, state in states.items() if (paid := earned(made, state).bonus)
+    )
+    return file.getvalue()

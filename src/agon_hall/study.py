@@ -1,0 +1,190 @@
+"""A participant of a study, from the link to a completion code or a stated reason: pure functions of what has happened."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from agon.protocol import Asked, Cell, Study
+from agon_hall.tables import Refused
+
+Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
+LONG = 2000
+"""Letters of an answer in words."""
+NOTED = "noted"
+"""An event that moves nobody on: what was refused, looked up, opened and closed."""
+WHY = {
+    "declined": "You did not agree to take part. Nothing but this is kept.",
+    "full": "The study has all the people that it needs. Thank you for your interest.",
+    "screened": "Some answers about the rules were not right, so you cannot play in this study.",
+    "unmatched": "Nobody else came while you waited. You are paid for your time all the same.",
+    "left": "No page of yours was open for a long time, so your place was given to somebody else.",
+    "withdrew": "You have left the study.",
+    "dropped": "You were away from the match for too long, so it went on without you.",
+}
+"""Why somebody is out, in words for them."""
+BEFORE = ("consent", "instructions", "quiz", "lobby")
+STAGES = (*BEFORE, "match", "survey", "debrief")
+"""In their order; those before the match, and all but `out`."""
+
+
+class State(msgspec.Struct, frozen=True):
+    """Where somebody is in a study, and what is known of them."""
+
+    stage: Stage = "consent"
+    why: str = ""
+    """A key of WHY where they are out."""
+    cell: str = ""
+    since: float = 0.0
+    """When the stage began (seconds since 1970)."""
+    tries: int = 0
+    """At the quiz."""
+    table: str = ""
+    match: str = ""
+    seat: int | None = None
+    points: float | None = None
+    """In the match; None before its end."""
+    whole: bool = True
+    """Whether the match came to its end."""
+    failed: tuple[str, ...] = ()
+    """Attention checks that were answered wrongly."""
+
+
+class Event(NamedTuple):
+    """Something that happened to a participant."""
+
+    participant: str
+    at: float
+    """Seconds since 1970."""
+    kind: str
+    detail: Mapping[str, Any]
+
+
+def after(study: Study, state: State, event: Event) -> State:
+    """How somebody stands after one more event. Raises Refused for what cannot happen at this stage; nothing has changed then."""
+    kind, told, stage = event.kind, event.detail, state.stage
+
+    def to(stage: Stage, **more: Any) -> State:
+        return msgspec.structs.replace(state, stage=stage, since=event.at, **more)
+
+    if kind == NOTED:
+        return state
+    if stage in ("out", "debrief"):
+        raise Refused("This is over: the page shows how it ended.")
+    if kind == "withdrew" or (kind == "left" and stage in BEFORE):
+        return to("out", why=kind)
+    match stage, kind:
+        case "consent", "arrived":
+            return to("consent")
+        case "consent", "declined" | "full":
+            return to("out", why=kind)
+        case "consent", "consented":
+            return to("instructions", cell=told["cell"])
+        case "instructions", "read":
+            return to("quiz") if study.quiz.questions else to("lobby")
+        case "quiz", "answered":
+            if told["right"]:
+                return to("lobby", tries=state.tries + 1)
+            if state.tries + 1 >= study.quiz.attempts:
+                return to("out", why="screened", tries=state.tries + 1)
+            return msgspec.structs.replace(state, tries=state.tries + 1)
+        case "lobby", "matched":
+            return to("match", table=told["table"], match=told["match"], seat=told["seat"])
+        case "lobby", "unmatched":
+            return to("out", why="unmatched")
+        case "match", "finished":
+            found = {"points": float(told["points"]), "whole": bool(told["whole"])}
+            return to("survey", **found) if study.survey else to("debrief", **found)
+        case "match", "dropped":
+            return to("out", why="dropped")
+        case "survey", "answered":
+            return to("debrief", failed=tuple(told["failed"]))
+    raise Refused("This cannot be done now: the page shows what comes next.")
+
+
+def folded(study: Study, events: Sequence[Event]) -> dict[str, State]:
+    """Participant -> how they stand after all that happened, in its order."""
+    found: dict[str, State] = {}
+    for event in events:
+        found[event.participant] = after(study, found.get(event.participant, State()), event)
+    return found
+
+
+def assigned(study: Study, cells: Sequence[Cell], states: Mapping[str, State]) -> str | None:
+    """The cell of the next participant; None where all are full.
+
+    First a match that some wait for is filled. Else the draw is among the cells that have the fewest whole matches, so that these
+    differ by at most one while nobody leaves; who leaves before the match makes room. The draw depends on the study and on how
+    many have been assigned, not on who comes.
+    """
+    known = [state for state in states.values() if state.cell]
+    held = Counter(state.cell for state in known if not (state.why and state.match == ""))
+    free = [cell for cell in cells if held[cell.name] < cell.quota]
+    if begun := [cell for cell in free if held[cell.name] % len(cell.people)]:
+        free = begun
+    else:
+        fewest = min((held[cell.name] // len(cell.people) for cell in free), default=0)
+        free = [cell for cell in free if held[cell.name] // len(cell.people) == fewest]
+    return Random(f"{study.name}/{len(known)}").choice(free).name if free else None
+
+
+def faults(questions: Sequence[Asked], answers: Mapping[str, str]) -> dict[int, str]:
+    """Which answers of a form cannot be taken, and why; `answers` by the place of their question."""
+    found = {}
+    for place, asked in enumerate(questions):
+        given = answers.get(str(place), "")
+        if not given.strip():
+            if not asked.optional:
+                found[place] = "Please answer this question."
+        elif asked.options and given not in asked.options:
+            found[place] = "Please choose one of the answers."
+        elif len(given) > LONG:
+            found[place] = f"Please use at most {LONG:,} letters."
+    return found
+
+
+def wrong(questions: Sequence[Asked], answers: Mapping[str, str]) -> list[str]:
+    """The questions that have a right answer, and were given another."""
+    return [
+        each.ask
+        for place, each in enumerate(questions)
+        if each.right is not None and answers.get(str(place), "") != each.right
+    ]
+
+
+class Earned(NamedTuple):
+    """What somebody is paid, in the study's currency."""
+
+    show_up: float
+    bonus: float
+
+
+def earned(study: Study, state: State) -> Earned:
+    """By the study's rule: points, and what is due to who could not play to the end through no fault of their own."""
+    pay = study.pay
+    if state.why == "unmatched":
+        return Earned(pay.show_up, study.lobby.pay)
+    if state.why:
+        return Earned(pay.show_up if state.why == "screened" and pay.screened else 0.0, 0.0)
+    if state.points is None:
+        return Earned(0.0, 0.0)
+    bonus = max(0.0, state.points * pay.point)
+    bonus = bonus if pay.most is None else min(bonus, pay.most)
+    return Earned(pay.show_up, round(bonus if state.whole else max(bonus, pay.abandoned), 2))
+
+
+def ending(study: Study, state: State) -> Literal["complete", "screened", "unmatched"] | None:
+    """Which completion code somebody is given; None: none, as they are out for another reason or not at an end."""
+    if state.stage == "debrief":
+        return "complete"
+    if state.why == "unmatched" or (state.why == "screened" and study.pay.screened):
+        return "unmatched" if state.why == "unmatched" else "screened"
+    return None
+
+
+def exclusions(state: State) -> list[str]:
+    """Why an analysis may leave somebody out, in the words of participants.csv."""
+    found = [f"out: {state.why}"] if state.why else [f"left at {state.stage}"] if state.stage != "debrief" else []
+    return found + (["match ended early"] if not state.whole else []) + [f"attention: {each}" for each in state.failed]

@@ -1,0 +1,325 @@
+"""The pages of a study: from the link through consent, rules, questions, lobby, survey to the code; and the one that shows who is where."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import cache, partial
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from agon import AgonError
+from agon.conf import load, names
+from agon.games.html import text
+from agon.loop import started
+from agon.protocol import Asked, Cell, Study, study
+from agon_hall.door import address
+from agon_hall.rules import rules_text
+from agon_hall.study import BEFORE, NOTED, WHY, State, earned, faults, wrong
+from agon_hall.study_desk import ALL, Desk, told_apart
+from agon_hall.tables import Hall, Refused
+from agon_hall.web import Parts, live, part, posted, refusal, render, safe, sent_on, stream
+
+log = logging.getLogger("agon_hall")
+
+TICK = 1.0
+"""Seconds after which it is looked who has come, left and finished."""
+STEPS = {
+    "consent": "Consent",
+    "instructions": "Rules",
+    "quiz": "Questions",
+    "lobby": "Waiting",
+    "match": "Match",
+    "survey": "Survey",
+    "debrief": "End",
+}
+
+
+class Studies:
+    """The studies of a hall: those in which somebody has come already, and others as they are asked for."""
+
+    def __init__(self, hall: Hall, stopping: asyncio.Event) -> None:
+        self._hall, self._stopping, self.desks = hall, stopping, dict[str, Desk]()
+        self._running: asyncio.Task[None] | None = None
+        for name in hall.store.studies():
+            try:
+                self.desk(name)
+            except AgonError as error:  # its file is gone, or does not fit any more
+                log.error("study %s cannot go on: %s", name, error)
+
+    def desk(self, name: str) -> Desk:
+        """The desk of a study. Raises AgonError where there is no such study."""
+        if name not in self.desks:
+            self.desks[name] = Desk(self._hall, study(name))
+        if self._running is None:
+            with suppress(RuntimeError):  # there is no event loop yet
+                self._running = asyncio.get_running_loop().create_task(self._run())
+        return self.desks[name]
+
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
+            for desk in list(self.desks.values()):
+                try:
+                    desk.tick()
+                except Exception:  # of one study, which is no reason not to look at the others
+                    log.exception("study %s could not be looked at", desk.study.name)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK):
+                    await self._stopping.wait()
+
+
+# --- the link
+
+
+async def join(request: Request) -> Response:
+    """Whoever opens the link of a study: who has been here goes on where they were."""
+    try:
+        desk = request.app.state.studies.desk(request.path_params["study"])
+        came = told_apart(request.query_params)
+        if came is not None:
+            return sent_on(desk.at(desk.join(*came)))
+    except Refused as refused:
+        return refusal(request, "This link cannot be opened", str(refused), 400)
+    except AgonError as error:
+        log.warning("refused: a study that is none, from %s: %s", address(request.scope), error)
+        return refusal(request, "No such study", "There is no study here. Please open the link where you found it.")
+    return render(request, "join.html", title=desk.study.title, lang=desk.study.language, say=said(desk.study))
+
+
+def said(own: Study) -> Any:
+    """The words of pages in the study's language, where it has them."""
+    return lambda words: own.words.get(words, words)
+
+
+# --- a participant's page
+
+
+def _found(request: Request) -> tuple[Desk, str] | None:
+    with suppress(AgonError):
+        desk: Desk = request.app.state.studies.desk(request.path_params["study"])
+        if (who := desk.opened(request.query_params.get("key", ""))) is not None:
+            return desk, who
+    log.warning("refused: a participant's link that is none, from %s", address(request.scope))
+    return None
+
+
+async def page(request: Request) -> Response:
+    """Where a participant is, and what is asked there."""
+    found = _found(request)
+    if found is None:
+        return refusal(request, "This link is not valid", "Please open the link of the study again.", 403)
+    desk, who = found
+    desk.saw(who)
+    given: Mapping[str, str] = {}
+    wanted: Mapping[int, str] = {}
+    why = ""
+    if request.method == "POST":
+        given = {name: values[0] for name, values in (await posted(request)).items() if values}
+        try:
+            wanted = act(desk, who, given)
+        except Refused as refused:
+            why = str(refused)
+        if not why and not wanted:
+            return sent_on(desk.at(who))
+    state = desk.look(who)
+    table = desk.table(who) if state.stage == "match" else None
+    leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
+    if table is not None and not leaving:
+        return sent_on(f"/seat?key={desk.hall.key('seat', table.id, state.seat)}")
+    context = about(desk, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
+    status = 422 if why or wanted else 200
+    waits = state.stage == "lobby" and not leaving
+    return live(
+        request,
+        {"wait": part("waiting.html", **waiting(desk, who))} if waits else {"wait": ""},
+        f"/part/{desk.study.name}/events?key={desk.key(who)}",
+        desk.study.title,
+        "study.html",
+        status=status,
+        more=context,
+    )
+
+
+async def page_events(request: Request) -> Response:
+    """That a page is open; and in the lobby, that the match begins."""
+    found = _found(request)
+    if found is None:
+        return refusal(request, "This link is not valid", "Please open the link of the study again.", 403)
+    desk, who = found
+    desk.saw(who, 1)
+    here = desk.states[who].stage
+
+    def draw() -> Parts:
+        if here in (*BEFORE, "match") and desk.states[who].stage != here:
+            return {"wait": part("moved.html", to=desk.at(who))}
+        return {"wait": part("waiting.html", **waiting(desk, who)) if here == "lobby" else ""}
+
+    return stream(request, desk.watching[who], draw, partial(desk.saw, who, -1))
+
+
+def act(desk: Desk, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
+    """What a participant's form says is done. Which answers are missing, by the place of their question. Raises Refused."""
+    state, do = desk.states[who], given.get("do", "")
+    plain = {"agree": "consented", "decline": "declined", "read": "read", "withdraw": "withdrew"}
+    if do in plain:
+        desk.do(who, plain[do])
+        return {}
+    if do not in ("quiz", "survey") or do != state.stage:
+        raise Refused("This has been answered already: the page shows what comes next.")
+    asked = questions(desk, state)
+    answers = {str(place): given.get(str(place), "") for place in range(len(asked))}
+    if found := faults(asked, answers):
+        desk.do(who, NOTED, what="refused", form=do, questions=sorted(found))
+        return found
+    if do == "survey":
+        desk.do(who, "answered", answers=answers, failed=wrong(asked, answers))
+        return {}
+    missed = wrong(asked, answers)
+    now = desk.do(who, "answered", answers=answers, right=not missed)
+    return (
+        {place: "This is not right." for place, each in enumerate(asked) if each.ask in missed}
+        if now.stage == "quiz"
+        else {}
+    )
+
+
+def questions(desk: Desk, state: State) -> Sequence[Asked]:
+    """Of the quiz before their game, or the survey."""
+    if state.stage == "survey":
+        return desk.study.survey
+    game = desk.cells[state.cell].game if state.cell else ""
+    return [each for each in desk.study.quiz.questions if not each.games or game in each.games]
+
+
+def about(desk: Desk, who: str, state: State) -> dict[str, Any]:
+    """What their page shows."""
+    own, cell = desk.study, desk.cells.get(state.cell)
+    paid = earned(own, state)
+    code = desk.code(who)
+    came = desk.hall.store.came(own.name)[who] if code else ("", "")
+    link = own.finish.links.get(came[0], "") if code else ""  # type: ignore[call-overload]
+    ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
+    return {
+        "lang": own.language,
+        "say": said(own),
+        "study": own,
+        "state": state,
+        "steps": {key: words for key, words in STEPS.items() if key not in skipped(own)},
+        "rules": safe(rules_of(cell)) if ruled and cell is not None else "",
+        "asked": questions(desk, state) if state.stage in ("quiz", "survey") else [],
+        "left": own.quiz.attempts - state.tries,
+        "ended": WHY.get(state.why, ""),
+        "paid": paid,
+        "total": paid.show_up + paid.bonus,
+        "code": code,
+        "link": link.replace("{code}", quote(code or "", safe="")).replace("{pid}", quote(came[1], safe="")),
+    }
+
+
+def skipped(own: Study) -> set[str]:
+    """The stages that a study does not have."""
+    return {name for name, asked in (("quiz", own.quiz.questions), ("survey", own.survey)) if not asked}
+
+
+def waiting(desk: Desk, who: str) -> dict[str, Any]:
+    """What the lobby says."""
+    state = desk.states[who]
+    left = max(0.0, desk.study.lobby.seconds - (desk.clock() - state.since))
+    return {"left": round(left), "study": desk.study, "say": said(desk.study)}
+
+
+@cache
+def rules_of(cell: Cell) -> str:
+    """The rules of a cell's game as everybody may read them, as HTML: the text that models are told."""
+    game: Any = load("game", cell.game)
+    _, (state, _, _), _ = started(game, 0)
+    told = rules_text(game.watch(state), game, state, noted=False)
+    first = game.players[0]
+    if cell.people == (0,) or first not in told:
+        return told
+    note = f"As {first} is told. Which player you are you are told when the match begins."
+    return f'<p class="soft">{text(note)}</p>{told}'
+
+
+# --- the experimenter's
+
+
+async def monitor(request: Request) -> Response:
+    """All studies, and of one who is where."""
+    name = request.query_params.get("study", "")
+    known = {each: f"/monitor?study={quote(each)}" for each in names("study")}
+    if name not in known:
+        return render(request, "studies.html", title="Studies", known=known)
+    try:
+        desk = request.app.state.studies.desk(name)
+    except AgonError as error:
+        return refusal(request, "This study cannot be run", str(error), 422)
+    at = str(request.base_url).rstrip("/")
+    return live(
+        request, monitored(desk), f"/monitor/events?study={quote(name)}", f"Study: {desk.study.title}", "monitor.html",
+        more={"link": f"{at}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": f"{at}/join/{name}?pid=1"},
+    )  # fmt: skip
+
+
+async def monitor_events(request: Request) -> Response:
+    """What changes of it."""
+    try:
+        desk = request.app.state.studies.desk(request.query_params.get("study", ""))
+    except AgonError as error:
+        return refusal(request, "This study cannot be run", str(error), 422)
+    return stream(request, desk.watching[ALL], partial(monitored, desk))
+
+
+def monitored(desk: Desk) -> Parts:
+    """Cells and how full they are, who is where and since when, who has left, and what all of it costs."""
+    now, states = desk.clock(), desk.states
+    held = {name: Counter(s.stage for s in states.values() if s.cell == name) for name in desk.cells}
+    cells = [
+        {"name": name, "quota": cell.quota, "done": held[name]["debrief"], "out": held[name]["out"],
+         "under": held[name].total() - held[name]["debrief"] - held[name]["out"]}
+        for name, cell in desk.cells.items()
+    ]  # fmt: skip
+    rows = []
+    for who, state in reversed(states.items()):
+        here = desk.pages[who] > 0 or (
+            state.seat is not None
+            and (table := desk.hall.tables.get(state.table)) is not None
+            and table.pages[state.seat] > 0
+        )
+        rows.append(
+            {
+                "who": desk.pseudonym(who),
+                "cell": state.cell,
+                "stage": "out" if state.why else state.stage,
+                "why": state.why,
+                "since": f"{datetime.fromtimestamp(state.since):%H:%M:%S}",
+                "minutes": max(0, round((now - state.since) / 60)) if state.stage not in ("out", "debrief") else None,
+                "here": here,
+                "points": state.points,
+            }
+        )
+    paid = [earned(desk.study, state) for state in states.values()]
+    spent = Counter[str]()
+    for name in {state.table for state in states.values() if state.table}:
+        if (row := desk.hall.store.table(name)) is not None:
+            spent.update(row.spent)
+    return {
+        "cells": part("monitor_cells.html", cells=cells, currency=desk.study.pay.currency, spent=spent,
+                      show_up=sum(each.show_up for each in paid), bonus=sum(each.bonus for each in paid)),
+        "people": part("monitor_people.html", rows=rows),
+    }  # fmt: skip
+
+
+routes = [
+    Route("/join/{study}", join),
+    Route("/part/{study}", page, methods=["GET", "POST"]),
+    Route("/part/{study}/events", page_events),
+    Route("/monitor", monitor),
+    Route("/monitor/events", monitor_events),
+]

@@ -1,0 +1,196 @@
+"""What all pages have in common: templates, which escape everything; parts that are kept up to date; what a form has sent."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import cache
+from hashlib import sha256
+from http import HTTPStatus
+from pathlib import Path
+from time import time_ns
+from typing import Any
+from urllib.parse import parse_qs
+
+import jinja2
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from agon.games.html import plain, text
+
+log = logging.getLogger("agon_hall")
+
+HERE = Path(__file__).parent
+SOON = 0.025
+"""Seconds: what changes within them is told at once."""
+PING = 15
+"""Seconds after which a page is told that it is still connected."""
+AGAIN = 5
+"""Seconds after which parts that could not be drawn are drawn again."""
+LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"), ("Studies", "/monitor"))
+"""For researchers; players have none."""
+Parts = Mapping[str, str]
+"""Id of an element -> the HTML in it: what is kept up to date."""
+NONE: Parts = {}
+
+templates = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+"""Whatever is put into a template is text; only what is wrapped in `safe` is HTML."""
+safe = Markup
+templates.finalize = lambda value: plain(value) if type(value) is str else value
+templates.filters["text"] = lambda value: safe(text(value))
+"""Nothing that cannot be seen, or that turns other words about, comes into a page; `text` also keeps lines, and boxes long texts."""
+
+
+def render(request: Request, name: str | jinja2.Template, status: int = 200, **context: Any) -> HTMLResponse:
+    """A page of templates/NAME; `title` must be among its context."""
+    known = {"researcher": request.scope.get("researcher", False), "links": request.app.state.links, "live": None}
+    context.setdefault("at", time_ns() // 1000)
+    return HTMLResponse(templates.get_template(name).render(known | context), status)
+
+
+def part(name: str, **context: Any) -> str:
+    """A piece of HTML of templates/NAME."""
+    return templates.get_template(name).render(context)
+
+
+def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT_FOUND) -> Response:
+    """A page that says why there is none."""
+    return render(request, "refusal.html", status, title=title, why=why)
+
+
+def parsed(body: str) -> dict[str, list[str]]:
+    """What a form has sent: name of a field -> its values, with lines that end as everywhere else."""
+    found = parse_qs(body, keep_blank_values=True, max_num_fields=2000)
+    return {name: [each.replace("\r\n", "\n") for each in values] for name, values in found.items()}
+
+
+async def posted(request: Request) -> dict[str, list[str]]:
+    """What a form has sent. Raises HTTPException for what cannot be read."""
+    try:
+        return parsed((await request.body()).decode())
+    except ValueError:
+        raise HTTPException(HTTPStatus.BAD_REQUEST) from None
+
+
+def by_script(request: Request) -> bool:
+    """Whether hall.js asks, which shows the reply itself; a browser alone is sent on to a page, so that reloading repeats nothing."""
+    return "x-hall" in request.headers
+
+
+def sent_on(to: str) -> Response:
+    """Sends a browser to another page."""
+    return RedirectResponse(to, HTTPStatus.SEE_OTHER)
+
+
+# --- parts that are kept up to date
+
+
+def digest(parts: Parts) -> str:
+    """What tells parts from others."""
+    return sha256(json.dumps(dict(parts)).encode()).hexdigest()[:16]
+
+
+def live(
+    request: Request,
+    parts: Parts,
+    at: str,
+    title: str,
+    name: str = "parts.html",
+    still: Parts = NONE,
+    status: int = 200,
+    more: Mapping[str, Any] = NONE,
+) -> HTMLResponse:
+    """A page whose parts are kept up to date by what `stream` sends from the address `at`; those of `still` come after them.
+
+    `more` is for its template alone.
+    """
+    marked = {key: safe(html) for key, html in (dict(parts) | dict(still)).items()}
+    return render(request, name, status, title=title, parts=marked, live=at, seen=digest(parts), **more)
+
+
+def stream(
+    request: Request,
+    watching: set[Callable[[], object]],
+    draw: Callable[[], Parts],
+    left: Callable[[], object] = lambda: None,
+) -> Response:
+    """Server-sent events: `parts` that have changed since they were last sent, and `ping`. `watching` are told of changes;
+    `left` is called when the browser is gone."""
+    seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
+
+    async def events() -> AsyncIterator[str]:
+        changed = asyncio.Event()
+        changed.set()
+        watching.add(changed.set)
+        request.app.state.streams.add(changed.set)
+        known: dict[str, str] = {}
+        last, stopping = seen, request.app.state.stopping
+        try:
+            yield "retry: 1000\n\n"
+            while not stopping.is_set():
+                try:
+                    async with asyncio.timeout(PING):
+                        await changed.wait()
+                except TimeoutError:
+                    yield "event: ping\ndata:\n\n"
+                    continue
+                await asyncio.sleep(0 if stopping.is_set() else SOON)
+                changed.clear()
+                at = time_ns() // 1000
+                try:
+                    parts = dict(draw())
+                except Exception:
+                    log.exception("a page could not be drawn: it is drawn again in %d seconds", AGAIN)
+                    asyncio.get_running_loop().call_later(AGAIN, changed.set)
+                    continue
+                now = digest(parts)
+                news = {name: html for name, html in parts.items() if known.get(name) != html} if now != last else {}
+                known, last = parts, now
+                if news:
+                    yield f"event: parts\nid: {now}\ndata: {json.dumps({'at': at, 'parts': news})}\n\n"
+        finally:
+            watching.discard(changed.set)
+            request.app.state.streams.discard(changed.set)
+            left()
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+
+
+# --- files
+
+
+@cache
+def _file(name: str) -> tuple[bytes, str]:
+    body = (HERE / "static" / name).read_bytes()
+    return body, sha256(body).hexdigest()[:12]
+
+
+def _static(name: str) -> str:
+    """The address of a file, which changes when the file does."""
+    return f"/static/{name}?v={_file(name)[1]}"
+
+
+templates.globals["static"] = _static
+KINDS = {"hall.css": "text/css", "hall.js": "text/javascript"}
+
+
+async def _serve_file(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in KINDS:
+        return refusal(request, "No such file", "There is no file of this name.")
+    return Response(
+        _file(name)[0], media_type=KINDS[name], headers={"Cache-Control": "public, max-age=31536000, immutable"}
+    )
+
+
+routes = [Route("/static/{name}", _serve_file)]

@@ -1,0 +1,278 @@
+"""Studies by their pages: rehearsed over HTTP, walked in browsers, and one text of the rules for people and models."""
+
+import asyncio
+import gzip
+import html
+import json
+import re
+
+import httpx
+import msgspec
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+from test_study_rules import FILE
+
+from agon import ROOT, AgonError
+from agon.agents.prompts import prompts, template_of
+from agon.agents.telling import STYLE
+from agon.conf import load
+from agon.games.html import as_text
+from agon.loop import started
+from agon.protocol import Study, cells, match_id, study
+from agon.turns import read
+from agon_hall import study_pages
+from agon_hall.rehearsal import checks, rehearse
+from agon_hall.rules import OWN, RULES, rules_text
+from agon_hall.server import Server, listening
+from agon_hall.study_desk import Desk
+from agon_hall.study_pages import monitored, rules_of
+from agon_hall.tables import Hall
+
+NAMES = ("counterfactual_people", "tradecraft_people")
+
+
+def words(text):
+    """Words and numbers alone: how they are set does not count."""
+    return re.findall(r"[\w~']+", re.sub(r"^\d+\. ", "", text, flags=re.MULTILINE))
+
+
+def sections(prompt):
+    """What stands before the first heading of a prompt, and its sections by name."""
+    first, *more = re.split(r"^# +(.*)$", prompt, flags=re.MULTILINE)
+    return {"": first} | {name.lower(): told for name, told in zip(more[::2], more[1::2], strict=True)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_people_and_models_read_one_text(name):
+    own = study(name)
+    for cell in cells(own):
+        game, seed = load("game", cell.game), int(match_id(own, cell, 0), 16)
+        _, (state, views, _), _ = started(game, seed)
+        for seat in cell.people:
+            view = views.get(seat) or game.observe(state, seat)
+            prompt = sections(
+                prompts(template_of(view.rules), STYLE).system(view._replace(legal=views[min(views)].legal))
+            )
+            told = [f"{head} {text}" for head, text in prompt.items() if head in ("", *RULES, *OWN)]
+            assert words(" ".join(told).lower()) == words(as_text(rules_text(view, game, state)).lower())
+            assert set(prompt) - {"", *RULES, *OWN} <= {"how to answer", "tools"}
+        before = words(as_text(rules_of(cell)))
+        public = [word for head in ("", "rules") for word in words(prompt[head])]
+        assert [word for word in before if word in public][-50:] == public[-50:]
+
+
+def test_who_the_other_player_is_is_told_to_people_and_models_alike():
+    told, untold = (
+        next(each for each in cells(study(NAMES[0])) if each.name == name) for name in ("told/pd~program", "untold/pd")
+    )
+    sentence = "The other player is a computer program."
+    assert sentence in as_text(rules_of(told)) and sentence not in as_text(rules_of(untold))
+
+
+def test_a_rehearsal_walks_through_every_page(tmp_path):
+    lines = []
+    rehearse(NAMES[0], lines.append, tmp_path / "out")
+    assert any(line.startswith("the bill: 160 participants, 320.00 to 800.00 GBP") for line in lines)
+    (ends,) = (line for line in lines if " in 8 cells" in line)
+    number = {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", ends.rpartition(": ")[2])}
+    assert (number["complete"], number["declined"], number["screened"]) == (10, 1, 1)
+    assert number["left"] + number["dropped"] + number["closed"] == 5  # who left at each stage
+    people, turns = pd.read_csv(tmp_path / "out/participants.csv"), read(tmp_path / "out/turns.parquet")
+    assert people[people.exclusions.isna()].cell.nunique() == 8 and set(turns.agent) == {"human", "tit_for_tat"}
+
+
+def test_a_rehearsal_names_what_is_missing(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    group = {"games": ["pd"], "seats": ["human", "zs@gpt_4o"], "quota": 2}
+    faults, _ = checks(msgspec.convert(FILE | {"cells": {"one": group}}, Study))
+    assert faults == [
+        "one: gpt_4o costs money: set a budget in USD.",
+        "model gpt_4o: OPENAI_API_KEY is not in the environment",
+    ]
+    _, notes = checks(msgspec.convert(FILE | {"cells": {"one": group}, "budget": {"usd": 0.5}}, Study))
+    assert "models: at most 1.00 USD in 2 matches" in notes
+
+
+def walking(tmp_path, walk, password="", **changes):
+    """Has `walk` use the pages of a study; what it returns."""
+
+    async def go():
+        hall = Hall(tmp_path)
+        server = Server(hall, listening(), password=password)
+        server.studies.desks["own"] = Desk(hall, msgspec.convert(FILE | changes, Study))
+        serving = asyncio.create_task(server.run_here())
+        try:
+            async with httpx.AsyncClient(
+                base_url=f"http://127.0.0.1:{server.port}", follow_redirects=True, trust_env=False
+            ) as client:
+                return await walk(client, server.studies.desks["own"])
+        finally:
+            server.end()
+            await serving
+            await hall.close()
+
+    return asyncio.run(asyncio.wait_for(go(), 60))
+
+
+def test_links_that_are_none_open_nothing(tmp_path):
+    async def walk(client, desk):
+        assert (await client.get("/join/nowhere?pid=1")).status_code == 404
+        assert "Your participant number" in (await client.get("/join/own")).text
+        assert (await client.get("/join/own", params={"pid": "x" * 101})).status_code == 400
+        at = str((await client.get("/join/own?pid=1")).url)
+        for wrong in (at[:-1] + ("0" if at[-1] != "0" else "1"), at.rsplit(".", 1)[0], "/part/own"):
+            for page in (wrong, wrong.replace("/own", "/own/events")):
+                assert (await client.get(page)).status_code == 403
+        assert (await client.post(at.replace("own", "counterfactual_people"), data={"do": "agree"})).status_code == 403
+        foreign = await client.post(at, data={"do": "agree"}, headers={"Origin": "http://elsewhere.example"})
+        assert foreign.status_code == 403 and next(iter(desk.states.values())).stage == "consent"
+
+    walking(tmp_path, walk)
+
+
+def test_participants_need_no_password_and_see_nothing_of_others(tmp_path):
+    async def walk(client, desk):
+        assert "/login" in str((await client.get("/monitor?study=own")).url)
+        page = await client.get("/join/own?PROLIFIC_PID=qsecretq")
+        assert "qsecretq" not in page.text + str(page.url) and "/monitor" not in page.text
+        shown = json.dumps(dict(monitored(desk)))
+        who = next(iter(desk.states))
+        assert desk.pseudonym(who) in shown and who not in shown and "qsecretq" not in shown
+
+    walking(tmp_path, walk, password="a long password")
+
+
+def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
+    async def walk(client, desk):
+        at = str((await client.get("/join/own?pid=1")).url)
+        for do in ("agree", "read"):
+            await client.post(at, data={"do": do})
+        page = await client.post(at, data={"do": "quiz"})
+        assert page.status_code == 422 and "Please answer this question." in page.text
+        page = await client.post(at, data={"do": "quiz", "0": "a"})
+        assert "This is not right." in page.text and "Tries left: 1" in page.text
+        assert "This has been answered already" in (await client.post(at, data={"do": "survey"})).text
+        (who,) = desk.states
+        table = desk.hall.open("pd", ["human", "tit_for_tat"])
+        desk.do(who, "answered", right=True)
+        for kind, detail in (
+            ("matched", {"table": table.id, "match": "m", "seat": 0}),
+            ("finished", {"points": 7, "whole": False}),
+        ):
+            desk.do(who, kind, **detail)
+        page = await client.post(at, data={"do": "survey", "0": "<b>bold</b>", "1": "x"})
+        assert page.status_code == 422 and "&lt;b&gt;bold" in page.text and "<b>bold" not in page.text
+        assert "which was not your doing" in page.text
+        page = await client.post(at, data={"do": "survey", "0": "so", "1": "a"})
+        assert "DONE" in page.text and "3.00 GBP" in page.text and desk.states[who].failed == ("Who is it?",)
+        kinds = [(kind, detail.get("what")) for _, _, kind, detail in desk.hall.store.events("own")]
+        assert kinds.count(("noted", "refused")) == 2
+
+    walking(tmp_path, walk)
+
+
+def test_pages_are_light_and_in_the_studys_language(tmp_path):
+    async def walk(client, desk):
+        page = await client.get("/join/own?pid=1")
+        assert '<html lang="de">' in page.text and "Ich nehme teil" in page.text
+        files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
+        sent = [page.content, *[(await client.get(html.unescape(file))).content for file in files]]
+        assert len(files) == 2 and sum(len(gzip.compress(each)) for each in sent) < 15_000
+
+    walking(tmp_path, walk, language="de", words={"I agree, and take part": "Ich nehme teil"})
+
+
+def test_who_leaves_is_out_for_good(tmp_path):
+    async def walk(client, desk):
+        at = str((await client.get("/join/own?pid=1")).url)
+        await client.post(at, data={"do": "agree"})
+        assert "Leave the study?" in (await client.get(at + "&leave=1")).text
+        page = await client.post(at, data={"do": "withdraw"})
+        assert "You have left the study." in page.text and "no completion code" in page.text
+        assert "You have left the study." in (await client.get("/join/own?pid=1")).text
+
+    walking(tmp_path, walk)
+
+
+def test_a_study_whose_file_is_gone_stops_nothing_else(tmp_path):
+    async def go():
+        hall = Hall(tmp_path)
+        hall.store.happened("gone", [(hall.store.participant("gone", "link", "1"), 0.0, "arrived", {})])
+        found = study_pages.Studies(hall, asyncio.Event())
+        assert not found.desks
+        with pytest.raises(AgonError, match="there is no study 'gone'"):
+            found.desk("gone")
+        await hall.close()
+
+    asyncio.run(go())
+
+
+# --- in browsers
+
+
+def goes(person, server, pid):
+    """Somebody comes by the link and goes on to the lobby, or the match."""
+    page = person.page
+    page.goto(f"{server.url}/join/own?PROLIFIC_PID={pid}")
+    page.get_by_role("button", name="I agree, and take part").click()
+    page.get_by_role("button", name="I have read the rules").click()
+    page.get_by_label("b", exact=True).check()
+    page.get_by_role("button", name="Send").click()
+
+
+def plays(people, rounds):
+    """Everybody cooperates for some rounds."""
+    for number in range(rounds):
+        for each in people:
+            button = each.page.locator("#answer-form").get_by_role("button", name="cooperation")
+            button.wait_for()
+            assert f"ound {number + 1}" in each.page.locator("#status").inner_text()
+            button.click()
+
+
+def test_two_people_meet_lose_the_server_and_come_to_their_codes(server, person):
+    changes = {"name": "own", "cells": {"two": FILE["cells"]["two"]}, "seconds": 600, "dropout": {"away": 600}}
+    (server.project / "conf/study/own.yaml").write_text(yaml.safe_dump(FILE | changes))
+    one, other = person(), person(viewport={"width": 320, "height": 640})
+    goes(one, server, "a")
+    one.page.get_by_text("Please wait for another participant.").wait_for()
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    goes(other, server, "b")
+    for each in (one, other):
+        each.page.wait_for_url("**/seat?*")
+    plays((one, other), 1)
+    server.kill()
+    one.page.get_by_text("Not connected.").wait_for()
+    server.start()
+    other.page.goto(f"{server.url}/join/own?PROLIFIC_PID=b")  # a second time, by the first link
+    other.page.wait_for_url("**/seat?*")
+    assert other.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for each in (one, other):
+        each.page.get_by_text("ound 2").first.wait_for()
+    for number in (2, 3):
+        for each in (one, other):
+            button = each.page.locator("#answer-form").get_by_role("button", name="cooperation")
+            each.page.get_by_text(f"Round {number}: choose").wait_for()
+            button.click()
+    for each in (one, other):
+        each.page.get_by_role("link", name="Go on with the study").click()
+        each.page.get_by_label("Why?").fill("so")
+        each.page.get_by_label("b", exact=True).check()
+        each.page.get_by_role("button", name="Send").click()
+        each.page.get_by_text("DONE").wait_for()
+        assert "3.20 GBP" in each.page.locator("main").inner_text()  # 2 for coming, 0.1 for each of 12 points
+    said = server.run("collect", "study=own")
+    assert said.returncode == 0 and "2 participants, 2 at the end, 1 match" in said.stdout
+
+
+def test_the_notebook_sets_people_beside_models():
+    cells = nbformat.read(ROOT / "notebooks/people_and_models.ipynb", as_version=4).cells
+    known = {}
+    for cell in cells:
+        if cell.cell_type == "code":
+            exec(cell.source, known)
+    found = known["found"]
+    assert found.groupby("who").n.sum().to_dict() == {"model": 48, "people": 48} and found.cell.nunique() == 8
+    assert set(known["kept"].participant) < set(known["people"].participant)

@@ -1,0 +1,503 @@
+"""Studies without pages: files, the way of a participant, assignment, pay, and that a killed server or a second tab loses nothing."""
+
+import asyncio
+import contextlib
+import functools
+import re
+import shutil
+from random import Random
+
+import msgspec
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agon import ROOT, AgonError, protocol
+from agon.protocol import Study, cells, match_id, matches, study
+from agon.turns import read
+from agon_hall import tables
+from agon_hall.gather import gather
+from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
+from agon_hall.study_desk import Desk, told_apart
+from agon_hall.tables import Hall, Refused
+
+ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
+FILE = {
+    "name": "own",
+    "title": "A study",
+    "consent": dict.fromkeys(("text", "investigator", "contact", "ethics", "withdrawal"), "words") | {"minutes": 5},
+    "cells": {
+        "one": {"games": ["pd", "pd~stags"], "seats": ["human", "tit_for_tat"], "quota": 3},
+        "two": {"games": ["pd"], "seats": ["human", "human"], "quota": 4},
+    },
+    "quiz": {"questions": ASKED, "attempts": 2},
+    "survey": [{"ask": "Why?"}, *ASKED],
+    "dropout": {"timeouts": 1, "away": 30, "then": "tit_for_tat"},
+    "lobby": {"seconds": 60, "pay": 0.5},
+    "pay": {"currency": "GBP", "show_up": 2, "point": 0.1, "most": 3, "abandoned": 1},
+    "finish": {"debrief": "Thanks", "codes": {"complete": "DONE"}},
+}
+
+
+def made(**changes):
+    return msgspec.convert(FILE | changes, Study)
+
+
+def written(folder, **changes):
+    """A conf/ with the study in it, for what reads files."""
+    (folder / "study").mkdir(parents=True, exist_ok=True)
+    (folder / "study/own.yaml").write_text(yaml.safe_dump(FILE | changes))
+    for group in ("agent", "game", "model", "twin", "sampling", "config.yaml"):
+        with contextlib.suppress(FileExistsError):
+            (folder / group).symlink_to(ROOT / "conf" / group)
+    return folder
+
+
+# --- the file
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"colour": "red"}, "there is no setting colour"),
+        ({"quiz": {"questions": [{"ask": "Why?"}]}}, "quiz: 'Why?' needs a right answer"),
+        ({"survey": [{"ask": "Why?", "options": ["a"], "right": "b"}]}, "'b' is not among the options of 'Why?'"),
+        ({"cells": {"one": {"games": ["pd"], "seats": ["tit_for_tat"] * 2, "quota": 2}}}, "nobody is human in one"),
+        (
+            {"cells": {"one": {"games": ["pd"], "seats": ["human"] * 2, "quota": 3}}},
+            "3 participants of one cannot sit down by 2",
+        ),
+        (
+            {"quiz": {"questions": [ASKED[0] | {"games": ["go"]}]}},
+            "a question of the quiz is of go, which is in no cell",
+        ),
+        ({"name": "other"}, "name is 'other'; it must be the name of the file"),
+        ({"pay": {"currency": "pounds", "show_up": 1}}, "pay.currency: it must be"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, changes, said):
+    with pytest.raises(AgonError) as error:
+        study("own", written(tmp_path, **changes))
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_there_is_no_such_study():
+    with pytest.raises(
+        AgonError, match=r"there is no study 'counterfactual_peple' in conf/study: did you mean counterfactual_people\?"
+    ):
+        study("counterfactual_peple")
+
+
+def test_a_group_of_several_games_is_a_cell_for_each(tmp_path):
+    found = cells(study("own", written(tmp_path)))
+    assert [(cell.name, cell.game, cell.people) for cell in found] == [
+        ("one/pd", "pd", (0,)),
+        ("one/pd~stags", "pd~stags", (0,)),
+        ("two", "pd", (0, 1)),
+    ]
+
+
+def test_models_play_the_same_cells_by_the_same_chance(tmp_path):
+    own = study("own", written(tmp_path, models={"agents": ["zs"], "models": ["standin"]}))
+    found, models = matches(own)
+    assert list(models) == ["standin"] and len({match.id for match in found}) == 3 + 3 + 2
+    for each, number in ((cell, n) for cell in cells(own) for n in range(cell.quota // len(cell.people))):
+        assert any(match.seed == int(match_id(own, each, number), 16) for match in found)
+
+
+def test_models_are_told_the_aids_that_people_are_shown(tmp_path):
+    group = {"games": ["tradecraft_public/minecraft_public-00"], "seats": ["human"] * 2, "quota": 2, "aids": ["tree"]}
+    aids = list(protocol.seated(made(dropout={}), cells(made(cells={"one": group | {"aids": []}}))[0]).game.players)
+    assert len(aids) == 2
+    own = made(cells={"one": group}, models={"agents": ["tradecraft_unprimed"], "models": ["standin_tradecraft"]})
+    with pytest.raises(AgonError, match="are shown the aids tree, tradecraft_unprimed is told none"):
+        matches(own)
+
+
+# --- the way of a participant
+
+
+def test_the_whole_way_ends_with_a_code():
+    own, state = made(), State()
+    steps = [
+        ("arrived", {}, "consent"),
+        ("consented", {"cell": "two"}, "instructions"),
+        ("read", {}, "quiz"),
+        ("answered", {"right": False}, "quiz"),
+        ("answered", {"right": True}, "lobby"),
+        ("matched", {"table": "t", "match": "m", "seat": 1}, "match"),
+        ("finished", {"points": 12, "whole": True}, "survey"),
+        ("answered", {"answers": {}, "failed": ["Who is it?"]}, "debrief"),
+    ]
+    for at, (kind, detail, stage) in enumerate(steps):
+        state = after(own, state, Event("p", float(at), kind, detail))
+        assert (state.stage, state.since) == (stage, at if kind != "answered" or stage != "quiz" else 2)
+    assert ending(own, state) == "complete" and earned(own, state) == (2, 1.2) and state.failed == ("Who is it?",)
+
+
+KINDS = [
+    "arrived",
+    "declined",
+    "consented",
+    "read",
+    "answered",
+    "matched",
+    "unmatched",
+    "finished",
+    "dropped",
+    "withdrew",
+    "left",
+    NOTED,
+]
+DETAIL = {
+    "cell": "two", "right": st.booleans(), "table": "t", "match": "m", "seat": 1, "failed": (), "answers": {},
+    "points": st.floats(-100, 100), "whole": st.booleans(),
+}  # fmt: skip
+DETAILS = st.fixed_dictionaries(
+    {key: each if isinstance(each, st.SearchStrategy) else st.just(each) for key, each in DETAIL.items()}
+)
+
+
+@given(st.lists(st.tuples(st.sampled_from(KINDS), DETAILS), max_size=30))
+def test_whatever_comes_in_whatever_order_ends_are_final_and_said(happening):
+    own, state = made(), State()
+    for at, (kind, detail) in enumerate(happening):
+        before = state
+        try:
+            state = after(own, state, Event("p", float(at), kind, detail))
+        except Refused:
+            assert state is before
+        if before.stage in ("out", "debrief"):
+            assert state == before
+        assert (state.stage == "out") == (state.why in WHY)
+        assert (state.stage in ("match", "survey")) <= bool(state.match)
+        assert (ending(own, state) is not None) <= (state.stage in ("out", "debrief"))
+        assert 0 <= earned(own, state).bonus <= 3 and earned(own, state).show_up in (0, 2)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from(["stay", "leave"]), max_size=20))
+def test_cells_fill_evenly_and_never_beyond_their_quota(people):
+    own, states = made(), {}
+    some = [cell for cell in cells(own) if cell.name != "two"]
+    for number, what in enumerate(people):
+        cell = assigned(own, some, states)
+        held = [sum(s.cell == each.name and not s.why for s in states.values()) for each in some]
+        assert (cell is None) == (held == [3, 3])
+        if cell is None:
+            continue
+        assert held[[each.name for each in some].index(cell)] == min(held)
+        states[str(number)] = State("instructions", cell=cell)
+        if what == "leave":
+            states[str(number)] = State("out", "left", cell)
+
+
+def test_a_match_that_some_wait_for_is_filled_first():
+    own, states = made(), {}
+    for number in range(10):
+        states[str(number)] = State("lobby", cell=assigned(own, cells(own), states))
+        waiting = sum(state.cell == "two" for state in states.values()) % 2
+        assert not waiting or assigned(own, cells(own), states) == "two"
+    assert assigned(own, cells(own), states) is None
+
+
+def test_the_innocent_are_paid_and_nobody_is_paid_below_nothing():
+    own = made()
+    assert earned(own, State("debrief", points=-5)) == (2, 0)
+    assert earned(own, State("debrief", points=100)) == (2, 3)
+    assert earned(own, State("debrief", points=2, whole=False)) == (2, 1)
+    assert earned(own, State("out", "unmatched")) == (2, 0.5)
+    assert earned(own, State("out", "screened")) == (0, 0)
+    assert earned(own, State("out", "dropped", points=None)) == (0, 0)
+
+
+def test_forms_say_what_is_missing_and_what_is_wrong():
+    asked = made().survey
+    assert faults(asked, {"1": "c"}) == {0: "Please answer this question.", 1: "Please choose one of the answers."}
+    assert faults(asked, {"0": "x" * 2001, "1": "a"}) == {0: "Please use at most 2,000 letters."}
+    assert wrong(asked, {"0": "x", "1": "a"}) == ["Who is it?"] and not wrong(asked, {"1": "b"})
+
+
+def test_platforms_tell_people_apart_by_their_own_names():
+    assert told_apart({"PROLIFIC_PID": " 5f "}) == ("prolific", "5f")
+    assert told_apart({"workerId": "W", "assignmentId": "A"}) == ("mturk", "W")
+    assert told_apart({"survey_code": "7"}) == ("sona", "7")
+    assert told_apart({"x": "1"}) is None
+    with pytest.raises(Refused, match="not whole"):
+        told_apart({"pid": "x" * 101})
+
+
+# --- under way
+
+
+@pytest.fixture(scope="module")
+def short_conf(tmp_path_factory):
+    """conf/ with a dilemma of three rounds."""
+    folder = tmp_path_factory.mktemp("short") / "conf"
+    shutil.copytree(ROOT / "conf", folder)
+    path = folder / "game/pd.yaml"
+    path.write_text(re.sub("^rounds: 16", "rounds: 3", path.read_text(), flags=re.MULTILINE))
+    return folder
+
+
+@pytest.fixture
+def short(short_conf, monkeypatch):
+    """Tables of this process have short games."""
+    monkeypatch.setattr(tables, "seating", functools.partial(tables.seating, conf=short_conf))
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@contextlib.asynccontextmanager
+async def desk(folder, clock, **changes):
+    hall = Hall(folder)
+    try:
+        yield Desk(hall, made(**changes), clock)
+    finally:
+        await hall.close()
+
+
+def run(coroutine):
+    return asyncio.run(asyncio.wait_for(coroutine, 60))
+
+
+def goes(place, pid, to="lobby"):
+    """Somebody comes and goes on to a stage."""
+    who = place.join("link", pid)
+    steps = {"consent": ("consented", {}), "instructions": ("read", {}), "quiz": ("answered", {"right": True})}
+    while (stage := place.states[who].stage) != to and stage in steps:
+        place.do(who, steps[stage][0], **steps[stage][1])
+    return who
+
+
+async def plays(place, *people, most=1000):
+    """People answer whatever they are asked until their matches are over."""
+    for _ in range(most):
+        await asyncio.sleep(0)
+        open_ = [who for who in people if place.states[who].stage == "match"]
+        if not open_:
+            return
+        for who in open_:
+            place.saw(who)
+            table, seat = place.table(who), place.states[who].seat
+            if (question := table.questions.get(seat)) is not None:
+                table.answer(seat, question.number, [question.view.legal.example(Random(f"{who}/{question.number}"))])
+        place.tick()
+
+
+ONE = {"cells": {"one": FILE["cells"]["one"]}}
+TWO = {"cells": {"two": FILE["cells"]["two"]}}
+
+
+def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with desk(tmp_path, clock, **TWO) as place:
+            first, second = goes(place, "a"), goes(place, "b")
+            place.tick()
+            assert {place.states[who].seat for who in (first, second)} == {0, 1}
+            await plays(place, first, second)
+            for who in (first, second):
+                assert place.states[who].stage == "survey" and place.code(who) is None
+                place.do(who, "answered", answers={"0": "so", "1": "b"}, failed=[])
+                assert place.code(who) == "DONE" and earned(place.study, place.states[who]).bonus > 0
+
+    run(go())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agon_hall.gather.study", lambda name: made(**TWO))
+        said = gather(tmp_path, "own", tmp_path / "out")
+    people = pd.read_csv(tmp_path / "out/participants.csv")
+    turns, events = read(tmp_path / "out/turns.parquet"), pd.read_parquet(tmp_path / "out/events.parquet")
+    assert "2 participants, 2 at the end, 1 match" in said
+    assert (
+        list(people.stage) == ["debrief"] * 2 and people.exclusions.isna().all() and people["survey 1"].eq("so").all()
+    )
+    totals = turns.groupby("seat").payoff.sum()
+    assert all(totals[row.seat] == row.points for row in people.itertuples()) and turns.valid.all()
+    assert set(events.participant) == set(people.participant) and set(turns.match) == set(people.match)
+    paid = (tmp_path / "bonus-own.csv").read_text().splitlines()
+    assert sorted(line.split(",")[0] for line in paid) == ["a", "b"]
+    assert all(re.fullmatch(r"[ab],\d+\.\d\d", line) for line in paid)
+
+
+def test_names_of_people_do_not_leave_the_store(tmp_path, short):
+    async def go():
+        async with desk(tmp_path, Clock(), **ONE) as place:
+            goes(place, "qsecretpidq", "quiz")
+
+    run(go())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agon_hall.gather.study", lambda name: made(**ONE))
+        gather(tmp_path, "own", tmp_path / "out")
+    found = pd.read_csv(tmp_path / "out/participants.csv")
+    assert list(found.exclusions) == ["left at quiz"]
+    assert not any(b"qsecretpidq" in path.read_bytes() for path in (tmp_path / "out").iterdir())
+
+
+def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with desk(tmp_path, clock, **ONE) as place:
+            who = goes(place, "a", "quiz")
+            assert place.join("link", "a") == who and len(place.states) == 1 and place.join("mturk", "a") != who
+            key, cell = place.key(who), place.states[who].cell
+        async with desk(tmp_path, clock, **ONE) as place:
+            assert place.join("link", "a") == who and place.opened(key) == who and place.opened(key[:-1] + "x") is None
+            assert place.states[who].stage == "quiz" and place.states[who].cell == cell
+
+    run(go())
+
+
+def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with desk(tmp_path, clock, **TWO) as place:
+            who = goes(place, "a")
+            clock.now += 59
+            place.saw(who)
+            place.tick()
+            assert place.states[who].stage == "lobby"
+            clock.now += 2
+            place.saw(who)
+            place.tick()
+            assert place.states[who].why == "unmatched" and re.fullmatch(r"[0-9A-F]{10}", place.code(who))
+            assert assigned(place.study, list(place.cells.values()), place.states) == "two"
+
+    run(go())
+
+
+def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with desk(tmp_path, clock, **TWO) as place:
+            who, other = goes(place, "a", "quiz"), goes(place, "b")
+            clock.now += 31
+            place.tick()
+            assert place.states[other].why == "left" and place.states[who].stage == "quiz"
+            clock.now += 900
+            place.tick()
+            assert place.states[who].why == "left" and place.code(who) is None
+            with pytest.raises(Refused, match="This is over"):
+                place.do(who, "answered", right=True)
+
+    run(go())
+
+
+@pytest.mark.parametrize("then", ["tit_for_tat", "end"])
+def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
+    async def go():
+        clock = Clock()
+        async with desk(tmp_path, clock, **TWO, dropout={"timeouts": 1, "away": 30, "then": then}) as place:
+            stays, leaves = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            clock.now += 31
+            place.saw(stays)
+            place.tick()
+            assert place.states[leaves].why == "dropped" and place.code(leaves) is None
+            await plays(place, stays)
+            assert place.states[stays].stage == "survey" and place.states[stays].whole == (then != "end")
+            return place.table(stays).path, place.states[stays]
+
+    path, state = run(go())
+    if then == "end":
+        assert earned(made(), state) == (2, 1)
+        return
+    turns = read(path)
+    own = turns[turns.seat == state.seat]
+    assert len(own) == 3 and own.valid.all() and own.payoff.sum() == state.points
+    gone = turns[turns.seat != state.seat]
+    assert not gone.valid.any() and gone.fallback.eq("stood in: tit_for_tat (left)").all() and gone.action.notna().all()
+
+
+def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with desk(tmp_path, clock, **TWO) as place:
+            stays, leaves = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            place.table(leaves).dropped(place.states[leaves].seat)
+            assert place.states[leaves].why == "dropped"
+        async with desk(tmp_path, clock, **TWO) as place:
+            await plays(place, stays)
+            assert place.states[stays].stage == "survey" and place.states[leaves].why == "dropped"
+
+    run(go())
+
+
+def test_time_that_is_up_is_answered_by_the_script(tmp_path, short):
+    async def go():
+        async with desk(tmp_path, Clock(), **TWO, dropout={"timeouts": 9, "then": "tit_for_tat"}) as place:
+            _stays, late = goes(place, "a"), goes(place, "b")
+            place.tick()
+            table, seat = place.table(late), place.states[late].seat
+            table.row = table.row._replace(seconds=0.01)
+            await asyncio.sleep(0.1)
+            assert table.late[seat] >= 1 and not table.gone
+
+    run(go())
+
+
+def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
+    """Every write may be the last one: the next server goes on from what was written."""
+
+    async def go():
+        clock, writes = Clock(), 0
+        while (writes := writes + 1) < 50:
+            await asyncio.sleep(0)
+            async with desk(tmp_path, clock, **TWO) as place:
+                left, write = [2], place.hall.store._write
+
+                def once(*commands, left=left, write=write):
+                    left[0] -= 1
+                    if left[0] < 0:
+                        raise KeyboardInterrupt
+                    return write(*commands)
+
+                before = dict(place.states)
+                monkeypatch.setattr(place.hall.store, "_write", once)
+                with contextlib.suppress(KeyboardInterrupt, Refused):
+                    people = goes(place, "a"), goes(place, "b")
+                    place.tick()
+                    if all(place.states[who].match for who in people):
+                        break
+                assert all(place.states[who].since >= state.since for who, state in before.items())
+        async with desk(tmp_path, clock, **TWO) as place:
+            place.tick()
+            await plays(place, *people)
+            assert all(place.states[who].stage == "survey" for who in people) and len(place.hall.store.tables()) == 1
+            return writes
+
+    assert 3 < run(go()) < 49
+
+
+def test_nothing_is_said_to_have_happened_that_could_not_be_kept(tmp_path, short, monkeypatch):
+    async def go():
+        async with desk(tmp_path, Clock(), **ONE) as place:
+            who = goes(place, "a", "quiz")
+
+            def full(*given):
+                raise AgonError("the disk is full")
+
+            monkeypatch.setattr(place.hall.store, "happened", full)
+            with pytest.raises(Refused, match="has not been done"):
+                place.do(who, "answered", right=True)
+            assert place.states[who].stage == "quiz"
+
+    run(go())
+
+
+def test_quizzes_of_the_studies_in_conf_are_of_their_games():
+    for name in ("counterfactual_people", "tradecraft_people"):
+        own = study(name)
+        for cell in cells(own):
+            assert protocol.seated(own, cell).game.seats == len(cell.entrants)
+        assert set(BEFORE) and own.consent.minutes
