@@ -1,0 +1,66 @@
+"""Repeated games of two for pages to look at: matches action by action, and payoff tables that a reader may change."""
+
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+
+from agon.games.base import Game
+
+MATCHES, EQUILIBRIA, TABLE = (
+    files("agon.games.matrix").joinpath(f"{name}.js").read_text(encoding="utf-8")
+    for name in ("matches", "equilibria", "table")
+)
+"""What shows matches, what finds equilibria, and what lets a payoff table be changed."""
+
+KEYS = ["match", "game", "variant", "model", "agent", "opponent", "repetition"]
+
+
+def rules(games: Iterable[Game[Any]]) -> list[dict[str, Any]]:
+    """Of every game of two with a payoff table: name, variant, options, payoff ([row][column] -> points of both), rounds."""
+    forms = [(game, game.normal_form) for game in games]
+    return [
+        {
+            "name": game.name,
+            "variant": game.variant,
+            "options": list(form.options),
+            "payoff": [[list(form.payoffs((row, column))) for column in form.options] for row in form.options],
+            "rounds": game.fixed_rounds,
+        }
+        for game, form in forms
+        if form is not None and form.seats == 2
+    ]
+
+
+def courses(turns: pd.DataFrame, games: Iterable[Game[Any]]) -> pd.DataFrame:
+    """A row per match of two: KEYS (agent and model of the first seat, opponent: the second's agent), own, other, points, points_other.
+
+    own, other: a character per round, the action's place among the game's options, or "." where none could be read.
+    """
+    places = {
+        (game["name"], game["variant"], option): str(place)
+        for game in rules(games)
+        for place, option in enumerate(game["options"])
+    }
+    keys = turns[["game", "variant", "action"]].astype(object)
+    found = turns[["match", "seat", "round", "payoff"]].assign(
+        move=[places.get(key, ".") for key in keys.itertuples(index=False, name=None)]
+    )
+    found = found.sort_values(["match", "seat", "round"], kind="stable")
+    sums = found.groupby(["match", "seat"], observed=True).agg(moves=("move", "".join), points=("payoff", "sum"))
+    sums = sums.unstack("seat")
+    seats = turns.drop_duplicates(["match", "seat"]).astype({"match": str})
+    first = seats[seats.seat == 0].set_index("match")
+    sums.index = sums.index.astype(str)
+    sums = sums.reindex(first.index)
+    table = first.assign(
+        opponent=seats[seats.seat == 1].set_index("match").agent,
+        own=sums["moves", 0],
+        other=sums["moves", 1],
+        points=sums["points", 0],
+        points_other=sums["points", 1],
+    ).reset_index()
+    columns = [*KEYS, "own", "other", "points", "points_other"]
+    order = ["game", "variant", "model", "agent", "opponent", "repetition"]
+    return table[columns].astype(dict.fromkeys(order[:5], str)).sort_values(order, ignore_index=True)

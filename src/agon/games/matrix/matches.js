@@ -1,0 +1,155 @@
+// Matches of repeated games of two, one picture each. data: columns (agon.games.matrix.explorer.courses, packed), rules, filters.
+const rows = unpacked(data.columns);
+const rules = new Map(data.rules.map((each) => [`${each.name}/${each.variant}`, each]));
+const STEP = 12;
+const chosen = {};
+let limit = STEP;
+
+const rule = (row) => rules.get(`${row.game}/${row.variant}`);
+
+/** Which of the three looks an action has: the same word looks the same in all variants, where it can. */
+function look(game, option) {
+  const usual = (rules.get(`${game.name}/default`) || game).options;
+  return usual.includes(option) ? usual.indexOf(option) : game.options.indexOf(option);
+}
+
+/** Points of both after every round; a round in which a move is missing pays nothing. */
+function sofar(row) {
+  const sums = [0, 0];
+  return [...row.own].map((own, round) => {
+    const [a, b] = [own, row.other[round]].map(Number);
+    const paid = own === "." || row.other[round] === "." ? [0, 0] : rule(row).payoff[a][b];
+    return [0, 1].map((seat) => (sums[seat] += paid[seat]));
+  });
+}
+
+const options = [...new Set(data.rules.flatMap((each) => each.options))];
+
+/** As many letters of an action as tell it from every other: St is stag, Sc scissors. */
+function letters(option) {
+  let many = 1;
+  while (many < option.length && options.some((other) => other !== option && other.startsWith(option.slice(0, many)))) many += 1;
+  return option[0].toUpperCase() + option.slice(1, many);
+}
+
+const styles = new Set(rows.map((row) => row.agent));
+/** Whom it met: a script, or itself, asked in one of the ways that models are asked. */
+const against = (row) => (styles.has(row.opponent) ? `itself (${row.opponent})` : row.opponent);
+
+function tile(game, move) {
+  const option = move === "." ? null : game.options[Number(move)];
+  return el("span", {class: `tile look${option === null ? "less" : look(game, option)}`}, option === null ? "·" : letters(option));
+}
+
+/** A column for every round: own move, the other's, and the points so far. */
+function strip(row, sums) {
+  const game = rule(row);
+  return el("div", {class: "strip", role: "img", "aria-label": `own moves ${words(game, row.own)}; the other's ${words(game, row.other)}`},
+    el("span", {class: "round side", "aria-hidden": "true"}, el("span", null, "round"), el("span", {class: "tile"}, "own"), el("span", {class: "tile"}, "other"), el("span", null, "own sum"), el("span", null, "other's")),
+    [...row.own].map((own, round) => el("span", {class: "round"}, el("span", {class: "count"}, String(round + 1)), tile(game, own), tile(game, row.other[round]),
+      el("span", {class: "count"}, String(sums[round][0])), el("span", {class: "count"}, String(sums[round][1])))));
+}
+
+const words = (game, moves) => [...moves].map((move) => (move === "." ? "none" : game.options[Number(move)])).join(", ");
+
+/** The points so far of both as lines, each with its name at its end. */
+function lines(sums) {
+  const [width, height, left, right] = [340, 110, 34, 74];
+  const all = [0, ...sums.flat()];
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const x = (round) => left + (round / sums.length) * (width - left - right);
+  const y = (value) => height - 14 - ((value - low) / (high - low || 1)) * (height - 28);
+  const path = (seat) => `M${x(0)} ${y(0)}` + sums.map((each, round) => `L${x(round + 1).toFixed(1)} ${y(each[seat]).toFixed(1)}`).join("");
+  const ends = [0, 1].map((seat) => y(sums[sums.length - 1][seat]));
+  const apart = Math.abs(ends[0] - ends[1]) < 15 ? (ends[0] <= ends[1] ? [-8, 8] : [8, -8]) : [0, 0];
+  return svg("svg", {viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true"},
+    svg("line", {x1: left, x2: width - right, y1: y(0), y2: y(0), class: "axis"}),
+    [low, high].map((value) => svg("text", {x: left - 4, y: y(value) + 4, "text-anchor": "end"}, String(value))),
+    svg("text", {x: (left + width - right) / 2, y: height - 3, "text-anchor": "middle", class: "tiny"}, "points after each round"),
+    svg("path", {d: path(1), class: "line theirs"}), svg("path", {d: path(0), class: "line ours"}),
+    [0, 1].map((seat) => svg("text", {x: width - right + 4, y: ends[seat] + apart[seat] + 4}, `${["own", "other"][seat]} ${sums[sums.length - 1][seat]}`)));
+}
+
+function pictured(row) {
+  const sums = sofar(row);
+  return el("section", {class: "match"},
+    el("h3", null, `${row.model}, ${row.agent}, against ${against(row)}: ${row.points} to ${row.points_other} points`),
+    el("p", {class: "soft"}, `${row.family}, ${row.variant}, repetition ${row.repetition + 1} (${row.match})`),
+    strip(row, sums), lines(sums));
+}
+
+/** What the matches have in common: how often every action was taken in each round, if all have the same actions. */
+function together(found) {
+  const [game] = found.map(rule);
+  if (found.some((row) => rule(row).options.join() !== game.options.join())) {
+    return el("p", {class: "soft"}, "Choose a game and a variant to see all its matches in one picture.");
+  }
+  const rounds = Math.max(...found.map((row) => row.own.length));
+  const [wide, tall, left] = [24, 120, 42];
+  const bars = Array.from({length: rounds}, (_, round) => {
+    let top = 10;
+    return game.options.map((option, place) => {
+      const share = found.filter((row) => row.own[round] === String(place)).length / found.length;
+      const bar = svg("rect", {x: left + round * wide, y: top, width: wide - 3, height: share * tall, class: `look${look(game, option)}`},
+        svg("title", null, `round ${round + 1}, ${option}: ${Math.round(100 * share)} %`));
+      top += share * tall;
+      return bar;
+    });
+  });
+  const shares = game.options.map((option, place) => {
+    const taken = found.reduce((sum, row) => sum + [...row.own].filter((move) => move === String(place)).length, 0);
+    return `${option} ${(100 * taken / found.reduce((sum, row) => sum + row.own.length, 0)).toFixed(1)} %`;
+  });
+  return [el("p", null, `All rounds of these ${grouped(found.length)} matches, own moves: ${shares.join(", ")}.`),
+    svg("svg", {viewBox: `0 0 ${left + rounds * wide} ${tall + 48}`, width: left + rounds * wide, height: tall + 48, role: "img", "aria-label": `Share of own moves by round: ${shares.join(", ")} over all rounds`},
+      svg("defs", null, svg("pattern", {id: "hatched", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"}, svg("rect", {width: 6, height: 6, class: "paper"}), svg("line", {y2: 6, class: "axis"}))),
+      svg("text", {x: left + rounds * wide / 2, y: tall + 43, "text-anchor": "middle", class: "tiny"}, "round"),
+      bars, [["100 %", 16], ["0 %", tall + 10]].map(([text, y]) => svg("text", {x: left - 4, y, "text-anchor": "end", class: "tiny"}, text)),
+      Array.from({length: rounds}, (_, round) => (round % 4 === 3 || round === 0 ? svg("text", {x: left + round * wide + wide / 2 - 2, y: tall + 27, "text-anchor": "middle", class: "tiny"}, String(round + 1)) : null)))];
+}
+
+function show() {
+  narrowed.update();
+  const found = narrowed.passing();
+  status.textContent = found.length ? `${grouped(found.length)} of ${grouped(rows.length)} matches` : "No match fits. Choose less, or clear all.";
+  const games = [...new Set(found.map(rule))];
+  key.replaceChildren(...games.length ? [...new Map(games.flatMap((game) => game.options.map((option) => [option, tile(game, String(game.options.indexOf(option)))])))]
+    .flatMap(([option, made]) => [made, ` ${option}  `]).concat(["· no readable move"]) : []);
+  above.replaceChildren(...found.length ? [together(found)].flat() : []);
+  list.replaceChildren(...found.slice(0, limit).map(pictured));
+  more.hidden = found.length <= limit;
+  more.textContent = `Show ${grouped(Math.min(STEP, found.length - limit))} more of ${grouped(found.length - limit)}`;
+}
+
+function take(values) {
+  Object.assign(chosen, values);
+  limit = STEP;
+  address.write(chosen);
+  show();
+}
+
+function follow() {
+  narrowed.follow(address.read());
+  limit = STEP;
+  show();
+}
+
+const narrowed = facets(rows, data.filters, chosen, () => true, (name, value) => take({[name]: value}));
+const status = el("p", {class: "status", role: "status"});
+const key = el("p", {class: "key"});
+const above = el("div");
+const list = el("div");
+const more = el("button", {type: "button", onclick: () => {
+  const before = limit;
+  limit += STEP;
+  show();
+  const first = list.children[before];
+  first.tabIndex = -1;
+  first.focus();
+}}, "");
+
+main.append(el("div", {class: "controls"}, narrowed.labels,
+  el("button", {type: "button", onclick: () => take(Object.fromEntries(narrowed.names.map((name) => [name, ""])))}, "Clear all")),
+  status, key, above, list, more);
+window.addEventListener("hashchange", follow);
+follow();

@@ -1,0 +1,82 @@
+"""Matches of TradeCraft for a page that steps through them: what a reader sees of each, small enough to be shipped with the page."""
+
+from collections import Counter
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+
+from agon.games.tradecraft.amounts import Hand
+from agon.games.tradecraft.story import Call, Hands, Turn, stories
+
+SCRIPT = files("agon.games.tradecraft").joinpath("explorer.js").read_text(encoding="utf-8")
+"""What shows them."""
+
+
+def games(turns: pd.DataFrame) -> list[dict[str, Any]]:
+    """For every match: match, players (names), agents and models by seat, start and targets (hands), winners (seats), moves.
+
+    A move: turn (of the game), seat, does (a tool), to, gives, wants, inputs, outputs, decision, says, wrong (why it was refused or
+    made for the player), hands (those that have changed, by seat), pays, looked (calls before it that change nothing, by tool); what
+    does not apply is left out.
+    """
+    seats = turns.drop_duplicates(["match", "seat"]).sort_values("seat", kind="stable")
+    own = {str(match): rows for match, rows in seats.groupby("match", observed=True)}
+    return [
+        {
+            "match": story.match,
+            "variant": str(own[story.match].variant.iloc[0]),
+            "players": list(story.players),
+            "agents": own[story.match].agent.astype(str).tolist(),
+            "models": own[story.match].model.astype(object).where(own[story.match].model.notna(), "").tolist(),
+            "start": _hands(story.turns[0].before),
+            "targets": _hands(story.targets),
+            "winners": sorted({seat for turn in story.turns for seat in turn.winners}),
+            "moves": [move for turn in story.turns for move in _moves(turn)],
+        }
+        for story in stories(turns)
+    ]
+
+
+def _moves(turn: Turn) -> Iterator[dict[str, Any]]:
+    """What changes a hand, was proposed or decided, or would have been."""
+    hands, looked = turn.before, Counter[str]()
+    for call in turn.calls:
+        before = hands
+        if call.phase == "decide" and (call.default or call.decides):
+            hands = turn.traded
+        hands = call.after(hands)
+        if call.tool in ("submit_proposal", "decide", "craft_apply") or call.default or call.payoff or hands != before:
+            yield _move(turn, call, before, hands, looked)
+            looked.clear()
+        else:
+            looked[call.tool if call.ok else f"{call.tool}, refused"] += 1
+
+
+def _move(turn: Turn, call: Call, before: Hands, hands: Hands, looked: Counter[str]) -> dict[str, Any]:
+    said = {
+        "to": call.call.get("partner"),
+        "gives": _hand(call.items("offer")),
+        "wants": _hand(call.items("request")),
+        "inputs": _hand(call.items("inputs")),
+        "outputs": _hand(call.items("outputs")),
+        "recipe": call.call.get("recipe"),
+        "decision": call.effect,
+        "says": call.call.get("message"),
+        "wrong": call.wrong,
+        "pays": call.payoff,
+        "looked": dict(looked),
+        "hands": {str(seat): _hand(hand) for seat, hand in enumerate(hands) if hand != before[seat]},
+    }
+    kept = {name: value for name, value in said.items() if value}
+    return {"turn": turn.number, "seat": call.seat, "does": call.tool} | kept
+
+
+def _hands(hands: Hands) -> list[dict[str, str]]:
+    return [_hand(hand) for hand in hands]
+
+
+def _hand(hand: Hand) -> dict[str, str]:
+    """Amounts as text: 7/8 has no other form in JSON."""
+    return {item: str(amount) for item, amount in hand.items()}

@@ -1,0 +1,115 @@
+// A table to search and to filter. data: columns (packed); noun, nouns; search (columns); filters {column: label};
+// and cards {head, sign, line, details {column: label}} or table {column: label}; marked {column: column with a sign};
+// signs {value: [class, sign]}; numbers (columns).
+const rows = unpacked(data.columns);
+const STEP = 60;
+const chosen = {q: ""};
+let limit = STEP;
+
+for (const row of rows) row.found = data.search.map((name) => row[name] ?? "").join(" ").toLowerCase().replace(/\s+/g, " ");
+
+const asked = () => chosen.q.trim().toLowerCase().replace(/\s+/g, " ");
+const narrowed = facets(rows, data.filters, chosen, (row) => asked().split(" ").every((word) => row.found.includes(word)), (name, value) => take({[name]: value}));
+
+/** The rows that hold all words and pass all filters; those that hold the words as they stand come first. */
+function passing() {
+  const kept = narrowed.passing(), phrase = asked();
+  return kept.filter((row) => row.found.includes(phrase)).concat(kept.filter((row) => !row.found.includes(phrase)));
+}
+
+const text = (value) => (value === null || value === undefined || value === "" ? "not given" : String(value));
+
+function signed(value) {
+  const [kind, sign] = data.signs[value] || ["", ""];
+  return [el("span", {class: `sign ${kind}`, "aria-hidden": "true"}, sign), ` ${value}`];
+}
+
+function card(row, open) {
+  const {head, sign, line, details} = data.cards;
+  const shown = Object.entries(details).filter(([name]) => row[name] !== null && row[name] !== "");
+  return el("details", {open},
+    el("summary", null, ...(sign ? [el("strong", null, ...signed(row[sign])), ": "] : []), text(row[head]),
+      el("span", {class: "soft"}, line.map((name) => row[name]).filter(Boolean).join(" · "))),
+    el("dl", null, shown.map(([name, label]) => [el("dt", null, label), el("dd", null, text(row[name]))])));
+}
+
+function tabled(some) {
+  const named = Object.entries(data.table).filter(([name]) => !chosen[name]);
+  const kind = (name) => ((data.numbers || []).includes(name) ? "number" : null);
+  const mark = (row, name) => (name in data.marked ? [" ", signed(row[data.marked[name]])] : []);
+  return el("table", {class: "rows"},
+    el("thead", null, el("tr", null, named.map(([name, label]) => el("th", {scope: "col", class: kind(name)}, label)))),
+    el("tbody", null, some.map((row) => el("tr", null, named.map(([name, label]) => el("td", {"data-label": label, class: kind(name)},
+      el("span", null, text(row[name]), mark(row, name))))))));
+}
+
+/** How many rows there are of each sign. */
+function counted(some) {
+  const name = data.cards ? data.cards.sign : data.counted;
+  if (!name || !some.length) return null;
+  const parts = Object.keys(data.signs).map((value) => [value, some.filter((row) => row[name] === value).length]).filter(([, count]) => count);
+  const said = parts.map(([value, count]) => `${value} ${grouped(count)}`).join(", ");
+  return [el("div", {class: "bar", role: "img", "aria-label": said}, parts.map(([value, count]) => {
+    const part = el("span", {class: data.signs[value][0]});
+    part.style.width = `${(100 * count) / some.length}%`;
+    return part;
+  })), el("p", {class: "soft"}, parts.map(([value, count]) => [...signed(value), ` ${grouped(count)}  `]))];
+}
+
+function show() {
+  const found = passing();
+  narrowed.update();
+  status.textContent = found.length
+    ? `${grouped(found.length)} of ${grouped(rows.length)} ${data.nouns}`
+    : `No ${data.noun} fits. Take fewer words, or clear all.`;
+  const some = found.slice(0, limit);
+  const alone = found.length === 1 || (data.cards && some.length && text(some[0][data.cards.head]).toLowerCase() === asked());
+  list.replaceChildren(...(data.cards ? some.map((row, place) => card(row, Boolean(alone && place === 0))) : some.length ? [tabled(some)] : []));
+  overview.replaceChildren(...[counted(found)].flat(2).filter(Boolean));
+  if (typeof picture === "function") drawing.replaceChildren(...[picture(found)].flat().filter(Boolean));
+  more.hidden = found.length <= limit;
+  more.textContent = `Show ${grouped(Math.min(STEP, found.length - limit))} more of ${grouped(found.length - limit)}`;
+}
+
+/** What was chosen, into the address and onto the page. */
+function take(values) {
+  Object.assign(chosen, values);
+  limit = STEP;
+  address.write(chosen);
+  show();
+}
+
+function clear() {
+  search.value = "";
+  take(Object.fromEntries(["q", ...narrowed.names].map((name) => [name, ""])));
+}
+
+/** What the address says. */
+function follow() {
+  const said = address.read();
+  chosen.q = search.value = said.q || "";
+  narrowed.follow(said);
+  limit = STEP;
+  show();
+}
+
+const search = el("input", {type: "search", autocomplete: "off", spellcheck: "false", oninput: () => take({q: search.value})});
+const status = el("p", {class: "status", role: "status"});
+const overview = el("div");
+const drawing = el("div");
+const list = el("div");
+const more = el("button", {type: "button", onclick: () => { const before = limit; limit += STEP; show(); next(before); }});
+
+/** The keyboard goes on with the first row that is new. */
+function next(place) {
+  const first = list.querySelectorAll("details > summary, tbody tr")[place];
+  if (first) { if (first.tagName === "TR") first.tabIndex = -1; first.focus(); }
+}
+
+main.append(
+  el("div", {class: "controls", role: "search"}, el("label", {class: "wide"}, "Search for words", search),
+    narrowed.labels,
+    el("button", {type: "button", onclick: clear}, "Clear all")),
+  status, overview, drawing, list, more);
+window.addEventListener("hashchange", follow);
+follow();

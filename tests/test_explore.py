@@ -1,0 +1,372 @@
+"""Explorers: nothing is lost, hostile text stays text, and a reader finds what a link or a word promises."""
+
+import functools
+import json
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
+from urllib.parse import quote, unquote
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from agon import ROOT, AgonError, explore, report
+from agon.games.equilibria import bimatrix_equilibria
+from agon.games.matrix import explorer as matrix
+from agon.games.matrix.explorer import EQUILIBRIA
+from agon.games.tradecraft import explorer as tradecraft
+from agon.games.tradecraft import story
+from agon.replay import games_of
+from agon.turns import read
+
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+REPORTS = ROOT / "reports"
+PAGES = sorted(REPORTS.glob("explore_*.html"))
+CLAIMS, CELLS = (ROOT / f"results/replication/{name}.csv" for name in ("claims", "cells"))
+needs_pages = pytest.mark.skipif(not (PAGES and CLAIMS.exists()), reason="no explorers yet: make repro")
+HOSTILE = "</script><script>alert('x')</script><!--<img src=x onerror=alert(1)>"
+
+
+def data_of(path):
+    [told] = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL
+    )
+    return json.loads(told)
+
+
+def column(data, name):
+    packed = data["columns"][name]
+    return packed if isinstance(packed, list) else [packed["values"][code] for code in packed["codes"]]
+
+
+def statements(**columns):
+    """A small page of statements."""
+    table = pd.DataFrame(
+        {"claim": ["Most cooperate", "Few cooperate at once"], "verdict": ["holds", "fails"], **columns}
+    )
+    return explore.browser(
+        columns=explore.packed(table),
+        noun="statement",
+        nouns="statements",
+        search=["claim"],
+        filters={"verdict": "Verdict"},
+        signs={"holds": ["holds", "+"], "fails": ["fails", "-"]},
+        cards={"head": "claim", "sign": "verdict", "line": [], "details": {"verdict": "It"}},
+    )
+
+
+def written(folder, **columns):
+    data, scripts = statements(**columns)
+    path = folder / "page.html"
+    path.write_text(explore.page("T", ["About"], {}, data, scripts), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def visit():
+    """Opens a page and does something there. Nothing may be asked of a network, nothing may fail, nothing be forbidden."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pages are not tested")
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if chromium is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is on PATH: pages are not tested")
+    with ThreadPoolExecutor(1) as thread:  # Playwright keeps an event loop there, which no other test may have
+        running = thread.submit(playwright.sync_playwright().start).result()
+        launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
+        browser = thread.submit(launched).result()
+
+        def opened(path, do, place="", **context):
+            seen = browser.new_context(**context)
+            page, said = seen.new_page(), []
+            page.on("console", lambda each: said.append(each.text))
+            page.on("pageerror", lambda each: said.append(str(each)))
+            page.on("request", lambda each: each.url.startswith(("file:", "data:")) or said.append(each.url))
+            page.goto(path.as_uri() + place)
+            found = do(page)
+            seen.close()
+            assert said == []
+            return found
+
+        yield lambda *given, **context: thread.submit(opened, *given, **context).result()
+        thread.submit(browser.close).result()
+        thread.submit(running.stop).result()
+
+
+def test_columns_are_packed_without_loss():
+    table = pd.DataFrame({"word": ["a", "b", "a", None, "a"], "number": [1.0, 2.5, None, 4, 5], "own": list("vwxyz")})
+    packed = json.loads(json.dumps(explore.packed(table)))
+    assert packed["word"] == {"values": ["a", "b"], "codes": [0, 1, 0, -1, 0]}
+    assert packed["number"] == [1, 2.5, None, 4, 5] and packed["own"] == list("vwxyz")
+
+
+def test_a_number_that_is_none_is_refused():
+    with pytest.raises(AgonError, match=r"explorer 'T': .*not JSON compliant"):
+        explore.page("T", [], {}, {"columns": {"a": [float("inf")]}}, [])
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    assert written(tmp_path).read_bytes() == written(tmp_path).read_bytes()
+
+
+def test_hostile_text_ends_no_element_and_runs_nothing(tmp_path, visit):
+    path = written(tmp_path, claim=[HOSTILE, f"{HOSTILE}!"], verdict=[HOSTILE, "holds"])
+    source = path.read_text()
+    assert source.count("<script") == 2 and "<img" not in source and "<!--" not in source
+    shown, pictures = visit(path, lambda page: (page.inner_text("main"), page.locator("main img, main script").count()))
+    assert shown.count(HOSTILE) >= 2 and pictures == 0
+
+
+def test_hostile_titles_and_words_of_the_page_are_escaped():
+    data, scripts = statements()
+    page = explore.page(HOSTILE, [HOSTILE], {HOSTILE: HOSTILE}, data, scripts, {HOSTILE: {HOSTILE: HOSTILE}})
+    assert page.count("<script") == 2 and "<img" not in page
+
+
+def test_hostile_players_of_a_match_stay_text(tmp_path, visit):
+    turns = read(ROOT / "tests/smoke/counterfactual_turns.parquet")
+    courses = matrix.courses(turns, games_of(turns)).head(3).assign(model=HOSTILE, agent=HOSTILE, family=HOSTILE)
+    data = {"columns": explore.packed(courses), "rules": matrix.rules(games_of(turns)), "filters": {"model": HOSTILE}}
+    told, pictures = opened(tmp_path, visit, data, [matrix.MATCHES])
+    assert told.count(HOSTILE) >= 9 and pictures == 0
+
+
+def test_hostile_words_of_a_trade_stay_text(tmp_path, visit):
+    turns = read(ROOT / "tests/smoke/tradecraft/turns.parquet")
+    [game, *_] = tradecraft.games(turns)
+    game |= {"agents": [HOSTILE] * 2, "models": [HOSTILE] * 2, "title": HOSTILE, "result": HOSTILE}
+    game["moves"] = [move | {"says": HOSTILE, "wrong": HOSTILE} for move in game["moves"]]
+    told, pictures = opened(
+        tmp_path, visit, {"games": [game], "filters": {"title": HOSTILE}}, [tradecraft.SCRIPT], "#step=1"
+    )
+    assert told.count(HOSTILE) > len(game["moves"]) and pictures == 0
+
+
+def test_hostile_addresses_stay_text(tmp_path, visit):
+    game = {"name": "g", "options": ["a", "b"], "payoff": [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]}
+    place = f"#points={quote('1 1 0 0 0 0 1 1')}&names={quote(f'{HOSTILE[9:40]}|b')}"
+    told, pictures = opened(tmp_path, visit, {"games": [game]}, [matrix.EQUILIBRIA, matrix.TABLE], place)
+    assert HOSTILE[9:40] in told and pictures == 0
+
+
+def opened(folder, visit, data, scripts, place=""):
+    """What a page says, and how many elements there are that no page has."""
+    path = folder / "page.html"
+    path.write_text(explore.page("T", [], {}, data, scripts), encoding="utf-8")
+    return visit(path, lambda page: (page.inner_text("main"), page.locator("main img, main script").count()), place)
+
+
+def test_no_script_runs_but_the_pages_own(tmp_path, visit):
+    path = written(tmp_path)
+    path.write_text(path.read_text().replace("</body>", "<script>document.title = 'owned'</script></body>"))
+    with pytest.raises(AssertionError, match="Content Security Policy"):
+        visit(path, lambda page: None)
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', path.read_text())[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in policy
+
+
+def test_words_filters_and_keys_find_a_row(tmp_path, visit):
+    def searched(page):
+        page.keyboard.press("Tab")  # the link home
+        page.keyboard.press("Tab")
+        page.keyboard.type("once cooperate")
+        first = page.inner_text("[role=status]"), page.locator("details[open] summary").all_inner_texts()
+        page.keyboard.press("Tab")
+        page.keyboard.type("holds")  # it has none of these words, so it is not offered
+        page.get_by_role("button", name="Clear all").press("Enter")
+        page.get_by_label("Verdict").select_option("holds")
+        return *first, page.inner_text("[role=status]"), page.url.partition("#")[2]
+
+    assert visit(written(tmp_path), searched) == (
+        "1 of 2 statements",
+        ["- fails: Few cooperate at once"],
+        "1 of 2 statements",
+        "verdict=holds",
+    )
+
+
+def test_what_finds_nothing_says_so(tmp_path, visit):
+    told = visit(written(tmp_path), lambda page: page.inner_text("main"), "#q=nobody")
+    assert "No statement fits" in told and "cooperate" not in told
+
+
+def test_an_address_that_names_an_unknown_value_shows_all(tmp_path, visit):
+    told = visit(written(tmp_path), lambda page: page.inner_text("[role=status]"), "#verdict=odd&other=1")
+    assert told == "2 of 2 statements"
+
+
+@needs_pages
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+class TestEveryExplorer:
+    def test_weighs_less_than_three_megabytes(self, path):
+        assert path.stat().st_size < 3e6
+
+    def test_is_there_within_two_seconds_and_fits_a_phone(self, path, visit):
+        def measured(page):
+            taken = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+            page.wait_for_selector("main [role=status]")
+            return taken, page.evaluate("document.documentElement.scrollWidth")
+
+        taken, width = visit(path, measured, viewport={"width": 390, "height": 800}, color_scheme="dark")
+        assert 0 < taken < 2000 and width <= 390
+
+    def test_links_to_files_that_are_there(self, path):
+        links = re.findall(r'href="(.*?)"', path.read_text(encoding="utf-8"))
+        assert links and all((REPORTS / unescape(link).partition("#")[0]).resolve().exists() for link in links)
+
+    def test_is_linked_from_the_first_page(self, path):
+        assert f'href="{path.name}"' in (REPORTS / "index.html").read_text(encoding="utf-8")
+
+
+@needs_pages
+def test_every_match_is_there():
+    data, turns = data_of(REPORTS / "explore_matches.html"), read(ROOT / "transcripts/counterfactual.parquet")
+    assert sorted(column(data, "match")) == sorted(turns.match.unique())
+    points = sum(column(data, "points")) + sum(column(data, "points_other"))
+    assert points == turns.payoff.sum()
+    voids = sum(each.count(".") for name in ("own", "other") for each in column(data, name))
+    assert voids == turns.action.isna().sum()
+
+
+@needs_pages
+def test_points_shown_are_those_recorded(visit):
+    def sums(page):
+        return page.locator(".match").evaluate_all(
+            "all => all.map(each => [each.querySelector('h3').innerText, ...[4, 5].map(line => "
+            "each.querySelector('.strip .round:last-child').children[line - 1].innerText)])"
+        )
+
+    for title, own, other in visit(REPORTS / "explore_matches.html", sums, "#opponent=tft&variant=payoff"):
+        assert title.endswith(f": {own.strip()} to {other.strip()} points")
+
+
+@needs_pages
+def test_a_game_is_stepped_by_keys_to_the_hands_of_the_records(visit):
+    [game] = [each for each in data_of(REPORTS / "explore_tradecraft.html")["games"] if each["match"] == "OU4TJ178"]
+
+    def stepped(page):
+        page.get_by_label("Move").focus()
+        for _ in game["moves"]:
+            page.keyboard.press("ArrowRight")
+        hands = page.locator(".board section").all_inner_texts()
+        return page.url.partition("#")[2], page.inner_text(".status"), hands
+
+    address, told, hands = visit(REPORTS / "explore_tradecraft.html", stepped, "#game=OU4TJ178&step=0")
+    assert address == f"game=OU4TJ178&step={len(game['moves'])}"
+    assert told == "Player 2 (claude) is done crafting and holds its target."
+    assert "lever ✓ target" in hands[1] and re.search(r"bucket target\s+0", hands[0])
+
+
+@needs_pages
+def test_every_game_of_tradecraft_ends_with_the_recorded_hands():
+    turns = read(ROOT / "transcripts/tradecraft.parquet")
+    shown = {each["match"]: each for each in data_of(REPORTS / "explore_tradecraft.html")["games"]}
+    for told in story.stories(turns):
+        held = dict(enumerate(shown[told.match]["start"]))
+        for move in shown[told.match]["moves"]:
+            held |= {int(seat): hand for seat, hand in move.get("hands", {}).items()}
+        ends = [{item: str(amount) for item, amount in hand.items()} for hand in told.turns[-1].after]
+        assert list(held.values()) == ends
+    assert len(shown) == turns.match.nunique() == 90
+
+
+@needs_pages
+def test_every_deviation_is_there():
+    blocks = (ROOT / "docs/deviations.md").read_text(encoding="utf-8").split("\n\n")
+    rows = [line for block in blocks if "decided in" in block.partition("\n")[0] for line in block.splitlines()[2:]]
+    data = data_of(REPORTS / "explore_deviations.html")
+    shown = sorted(each.strip().replace("`", "") for each in column(data, "where"))
+    place = blocks[next(i for i, block in enumerate(blocks) if "decided in" in block)].split("|").index(" where ")
+    assert len(rows) > 100 and shown == sorted(line.split("|")[place].strip().replace("`", "") for line in rows)
+    assert "same" not in column(data, "decided in")
+
+
+def test_equilibria_of_a_changed_table_are_those_that_are_computed(tmp_path, visit):
+    dice = np.random.default_rng(11)
+    games = [
+        dice.integers(-most, most + 1, (2, size, size)).tolist()
+        for size in (2, 3)
+        for most in (2, 9)
+        for _ in range(60)
+    ]
+    asked = f"games => {{ {EQUILIBRIA} return games.map(([rows, columns]) => equilibria(rows, columns)) }}"
+    shown = visit(written(tmp_path), lambda page: page.evaluate(asked, games))
+    alone = 0
+    for (rows, columns), found in zip(games, shown, strict=True):
+        known = bimatrix_equilibria(rows, columns)
+        theirs = [np.array([[float(each) for each in mix] for mix in profile]) for profile in known.profiles]
+        assert found["degenerate"] == known.degenerate
+        assert all(any(np.allclose(each, other) for other in theirs) for each in found["profiles"])
+        assert known.degenerate or len(found["profiles"]) == len(theirs)
+        alone += not known.degenerate
+    assert 60 < alone < len(games)
+
+
+def test_equilibria_are_those_of_another_library(tmp_path, visit):
+    pygambit = pytest.importorskip("pygambit")
+    dice = np.random.default_rng(12)
+    games = dice.integers(-30, 31, (12, 2, 3, 3)).tolist()
+    asked = f"games => {{ {EQUILIBRIA} return games.map(([rows, columns]) => equilibria(rows, columns)) }}"
+    for (rows, columns), found in zip(
+        games, visit(written(tmp_path), lambda page: page.evaluate(asked, games)), strict=True
+    ):
+        solved = pygambit.nash.enummixed_solve(
+            pygambit.StrategicGame.from_arrays(np.array(rows), np.array(columns)), rational=False
+        )
+        assert found["degenerate"] or len(found["profiles"]) == len(solved.equilibria)
+
+
+@needs_pages
+def test_a_table_that_is_changed_by_hand_is_solved_and_a_wrong_number_named(visit):
+    def changed(page):
+        first = page.inner_text("[role=status]")
+        field = page.get_by_label("points of the row player: defection against cooperation")
+        field.fill("3")
+        second = page.inner_text("[role=status]"), unquote(page.url.partition("#")[2])
+        field.fill("3,5x")
+        return first, *second, page.inner_text("[role=status]"), page.locator(".found li").count()
+
+    before, after, address, wrong, left = visit(REPORTS / "explore_matrix.html", changed)
+    assert before == "1 equilibrium: 1 pure, 0 mixed." and after.startswith("1 equilibrium")
+    assert address.startswith("points=4 4 1 6 3 1 2 2")
+    assert "needs a number" in wrong and "“3,5x”" in wrong and left == 0
+
+
+@needs_pages
+def test_every_statement_is_there_those_of_the_abstract_first():
+    data, claims = data_of(REPORTS / "explore_claims.html"), pd.read_csv(CLAIMS)
+    names = ["paper", "claim", "verdict", "why", "rule"]
+    told = list(zip(*(column(data, name) for name in names), strict=True))
+    assert sorted(told) == sorted(claims[names].itertuples(index=False, name=None))
+    ranks = [report.WEIGHTS.index(weight) for weight in column(data, "importance")]
+    assert ranks == sorted(ranks) and set(ranks) == {0, 1, 2}
+
+
+@needs_pages
+def test_every_printed_cell_is_there():
+    data, cells = data_of(REPORTS / "explore_cells.html"), pd.read_csv(CELLS, low_memory=False)
+    keys = ["paper", "table", "row", "column"]
+    whole = cells.groupby([*keys, "reading"]).agrees.all()
+    for reading in ("literal", "reconciled"):
+        told = pd.Series(column(data, reading))
+        assert len(told) == len(whole.xs(reading, level="reading"))
+        assert (told == "agrees").sum() == whole.xs(reading, level="reading").sum()
+    first = cells[cells.reading.eq("literal")].drop_duplicates(keys)
+    assert sorted(column(data, "published")) == sorted(first.published)
+    assert sum("not recorded" not in each for each in column(data, "told_literal")) == first.recomputed.notna().sum()
+
+
+@needs_pages
+def test_links_of_findings_open_their_statement(visit):
+    pages = [path.read_text(encoding="utf-8") for path in sorted(REPORTS.glob("*_findings.html"))]
+    asked = sorted({unescape(each) for page in pages for each in re.findall(r'explore_claims\.html#q=([^"]*)"', page)})
+    assert len(asked) > 10
+
+    def first(page):
+        page.wait_for_selector("details[open] summary")
+        return page.locator("details[open]:has(.sign) summary").all_inner_texts()
+
+    for each in asked:
+        [shown] = visit(REPORTS / "explore_claims.html", first, f"#q={each}")
+        assert unquote(each) in shown
