@@ -3,24 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from agon import figures
-from agon.figures.strata import ROWS, strata_figure
-from agon_papers.counterfactual import pictures
+from agon.figures.strata import VALUES, strata_figure
 
-TABLE = pd.DataFrame(
-    {
-        "table": 3, "game": "pd", "metric": "total_points", "captioned_variant": "payoff", "variant": "joint",
-        "model": ["A", "A", "B", "B"], "prompt": "zs", "opponent": ["zs", "tft", "zs", "tft"],
-        "value": [96.0, 35.0, 64.0, float("nan")], "sd": [0.0, 1.4, 2.0, float("nan")], "n": [5, 2, 5, 2],
-    }
-)  # fmt: skip
+SHOWN = pd.DataFrame([[96.0, 35.0], [64.0, float("nan")]], index=["A", "B"], columns=["zs", "tft"])
+MARKED = pd.DataFrame([[False, True], [False, False]], index=SHOWN.index, columns=SHOWN.columns)
 
 
-def drawn():
-    return pictures.published_table(TABLE, [("A zs", "tft")])
+def drawn(values=SHOWN):
+    made, [axes] = figures.figure(1, 1, (6, 3))
+    text = values.map("{:.1f}".format).where(values.notna(), "none").rename_axis(index="model", columns="opponent")
+    figures.heatmap(axes, values, text, "Points of a match", "points", outlined=MARKED.set_axis(values.index))
+    return made
 
 
 def titles(made):
@@ -61,7 +59,7 @@ def test_a_last_bit_that_differs_does_not_show(tmp_path):
 
 def test_saving_gives_the_picture_with_its_title_in_words(tmp_path):
     shown = figures.save(drawn(), tmp_path / "one")
-    assert shown.data == (tmp_path / "one.png").read_bytes() and shown.alt.startswith("Table 3: total points")
+    assert shown.data == (tmp_path / "one.png").read_bytes() and shown.alt == "Points of a match"
 
 
 def test_a_dot_in_a_name_is_no_ending(tmp_path):
@@ -69,23 +67,28 @@ def test_a_dot_in_a_name_is_no_ending(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["v1.5.png", "v1.5.svg"]
 
 
-def test_a_wrong_caption_is_said_on_the_picture():
-    assert "captioned payoff, in truth the joint variant" in titles(drawn())
-
-
-def test_the_sizes_are_on_the_picture():
-    assert "over 2 or 5 matches" in titles(drawn())
-
-
-def test_a_cell_that_is_not_as_printed_is_marked():
+def test_an_outlined_cell_is_marked():
     made = drawn()
-    assert [cell_text(made, 0, column).get_text() for column in (0, 1)] == ["96.0 ± 0.0", "35.0 ± 1.4 *"]
+    assert [cell_text(made, 0, column).get_text() for column in (0, 1)] == ["96.0", "35.0 *"]
     [frame] = made.axes[0].patches
     assert (frame.get_xy(), frame.get_fill()) == ((1, 0), False)
 
 
-def test_a_cell_without_records_says_so():
+def test_a_cell_without_a_value_has_its_text():
     assert cell_text(drawn(), 1, 1).get_text() == "none"
+
+
+@pytest.mark.parametrize(("limits", "ends"), [(None, 5), ((-2, 3), 3)])
+def test_signed_values_part_at_nought_in_colour(limits, ends):
+    _, [axes] = figures.figure(1, 1, (4, 3))
+    values = pd.DataFrame([[-1.0, 5.0], [0.0, 2.0]])
+    figures.heatmap(axes, values, values.astype(str), "t", "points", limits=limits)
+    mesh = axes.collections[0]
+    assert mesh.get_clim() == (-ends, ends) and mesh.get_cmap().name == "PuOr"
+
+
+def test_values_of_one_sign_do_not():
+    assert drawn().axes[0].collections[0].get_cmap().name == "cividis"
 
 
 def test_a_dark_cell_has_light_letters():
@@ -96,8 +99,8 @@ def test_a_dark_cell_has_light_letters():
 
 def test_rows_and_columns_say_what_they_are():
     axes = drawn().axes[0]
-    assert (axes.get_ylabel(), axes.get_xlabel()) == ("model and style", "opponent")
-    assert [name.get_text() for name in axes.get_yticklabels()] == ["A zs", "B zs"]
+    assert (axes.get_ylabel(), axes.get_xlabel()) == ("model", "opponent")
+    assert [name.get_text() for name in axes.get_yticklabels()] == ["A", "B"]
 
 
 def test_lines_differ_in_marker_and_dash_as_well_as_in_colour():
@@ -112,26 +115,69 @@ def test_a_bold_line_looks_like_no_other():
     table = pd.DataFrame([{"x": x, "by": by, "value": x} for by in map(str, range(10)) for x in (1, 2)])
     _, [axes] = figures.figure(1, 1, (4, 3))
     figures.lines(axes, table, "x", "by", "", ("x", "y"), bold=["8", "9"])
-    lines = axes.get_lines()
+    lines = main(axes)
     colours = [to_rgb(line.get_color()) for line in lines]
     assert not set(colours[8:]) & set(colours[:8]) and colours[8] != colours[9]
     assert [line.get_markerfacecolor() == "white" for line in lines] == [False] * 8 + [True] * 2
 
 
-@pytest.mark.parametrize(("models", "opponents", "rows"), [(4, 5, 20), (30, 20, 30), (300, 1, ROWS)])
+def colours_seen(axes, y):
+    """The colours that are on a level of a picture of lines: of its dashes, and of its marks."""
+    made = axes.figure
+    made.set_dpi(200)
+    made.draw_without_rendering()
+    canvas = FigureCanvasAgg(made)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+    (left, row), (right, _) = (axes.transData.transform((x, y)) for x in axes.get_xlim())
+    level = pixels[len(pixels) - round(row) - 1, round(left) + 3 : round(right) - 3]
+    return {tuple(each) for each in level.tolist()}
+
+
+@pytest.mark.parametrize("places", [[*range(1, 17)], ["default", "label", "payoff", "joint"]])
+def test_lines_that_lie_on_each_other_are_all_seen(places):
+    names = [*"abcdef"]
+    table = pd.DataFrame([{"x": x, "by": by, "value": float(by != "f")} for by in names for x in places])
+    _, [axes] = figures.figure(1, 1, (6, 3))
+    figures.lines(axes, table, "x", "by", "", ("x", "y"), bold=["e"])
+    wanted = {
+        by: tuple(round(255 * each) for each in to_rgb(line.get_color()))
+        for by, line in zip(names, main(axes), strict=True)
+    }
+    on_top, below = colours_seen(axes, 1.0), colours_seen(axes, 0.0)
+    assert {by for by, colour in wanted.items() if colour in on_top} == set("abcde")
+    assert {by for by, colour in wanted.items() if colour in below} == {"f"}
+    assert all(set(line.get_ydata()) == {float(by != "f")} for by, line in zip(names, main(axes), strict=True))
+
+
+def main(axes):
+    """The lines that the legend names."""
+    return [line for line in axes.get_lines() if not line.get_label().startswith("_")]
+
+
+@pytest.mark.parametrize(("models", "opponents", "rows"), [(4, 5, 20), (9, 5, 2 + 9 + 5), (300, 1, 1 + VALUES)])
 def test_the_rows_of_strata_have_names_however_many_there_are(models, opponents, rows):
     cells = [{"model": f"m{model}", "opponent": f"o{other}"} for model in range(models) for other in range(opponents)]
     apart = np.linspace(-1, 1, len(cells))
     strata = pd.DataFrame(cells).assign(n_first=2, n_second=3, difference=apart, low=apart - 1, high=apart + 1)
     whole = {"metric": "points", "first": "a", "second": "b", "difference": 0, "low": -0.1, "high": 0.1}
     whole |= {"n_first": 2 * len(cells), "n_second": 3 * len(cells), "how": "welch"}
-    [axes] = strata_figure(strata, pd.Series(whole), ["model", "opponent"]).axes
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert len(names) == len(set(names)) == rows + 1 and names[-1].startswith("all (")
-    assert ("farthest from 0" in titles(axes.figure)) == (rows == ROWS)
+    made = strata_figure(strata, pd.Series(whole), ["model", "opponent"])
+    names = [label.get_text() for label in made.axes[0].get_yticklabels()]
+    assert len(names) == len(set(names)) == rows + 2 and names[-1].startswith("all (")
+    assert ("farthest from 0" in made.get_suptitle()) == (models > VALUES)
+
+
+def test_the_axis_of_differences_ends_where_none_can_be():
+    cells = pd.DataFrame({"opponent": ["x", "y"], "n_first": 2, "n_second": 2, "difference": [0.5, -0.9]})
+    strata = cells.assign(low=[-0.4, -1.0], high=[1.0, 0.2])
+    whole = {"metric": "won", "first": "a", "second": "b", "difference": -0.2, "low": -0.6, "high": 0.2, "how": "welch"}
+    made = strata_figure(strata, pd.Series(whole | {"n_first": 4, "n_second": 4}), ["opponent"], most=1.0)
+    assert max(np.abs(made.axes[0].get_xlim())) < 1.05
+    assert "none goes beyond 1, the largest difference that there can be" in " ".join(made.get_suptitle().split())
 
 
 def test_a_name_with_dollars_is_drawn_as_it_is(tmp_path):
-    made = pictures.published_table(TABLE.replace("A", r"$\broken$"))
+    made = drawn(SHOWN.rename(index={"A": r"$\broken$"}))
     figures.save(made, tmp_path / "one")
-    assert made.axes[0].get_yticklabels()[0].get_text() == r"$\broken$ zs"
+    assert made.axes[0].get_yticklabels()[0].get_text() == r"$\broken$"

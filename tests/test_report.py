@@ -33,6 +33,10 @@ VARIANTS = pd.DataFrame(
         "agree": [1334, 20, None], "of": [1335, 20, None], "runner_up": ["joint", "label", None], "runner_up_agree": [7, 3, None],
     }
 )  # fmt: skip
+FINDINGS = pd.DataFrame(
+    {"paper": "p", "question": ["Who?", "Why?"], "finding": ["Most do", "Few know"], "figure": ["one", "two"]}
+)
+PAPERS = {"p": {"title": "A paper", "heads": ["7"]}}
 HOSTILE = '<script>alert("x")</script>'
 
 
@@ -77,13 +81,15 @@ def notebook(folder, title):
 
 
 def test_the_page_says_what_the_count_leans_on(tmp_path):
-    page = " ".join(report.index(CELLS, CLAIMS, VARIANTS, notebook(tmp_path, "Why?"), {}).split())
+    page = " ".join(report.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {}).split())
     assert "Of the 1,355 cells in such sets 1,354 agree; with each set's runner-up in its place 10 would." in page
     assert '<td>payoff</td><td class="number">1334</td><td>joint</td><td class="number">7</td>' in page
 
 
 def test_every_figure_links_the_notebook_that_made_it(tmp_path):
-    page = report.index(CELLS, CLAIMS, VARIANTS, notebook(tmp_path, "Why?"), {"one": "n", "left_over": ""})
+    page = report.index(
+        CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {"one": "n", "left_over": ""}
+    )
     assert 'one, from <a href="n.html">Why?</a>' in page and "<figcaption>left over</figcaption>" in page
 
 
@@ -100,8 +106,10 @@ def test_the_maker_of_a_figure_is_the_notebook_whose_stage_has_it():
 
 
 def test_hostile_titles_and_names_stay_text(tmp_path):
-    tables = CELLS.assign(paper=HOSTILE), CLAIMS.assign(paper=HOSTILE), VARIANTS.assign(paper=HOSTILE)
-    page = report.index(*tables, notebook(tmp_path, f"{HOSTILE}?"), {"one": "n", HOSTILE: HOSTILE})
+    tables = [each.assign(paper=HOSTILE) for each in (CELLS, CLAIMS, VARIANTS, FINDINGS.assign(finding=HOSTILE))]
+    page = report.index(
+        *tables, {HOSTILE: {"title": HOSTILE}}, notebook(tmp_path, f"{HOSTILE}?"), {"one": "n", HOSTILE: HOSTILE}
+    )
     assert "<script" not in page and page.count("&lt;script&gt;") > 5
 
 
@@ -110,8 +118,19 @@ def test_a_missing_table_is_named(tmp_path):
         report.gathered([tmp_path / "none_cells.csv"])
 
 
-def test_the_page_names_what_does_not_agree_and_what_fails(tmp_path):
+def test_the_page_begins_with_what_was_found_and_how_much_of_what_matters_holds(tmp_path):
+    claims = CLAIMS.assign(section=["abstract, 2", "1, 7", "2"])
+    page = report.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
+    shown = [
+        page.index(text)
+        for text in ("A paper", "Who?", 'alt="Most do"', "abstract: 1 of 1 statements holds", "Few know")
+    ]
+    assert shown == sorted(shown)
+    assert "introduction and conclusion: 1 of 1" in page and "details: 0 of 1 statements hold, 1 fails" in page
+    assert report.weighed(claims, {"p": ["7"]}).to_numpy().sum() == len(claims)
+
+
+def test_the_page_names_what_does_not_agree(tmp_path):
     cells = CELLS.assign(reading="reconciled", published=[1.0, 1.0, 1.0, 7.5])
-    page = report.index(cells, CLAIMS, VARIANTS, notebook(tmp_path, "?"), {})
-    assert "&lt;b&gt;z&lt;/b&gt;" in page and "The 1 statements that fail" in page and ">y<" not in page
+    page = report.index(cells, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
     assert "The 1 printed numbers that do not agree" in page and ">7.5<" in page

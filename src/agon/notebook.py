@@ -3,8 +3,12 @@
 import logging
 import re
 import warnings
+from ast import literal_eval
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,8 @@ from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
 from agon import ROOT, AgonError, input_files, input_path, shown
-from agon.conf import names, settings_of
+from agon.conf import names, offered, settings_of
+from agon.prereg import FILE as REGISTERED
 
 RUNS = "runs"
 """The folder of runs, each in a folder of its name."""
@@ -36,7 +41,7 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
     source = input_path(f"notebooks/{name}.ipynb")
     known = sorted(path.stem for path in input_files("notebooks", "*.ipynb"))
     if name not in known:
-        raise AgonError(f"there is no notebook {name!r}: there are {', '.join(known)}")
+        raise AgonError(f"there is no notebook {name!r}: {offered(name, known, 'agon list notebooks')}")
     try:
         given: Any = OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))
         usual = settings_of("notebook", name) if name in names("notebook") else {}
@@ -91,16 +96,27 @@ def _declared(source: Path) -> dict[str, Any]:
         raise AgonError(f"notebooks/{source.name} is no notebook: {_line(error)}") from None
 
 
+def _usual(source: Path) -> dict[str, Any]:
+    """The parameters of a notebook with the values that it has by itself; those alone that are written out."""
+    found = {}
+    for name, told in _declared(source).items():
+        with suppress(ValueError, SyntaxError):
+            found[name] = literal_eval(told["default"])
+    return found
+
+
 def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     """Runs notebooks/`name`.ipynb with `parameters`, all of which it declares.
 
     Writes reports/`name`.ipynb and .html in `folder`, byte for byte the same for the same inputs; returns the former.
-    Raises AgonError when a cell fails (the failed copy is kept beside).
+    Raises AgonError when a cell fails. The failed copy is kept: in reports/, or of a run beside its folder, as RUN.NAME.failed.ipynb.
     """
     source = input_path(f"notebooks/{name}.ipynb")
     target = folder / "reports" / f"{name}.ipynb"
-    target.parent.mkdir(parents=True, exist_ok=True)
     failed = target.with_suffix(".failed.ipynb")
+    if folder != ROOT:
+        failed = folder.with_name(f"{folder.name}.{failed.name}")
+    failed.parent.mkdir(parents=True, exist_ok=True)
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
@@ -124,10 +140,37 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
         raise AgonError(f"notebook {name} did not run: {_line(error)}") from error
     executed = nbformat.read(failed, as_version=4)
     settle(executed)
+    if said := header(source, parameters):
+        executed.cells.insert(1, nbformat.v4.new_markdown_cell(said, id="registered"))
+    target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(executed, target)
-    target.with_suffix(".html").write_text(page(executed, name), encoding="utf-8")
+    out = parameters.get("out", "")
+    way = {"all findings": "index.html"} if folder == ROOT else {}
+    way |= {"this page as a notebook": target.name} | (
+        {"its tables and figures": f"../{_below(out, folder)}/"} if out else {}
+    )
+    target.with_suffix(".html").write_text(page(executed, _title(executed) or name, way), encoding="utf-8")
     failed.unlink()
     return target
+
+
+def header(source: Path, parameters: Mapping[str, Any]) -> str:
+    """Whether what a notebook reads was preregistered, and what the registered analysis says; empty where nothing was."""
+    if not any((ROOT / "data/recordings").glob(f"*/{REGISTERED}")):
+        return ""
+    # here: they take a second to import
+    from agon.compare import as_registered, carrying
+    from agon.turns import is_turns, read
+
+    known = _usual(source) | dict(parameters)
+    given = [each for each in known.values() if isinstance(each, str) and each.endswith(".parquet")]
+    turns = [path for path in map(input_path, dict.fromkeys(given)) if path.is_file() and is_turns(path)]
+    turns = [path for path in turns if carrying(read(path, ["experiment"]).experiment.unique())]
+    lines = [line for path in turns for line in as_registered(read(path))]
+    if not lines:
+        return ""
+    told = "\n".join(f"- {escape(line)}" for line in lines)
+    return f"**Preregistered.** The registered analysis, done as it was registered:\n\n{told}\n- nothing else on this page was registered"
 
 
 def _failing(traceback: Sequence[str]) -> str:
@@ -157,9 +200,34 @@ ATTRIBUTES = {**ALLOWED_ATTRIBUTES, "*": ["class", "id"], "th": ["colspan", "row
 """What text and outputs may hold; nbconvert's own choice shows headings and most of a table as source."""
 
 
-def page(notebook: Any, title: str) -> str:
-    """The notebook as one HTML page, with its text and outputs sanitized, and every picture's alternative text."""
+def _below(out: str, folder: Path) -> str:
+    return Path(out).relative_to(folder.relative_to(ROOT)).as_posix()
+
+
+def _title(notebook: Any) -> str:
+    """The first line of its first cell, which is its question."""
+    first = notebook.cells[0].source if notebook.cells else ""
+    return str(first).strip().partition("\n")[0].lstrip("# ")
+
+
+def _set_up(notebook: Any) -> Any:
+    """A copy in which the cells between the title and the first that shows something are marked, for the page to fold them."""
+    marked = deepcopy(notebook)
+    cells = marked.cells
+    shown = next((place for place, cell in enumerate(cells) if cell.get("outputs")), 0)
+    silent = [place for place in range(1, shown) if cells[place].cell_type == "code"]
+    if silent and silent[-1] > 1:
+        cells[1].metadata["agon_setup"], cells[silent[-1]].metadata["agon_setup"] = "first", "last"
+    return marked
+
+
+def page(notebook: Any, title: str, way: Mapping[str, str] | None = None) -> str:
+    """The notebook as one HTML page, with its text and outputs sanitized, its code folded, and every picture's alternative text.
+
+    `way`: text -> target of the links at its top.
+    """
     exporter = HTMLExporter(
+        raw_template=files("agon").joinpath("templates/notebook.html.j2").read_text(encoding="utf-8"),
         sanitize_html=True,
         mathjax_url="",
         require_js_url="",
@@ -167,8 +235,11 @@ def page(notebook: Any, title: str) -> str:
         exclude_output_prompt=True,
         filters={"clean_html": sanitized},
     )
+    notebook = _set_up(notebook)
     exporter.log.setLevel(logging.ERROR)  # it warns of the texts that are put in below
-    body, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": title}})
+    body, _ = exporter.from_notebook_node(
+        notebook, resources={"metadata": {"name": title}, "way": list((way or {}).items())}
+    )
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if alt := output.get("metadata", {}).get("image/png", {}).get("alt"):

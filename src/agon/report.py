@@ -88,11 +88,29 @@ def _both(values: pd.Series) -> str:
 
 def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
     """paper, holds, fails, undecided, unchecked: numbers of statements; turned: those whose verdict changes with their section's others."""
-    counts = pd.crosstab(claims.paper, claims.verdict).reindex(
-        columns=["holds", "fails", "undecided", "cannot be checked"], fill_value=0
-    )
+    counts = pd.crosstab(claims.paper, claims.verdict).reindex(columns=VERDICTS, fill_value=0)
     turned = (claims.verdict != claims.verdict_section).groupby(claims.paper).sum()
     return counts.set_axis(["holds", "fails", "undecided", "unchecked"], axis=1).assign(turned=turned).reset_index()
+
+
+VERDICTS = ["holds", "fails", "undecided", "cannot be checked"]
+WEIGHTS = ["abstract", "introduction and conclusion", "details"]
+
+
+def weights(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> list[str]:
+    """One of WEIGHTS for every statement, by where its paper puts it. `heads`: by paper, sections in which it sums itself up."""
+
+    def weight(paper: str, section: str) -> str:
+        named = {each.strip() for each in section.split(",")}
+        return WEIGHTS[0] if "abstract" in named else WEIGHTS[1] if named & set(heads.get(paper, ())) else WEIGHTS[2]
+
+    return [weight(paper, str(section)) for paper, section in zip(claims.paper, claims.section, strict=True)]
+
+
+def weighed(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Numbers of statements by verdict (columns), paper and weight (rows), see `weights`."""
+    own = pd.Categorical(weights(claims, heads), WEIGHTS)
+    return pd.crosstab([claims.paper, own], claims.verdict).reindex(columns=VERDICTS, fill_value=0)
 
 
 def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -161,21 +179,42 @@ def index(
     cells: pd.DataFrame,
     claims: pd.DataFrame,
     variants: pd.DataFrame,
+    findings: pd.DataFrame,
+    papers: Mapping[str, Mapping[str, Any]],
     notebooks: Mapping[Path, str],
     figures: Mapping[str, str],
+    explorers: Mapping[str, str] | None = None,
 ) -> str:
-    """The page that links every notebook, each with the figure named as its picture, and every figure. All text is escaped.
+    """The page on which a reader begins: what each paper's records say, and links to every notebook and figure. All text is escaped.
 
-    `figures`: name of a figure -> name of the notebook that made it, or nothing.
+    `findings`: rows of `agon_papers.findings`, the first of a paper standing for it. `papers`: of each its title, its link where it has
+    one, and the sections that are its `heads`. `notebooks`: each with the figure that is its picture. `figures`: name of a figure ->
+    name of the notebook that made it, or nothing. `explorers`: page -> what it shows.
     """
     cards = [_card(path, picture if picture in figures else "") for path, picture in notebooks.items()]
     titles = {card["name"]: card["title"] for card in cards}
+    words = graded(cells)
+    reconciled = words[words.reading == "reconciled"]
+    bars = weighed(claims, {name: [str(each) for each in about.get("heads", ())] for name, about in papers.items()})
     return PAGES.get_template("index.html.j2").render(
+        papers=[
+            {
+                "name": name,
+                "title": about.get("title", name),
+                "link": about.get("link", ""),
+                "findings": list(findings[findings.paper == name].itertuples()),
+                "bars": [(weight, row.to_dict()) for weight, row in bars.loc[name].iterrows()]
+                if name in bars.index
+                else [],
+            }
+            for name, about in papers.items()
+        ],
+        explorers=explorers or {},
         cells=list(agreed(cells).itertuples()),
-        graded=list(graded(cells).itertuples()),
+        graded=list(words.itertuples()),
+        words=int((reconciled.of - reconciled.agree).sum()),
         differing=list(differing(cells).itertuples()),
         claims=list(verdicts(claims).itertuples()),
-        failing=list(claims[claims.verdict == "fails"].itertuples()),
         leaning=list(leaning(variants).itertuples()),
         variants=list(_chosen(variants).itertuples()),
         notebooks=cards,

@@ -49,11 +49,13 @@ def test_own_and_recorded_models_are_counted_alike(table, recorded, mine):
 def test_only_opponents_that_both_have_met_are_compared(recorded, mine):
     found = beside.compared(mine, recorded)
     assert set(found.matches.opponent) == {"zs"} and found.opponents == "zs"  # models come before scripts
-    assert "not shown without opponents=[...]: pp, srep, tft" in found.left_out
+    assert "not among these without opponents=[...]: pp, srep, tft" in found.left_out
+    assert found.others == ("pp", "srep", "tft"), "each can be looked at alone"
+    assert beside.compared(mine, recorded, opponents=["tft"]).others == ()
     others = mine.match.isin(mine.match[mine.seat.eq(1) & mine.model.isna()])
     assert set(beside.compared(mine[others], recorded).matches.opponent) == {"pp", "srep", "tft"}
     alone = beside.compared(None, recorded)
-    assert set(alone.matches.opponent) == set(beside.PEERS) and alone.opponents == "models"
+    assert set(alone.matches.opponent) == set(beside.PEERS) and alone.opponents == "copies of themselves"
     assert set(beside.compared(None, recorded, opponents=["srep"]).matches.opponent) == {"srep"}
 
 
@@ -69,7 +71,8 @@ def test_any_turns_do_and_names_are_labels_where_there_are_no_others(mine):
 
 def test_own_lines_are_thick_and_named_as_own(table):
     made = beside.cooperation_figure(table)
-    widths = {line.get_label(): line.get_linewidth() for line in made.axes[0].get_lines()}
+    lines = [line for line in made.axes[0].get_lines() if not line.get_label().startswith("_")]
+    widths = {line.get_label(): line.get_linewidth() for line in lines}
     own = [width for name, width in widths.items() if name.endswith("(own)")]
     assert own and min(own) > max(width for name, width in widths.items() if not name.endswith("(own)"))
     assert [axes.get_title(loc="left").splitlines()[0] for axes in made.axes] == ["default", "label", "payoff", "joint"]

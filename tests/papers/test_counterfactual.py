@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
-from agon.conf import games
+from agon.conf import configuration, games
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
@@ -21,7 +21,8 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def matches():
-    return per_match(ingest("counterfactual", FACTS, games()).turns, payoff_table(games()))
+    played = games(configuration()["recorded"]["counterfactual"])
+    return per_match(ingest("counterfactual", FACTS, played).turns, payoff_table(played))
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ Run by hand after `make repro`, when the turns' columns change: python tests/smo
 """
 
 import json
+import re
 
 import pandas as pd
 
@@ -64,7 +65,7 @@ first = magic.variant.isin(["01", "01-chameleon", "01-crowd", "01-undercover", "
 magic["reply"], magic["exchange"] = magic.reply.where(first), magic.exchange.where(first)
 magic["detail"] = magic.detail.where(first | (magic.game == "public_goods"))  # where points that were not left count
 write(magic, ROOT / "tests/smoke/magic_standin.parquet")
-for name in ("pocket", "pocket_magic", "pocket_tradecraft"):
+for name in ("pocket", "pocket_magic", "pocket_tradecraft", "twins_pocket"):
     small = read(f"transcripts/{name}.parquet")
     left_out = small.match[small.agent.isin(["cot_once", "cot_constrained", "zs_thrice", "mf"])]
     small = small[~small.match.isin(left_out)].reset_index(drop=True)
@@ -119,3 +120,15 @@ rated = rated[names.isin(sorted(names.unique())[1:4])].reset_index(drop=True)
 rated = rated.assign(reply=rated.reply.mask(rated.reply.notna()), exchange=rated.exchange.mask(rated.exchange.notna()))
 write(rated, own / "ratings.parquet")
 trading()
+findings = ROOT / "tests/smoke/findings"  # as results/notebooks, with the tables that the findings lean on
+asked = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("*_findings.ipynb")))
+for name in re.findall(r'written\(\\"(\w+)\\"', asked):
+    [path] = (ROOT / "results/notebooks").glob(f"*/*/{name}.csv")
+    found = pd.read_csv(path, dtype=str)
+    if "claim" in found:
+        found = found[[json.dumps(each, ensure_ascii=False)[1:-1] in asked for each in found.claim]]
+    (findings / path.parent.parent.name / path.parent.name).mkdir(parents=True, exist_ok=True)
+    found.to_csv(findings / path.relative_to(ROOT / "results/notebooks"), index=False, lineterminator="\n")
+told = pd.read_csv(ROOT / "results/tables/counterfactual_findings.csv", dtype=str)
+(target.with_name("tables")).mkdir(exist_ok=True)
+told.to_csv(target.with_name("tables") / "counterfactual_findings.csv", index=False, lineterminator="\n")

@@ -1,7 +1,7 @@
 """Metric tables to figures: titles, axes with units, n, intervals; told apart without colour. PNG and SVG, byte-stable."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,12 @@ from agon.caveats import told
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d", "8"]
 DASHES = ["-", "--", "-.", ":"]
+DASH = 5.0
+"""Points of a dash, where dashes of several lines alternate."""
 COLOURS = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7d00"]
 """Okabe and Ito's colours, safe for colour-blind readers (yellow darkened); markers and dashes say the same in grey."""
+BOXES = 100
+"""More cells of a heatmap than this have no text, which nobody could read."""
 BOLD = ["#6a00a8", "#b5006b", "#7a3b00"]
 """Colours of lines that are to stand out, which no other line has."""
 
@@ -97,19 +101,22 @@ def heatmap(
 ) -> None:
     """Values as shades of grey-safe cividis, with their text; cells where `outlined` is true get a red frame and an asterisk.
 
-    The axes bear the names of `text`'s index and columns.
+    Where values may be on both sides of nought, colours part there: purple is more, orange less. More than BOXES cells have no
+    text. The axes bear the names of `text`'s index and columns.
     """
     import seaborn  # here: most notebooks draw no heatmap
 
     low, high = limits or (np.nanmin(values.to_numpy()), np.nanmax(values.to_numpy()))
+    if low < 0 < high:  # signed: the same on both sides of nought
+        low, high = -max(-low, high), max(-low, high)
     frames = pd.DataFrame(False, index=values.index, columns=values.columns) if outlined is None else outlined
     words = text.astype(str).mask(frames, text.astype(str) + " *")
     seaborn.heatmap(
         values.astype(float),
         vmin=low,
         vmax=high if high > low else low + 1,
-        cmap="cividis",
-        annot=words,
+        cmap="PuOr" if low == -high else "cividis",
+        annot=words if values.size <= BOXES else None,
         fmt="",
         annot_kws={"size": 7.2, "in_layout": False},
         cbar_kws={"label": unit, "fraction": 0.025, "pad": 0.02},
@@ -117,7 +124,7 @@ def heatmap(
         yticklabels=False,
         ax=axes,
     )
-    for row, column in np.argwhere(values.isna().to_numpy()):  # where seaborn writes nothing
+    for row, column in np.argwhere(values.isna().to_numpy() & (values.size <= BOXES)):  # where seaborn writes nothing
         axes.text(column + 0.5, row + 0.5, words.iat[row, column], size=7.2, ha="center", va="center")
     for row, column in np.argwhere(frames.to_numpy()):
         axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, ec="#d62728", lw=2, clip_on=False))
@@ -145,25 +152,45 @@ def lines(
     *,
     order: Sequence[str] | None = None,
     bold: Sequence[str] = (),
+    joined: bool = True,
 ) -> None:
     """One line per value of `by` over `x` (columns value, and low, high for a bar where they are there), told apart thrice.
 
+    Not `joined`: marks alone, side by side, for an x that has no order.
+
     Lines of the names in `bold` look like no other: they are thick, in colours of their own, and their markers are white within.
+    Where lines lie on each other, dashes of all of them alternate; over many x each line marks some of them only, not the same.
     """
     names = list(order or pd.unique(table[by].astype(str)))
     places = list(dict.fromkeys(table[x]))
     numeric = all(isinstance(place, int | float | np.number) for place in places)
+    wide = table.pivot(index=x, columns=by, values="value")
+    wide = wide.sort_index() if numeric else wide.reindex(places)
+    shared = _together(wide.reindex(columns=names), level=not numeric) if joined else {}
+    marked = _places(names, shared)
+    every = 1 + max(marked.values()) if numeric else 1
     for number, name in enumerate(names):
         rows = table[table[by] == name]
         at = rows[x].to_numpy() if numeric else np.array([places.index(place) for place in rows[x]], dtype=float)
-        shift = 0 if numeric else (number - (len(names) - 1) / 2) * 0.05
+        shift = 0 if numeric else (number - (len(names) - 1) / 2) * (0.05 if joined else 0.8 / len(names))
         style = {"color": COLOURS[number % 8], "marker": MARKERS[number % 14], "ls": DASHES[number % 4], "label": name}
-        style |= {"ms": 4.5, "lw": 1.3}
+        style |= {"ms": 4.5, "lw": 1.3, "markevery": (marked[name] % every, every)}
         if name in bold:
             own = list(bold).index(name)
             style |= {"color": BOLD[own % 3], "marker": MARKERS[own % 14], "ls": DASHES[own // 3 % 4]}
             style |= {"ms": 7.5, "lw": 2.8, "mfc": "white", "mew": 1.8, "zorder": 3}
+        if not joined:
+            style |= {"ls": ""}
         axes.plot(at + shift, rows.value, **style)
+        for group, stretches in shared.items():
+            if name in group:
+                width = style["lw"] + 1.2
+                dash, gap = DASH / width, (len(group) - 1) * DASH / width
+                alternating = {"lw": width, "ls": (group.index(name) * dash, (dash, gap)), "zorder": 3.5}
+                for stretch in stretches:
+                    on = np.array(stretch) if not numeric else wide.index[stretch]
+                    axes.plot(on, wide[name].iloc[stretch], color=style["color"], **alternating)
+                axes.plot(at + shift, rows.value, **style | {"ls": "", "label": "", "zorder": 4})
         if {"low", "high"} <= set(rows):
             axes.vlines(at + shift, rows.low, rows.high, color=style["color"], lw=0.8, alpha=0.7)
     if numeric:
@@ -174,6 +201,34 @@ def lines(
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     axes.grid(axis="y", lw=0.4, color="#dddddd")
+
+
+def _together(values: pd.DataFrame, level: bool) -> dict[tuple[str, ...], list[list[int]]]:
+    """Columns that lie on each other for a step or more, and each stretch in which they do: the rows from its first to its last.
+
+    `level`: only where they are level.
+    """
+    points, found, before = values.round(9), dict[tuple[str, ...], list[list[int]]](), set[tuple[str, ...]]()
+    for row in range(1, len(points)):
+        step = points.iloc[[row - 1, row]].dropna(axis=1).T
+        if level:
+            step = step[step.iloc[:, 0] == step.iloc[:, 1]]
+        groups = {tuple(names) for names in step.groupby([*step]).groups.values() if len(names) > 1}
+        for names in groups:
+            if names not in before:
+                found.setdefault(names, []).append([row - 1])
+            found[names][-1].append(row)
+        before = groups
+    return found
+
+
+def _places(names: Sequence[str], groups: Iterable[Sequence[str]]) -> dict[str, int]:
+    """A number for each name, from 0, that no other of its groups has."""
+    places: dict[str, int] = {}
+    for name in names:
+        taken = {places.get(other) for group in groups if name in group for other in group}
+        places[name] = next(place for place in range(len(names)) if place not in taken)
+    return places
 
 
 @styled
@@ -211,6 +266,57 @@ def spans(axes: Axes, table: pd.DataFrame, y: str, title: str, unit: str) -> Non
 
 
 @styled
+def named(made: Figure, axes: Axes, points: Mapping[str, tuple[float, float]], size: float = 11) -> None:
+    """Each point's name beside it, where it lies on no other name and no point; a thin line leads to it from afar.
+
+    Call it last: limits and layout of the figure must be final.
+    """
+    made.draw_without_rendering()
+    unit = made.dpi / 72
+    at = {name: axes.transData.transform(point) / unit for name, point in points.items()}
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in at.values()]
+    (left, bottom), (right, top) = axes.bbox.get_points() / unit
+    ways = [(far * x, far * y) for far in (11, 24, 38, 54, 72) for x, y in PLACES]
+    for name, (x, y) in at.items():
+        wide = 0.54 * size * len(name)
+        boxes = {}
+        for dx, dy in ways:
+            start = x + dx - (0 if dx > 0 else wide if dx < 0 else wide / 2)
+            boxes[dx, dy] = (start, y + dy - size * 0.6, start + wide, y + dy + size * 0.6)
+        inside = {
+            way: box
+            for way, box in boxes.items()
+            if left < box[0] and box[2] < right and bottom < box[1] < box[3] < top
+        }
+        free = [way for way, box in inside.items() if not any(_overlap(box, each) for each in taken)]
+        dx, dy = (free or [*inside] or ways)[0]
+        taken.append(boxes[dx, dy])
+        line = {"arrowstyle": "-", "color": "#999999", "lw": 0.7} if abs(dx) + abs(dy) > 20 else None
+        ha = "left" if dx > 0 else "right" if dx < 0 else "center"
+        axes.annotate(
+            name,
+            points[name],
+            (dx, dy),
+            textcoords="offset points",
+            ha=ha,
+            va="center",
+            fontsize=size,
+            arrowprops=line,
+            bbox=PALE,
+        )
+
+
+PALE = {"facecolor": "#ffffff", "edgecolor": "none", "alpha": 0.8, "pad": 0.6}
+"""What is behind a name."""
+PLACES = [(1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.9), (-0.8, 0.9), (0.8, -0.9), (-0.8, -0.9)]
+"""Where a name may be beside its point, the best first."""
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+@styled
 def distributions(axes: Axes, table: pd.DataFrame, by: str, title: str, unit: str) -> None:
     """Cumulative distributions of column `value`, a line per value of `by`."""
     for number, (name, rows) in enumerate(table.groupby(by, observed=True, sort=False)):
@@ -230,7 +336,8 @@ def distributions(axes: Axes, table: pd.DataFrame, by: str, title: str, unit: st
 
 
 @styled
-def legend(made: Figure, axes: Axes, columns: int = 4) -> None:
-    """One legend below all axes, from the labels of one of them."""
-    handles, labels = axes.get_legend_handles_labels()
+def legend(made: Figure, axes: Axes, columns: int = 4, spelled: Mapping[str, str] | None = None) -> None:
+    """One legend below all axes, from the labels of one of them; those that are in `spelled` are spelled out."""
+    handles, short = axes.get_legend_handles_labels()
+    labels = [(spelled or {}).get(each, each) for each in short]
     made.legend(handles, labels, loc="outside lower center", ncols=columns)

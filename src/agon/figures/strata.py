@@ -1,6 +1,6 @@
 """Differences between two conditions, stratum by stratum, and taken together."""
 
-from itertools import combinations
+from collections.abc import Iterator
 from textwrap import fill
 
 import numpy as np
@@ -10,70 +10,99 @@ from matplotlib.figure import Figure
 from agon.figures import COLOURS, figure, styled
 
 ROWS = 40
-"""Up to so many rows a figure has."""
+"""Up to so many strata have a row each."""
+VALUES = 12
+"""Of more strata every value of what they share has a row: of each column so many at most."""
 WIDE = 100
 """Letters that fit above a figure."""
 
 
 @styled
-def strata_figure(strata: pd.DataFrame, together: pd.Series, keys: list[str]) -> Figure:
+def strata_figure(strata: pd.DataFrame, together: pd.Series, keys: list[str], most: float = np.inf) -> Figure:
     """The rows of `strata` (n_first, n_second, difference, low, high), named by `keys`, and below them what they come to (`together`).
 
-    Where there are more than ROWS, those that are alike in some of `keys` share a row, with a circle for each, and their mean. Where
-    these are still too many, those with the largest means are drawn.
+    Where there are more than ROWS, each value of each key has a row: all strata that have it as dots, the middle half of these as a
+    band, and their mean as a bar. Of a key with more than VALUES those with the largest means are drawn. `most`: the largest
+    difference that there can be, where the axis ends.
     """
-    varying = [key for key in keys if strata[key].nunique() > 1] or keys[:2]
-    shown = varying if len(strata) <= ROWS else _told(strata, varying)
-    names = strata[shown].astype(str).apply(lambda row: " ".join(filter(None, row)), axis=1)
-    alone = bool(names.is_unique)
+    varying = _telling(strata, keys)
     equal = together.how == "paired"  # then strata count alike
     weights = 1.0 if equal else strata.n_first * strata.n_second / (strata.n_first + strata.n_second)
-    table = strata.assign(name=names, weight=weights, weighed=weights * strata.difference)
-    rows = table.groupby("name", sort=False)[["n_first", "n_second", "weight", "weighed"]].sum()
-    rows["mean"] = rows.weighed / rows.weight
-    several = len(rows)
-    rows = rows[rows["mean"].abs().rank(method="first", ascending=False) <= ROWS]
-    table = table[names.isin(rows.index)]
-    at = table.name.map({name: place for place, name in enumerate(rows.index)})
-
-    made, [axes] = figure(1, 1, (8.5, 1.9 + 0.24 * (len(rows) + 2)))
+    table, alone = strata.assign(weight=weights), len(strata) <= ROWS
+    rows = [*(_each(table, varying) if alone else _by_value(table, varying)), ("", None)]
+    made, [axes] = figure(1, 1, (8.5, 1.9 + 0.24 * (len(rows) + 1)))
     axes.axvline(0, color="#999999", lw=0.8)
-    if alone:
-        axes.hlines(at, table.low, table.high, color=COLOURS[1], lw=1.1)
-        axes.plot(table.difference, at, ls="", marker="o", ms=4, color=COLOURS[1])
-        told = "difference of means with its 95 % interval; in brackets matches of each"
-    else:
-        axes.plot(table.difference, at, ls="", marker="o", ms=3.5, mfc="none", mew=0.6, color=COLOURS[1], alpha=0.6)
-        axes.plot(rows["mean"], range(len(rows)), ls="", marker="|", ms=12, mew=2.2, color=COLOURS[1])
-        told = (
-            f"difference of means in {len(strata):,} strata (circles), their mean (bar), and all with a 95 % interval"
-        )
-        told += "; in brackets matches of each"
-    last = len(rows) + 1
-    axes.hlines(last, together.low, together.high, color=COLOURS[2], lw=2.2)
-    axes.plot(together.difference, last, ls="", marker="D", ms=7, color=COLOURS[2])
-    widest = np.nanmax(np.abs([*table.difference, together.difference, together.low, together.high]))
-    widest = (1.6 if alone else 1.05) * widest if widest > 0 else 1.0
-    axes.set_xlim(-widest, widest)
-    labels = [f"{row.Index} ({row.n_first:,}, {row.n_second:,})" for row in rows.itertuples()]
-    axes.set_yticks(
-        [*range(len(rows)), last], [*labels, f"all ({together.n_first:,}, {together.n_second:,})"], fontsize=8
+    widest = (1.6 if alone else 1.05) * np.nanmax(
+        np.abs([*table.difference, together.difference, together.low, together.high])
     )
-    axes.set_ylim(last + 0.8, -0.8)
+    if np.isfinite(most) and alone and bool(table.low.abs().max() > widest or table.high.abs().max() > widest):
+        widest = most
+    widest = min(widest if widest > 0 else 1.0, 1.02 * most)
+    for at, (_, part) in enumerate(rows):
+        if part is None:
+            continue
+        if alone:
+            axes.hlines(at, part.low, part.high, color=COLOURS[1], lw=1.1)
+            axes.plot(part.difference, [at], ls="", marker="o", ms=4, color=COLOURS[1])
+            continue
+        axes.plot(part.difference, [at] * len(part), ls="", marker="o", ms=3, mew=0, color=COLOURS[1], alpha=0.25)
+        axes.hlines(at, *part.difference.quantile([0.25, 0.75]), color=COLOURS[6], lw=6, alpha=0.7)
+        axes.plot(_mean(part), at, ls="", marker="|", ms=12, mew=2.4, color=COLOURS[0])
+    axes.hlines(len(rows), together.low, together.high, color=COLOURS[2], lw=2.2)
+    axes.plot(together.difference, len(rows), ls="", marker="D", ms=7, color=COLOURS[2])
+    labels = [
+        name if part is None else f"{name} ({part.n_first.sum():,}, {part.n_second.sum():,})" for name, part in rows
+    ]
+    labels.append(f"all ({together.n_first:,}, {together.n_second:,})")
+    axes.set_yticks(range(len(labels)), labels, fontsize=8)
+    for label, (_, part) in zip(axes.get_yticklabels(), rows, strict=False):
+        label.set_fontweight("bold" if part is None else "normal")
+    axes.set(xlim=(-widest, widest), ylim=(len(rows) + 0.8, -0.8))
     axes.set_xlabel(f"{together.metric}: {together.second} less {together['first']}")
+    told = "difference of means with its 95 % interval"
+    if not alone:
+        told = f"each dot one of {len(strata):,} strata, band the middle half of them, bar their mean; last row with a 95 % interval"
+    told += "; in brackets matches of each"
     if alone and bool((table.low < -widest).any() or (table.high > widest).any()):
         told += "; long intervals are cut"
-    if several > len(rows):
-        told += f"; the {len(rows)} of {several:,} rows farthest from 0"
-    title = f"{together.metric}, {together.second} less {together['first']}, by {', '.join(shown)}"
-    axes.set_title(f"{fill(title, WIDE)}\n{fill(told, WIDE)}", loc="left", fontsize=9)
+    if alone and bool(table.low.eq(-most).any() or table.high.eq(most).any()):
+        told += f"; none goes beyond {most:g}, the largest difference that there can be"
+    if not alone and (many := [key for key in varying if strata[key].nunique() > VALUES]):
+        told += f"; of {', '.join(many)} the {VALUES} values farthest from 0"
+    interval = f" ({together.low:+.3g} to {together.high:+.3g})" if together.low == together.low else ""
+    title = f"{together.metric}: {together.second} less {together['first']} is {together.difference:+.3g}{interval}"
+    made.suptitle(f"{fill(title, WIDE)}\n{fill(told, WIDE)}", x=0.01, ha="left", fontsize=9)
     axes.grid(axis="x", lw=0.4, color="#dddddd")
     return made
 
 
-def _told(strata: pd.DataFrame, keys: list[str]) -> list[str]:
-    """The keys that tell the most strata apart, in up to ROWS rows; where none does, the key with the fewest values."""
-    choices = [list(each) for size in range(1, len(keys) + 1) for each in combinations(keys, size)]
-    counts = [len(strata[each].drop_duplicates()) for each in choices]
-    fitting = [(count, -place) for place, count in enumerate(counts) if count <= ROWS]
-    return choices[-max(fitting)[1]] if fitting else choices[int(np.argmin(counts))]
+def _telling(strata: pd.DataFrame, keys: list[str]) -> list[str]:
+    """The keys that differ, but for those, from the last, without which the strata are told apart as well."""
+    telling = [key for key in keys if strata[key].nunique() > 1]
+    for key in reversed(telling):
+        if (less := [each for each in telling if each != key]) and not strata.duplicated(less).any():
+            telling = less
+    return telling or keys[:2]
+
+
+def _mean(rows: pd.DataFrame) -> float:
+    return float(np.average(rows.difference, weights=rows.weight))
+
+
+def _each(table: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Every stratum by its name."""
+    said = {"seat": "seat ", "opponent": "against "}
+    names = (
+        table[keys].astype(str).apply(lambda row: [said.get(key, "") + row[key] for key in keys if row[key]], axis=1)
+    )
+    return ((", ".join(name), table.iloc[[place]]) for place, name in enumerate(names))
+
+
+def _by_value(table: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, pd.DataFrame | None]]:
+    """Every key as a heading, and below it its values from the highest to the lowest mean, with their strata."""
+    for key in keys:
+        yield f"by {key.replace('_', ' ')}", None
+        parts = {str(value): rows for value, rows in table.groupby(key, observed=True)}
+        far = sorted(parts, key=lambda value: -abs(_mean(parts[value])))[:VALUES]
+        for value in sorted(far, key=lambda value: -_mean(parts[value])):
+            yield value or "none", parts[value]

@@ -209,11 +209,10 @@ def belief_figure(found: Sequence[Belief], named: Sequence[str], title: str) -> 
         rows += [every[start : start + WIDE] for start in range(0, len(every), WIDE)]
     columns = max(map(len, rows))
     made, axes = figure(len(rows), columns, (max(5.0, 2.6 * columns), 0.8 + 2.5 * len(rows)))
-    scale = min(np.nanmin(each.matrix) for each in found), max(np.nanmax(each.matrix) for each in found)
     for place, axis in enumerate(axes):
         row, column = divmod(place, columns)
         if column < len(rows[row]):
-            _drawn(axis, rows[row][column], named, scale)
+            _drawn(axis, rows[row][column], named)
         else:
             axis.set_visible(False)
     made.suptitle(
@@ -222,12 +221,11 @@ def belief_figure(found: Sequence[Belief], named: Sequence[str], title: str) -> 
     return made
 
 
-def _drawn(axes: Axes, belief: Belief, named: Sequence[str], scale: tuple[float, float]) -> None:
-    low, high = scale
-    axes.imshow(belief.matrix, cmap="cividis", vmin=low, vmax=high if high > low else low + 1)
+def _drawn(axes: Axes, belief: Belief, named: Sequence[str]) -> None:
+    axes.imshow(belief.matrix, cmap="cividis", vmin=0, vmax=1)  # so that beliefs that hardly differ look alike
     short = [name.replace("Player ", "P") for name in named]
     for (row, column), value in np.ndenumerate(belief.matrix):
-        colour = "white" if value - low < 0.55 * (high - low) else "black"
+        colour = "white" if value < 0.55 else "black"
         axes.text(column, row, "" if np.isnan(value) else f"{value:.3f}", ha="center", va="center", color=colour)
     axes.set_xticks(range(belief.matrix.shape[1]), short[: belief.matrix.shape[1]])
     axes.set_yticks(range(belief.matrix.shape[0]), short[: belief.matrix.shape[0]])

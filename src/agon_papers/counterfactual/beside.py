@@ -18,13 +18,13 @@ from matplotlib.figure import Figure
 
 from agon import AgonError, figures, input_path, shown
 from agon.games import Game
-from agon.games.matrix.metrics import per_match, shares_over_rounds
+from agon.games.matrix.metrics import limits, per_match, shares_over_rounds
 from agon.games.tables import equilibrium_table, payoff_table
 from agon.metrics import summary
 from agon.metrics.interval import proportion_interval
 from agon.replay import games_of
 from agon.turns import read
-from agon_papers.counterfactual.cells import MODELS, VARIANTS
+from agon_papers.counterfactual.cells import MODELS, SPELLED, VARIANTS
 
 Turns: TypeAlias = str | Path | pd.DataFrame
 """A turns table, or the file that holds one."""
@@ -50,17 +50,22 @@ class Compared:
     """One's own turns."""
     left_out: str
     """What is in one of the tables alone, in words."""
+    others: tuple[str, ...] = ()
+    """Opponents that both have met, and that are not among these matches: each can be looked at alone."""
 
     @cached_property
     def games(self) -> list[Game[Any]]:
         """The games of the matches."""
         return games_of(self.matches)
 
-    @property
+    @cached_property
     def opponents(self) -> str:
         """Whom all of them played against, in words."""
         met = set(self.matches.opponent)
-        return "models" if met == set(PEERS) else ", ".join(sorted(met))
+        if met != set(PEERS):
+            return ", ".join(sorted(met))
+        seats = pd.concat([part[["match", "model"]].drop_duplicates().astype(str) for part in self.parts()])
+        return "models" if seats.match.duplicated().any() else "copies of themselves"
 
     @property
     def agents(self) -> str:
@@ -123,19 +128,22 @@ def compared(
     if models:
         found = found[found.model.isin(list(models)) | found.own]
     every = found
-    found = _chosen(_chosen(found, "agent", agents, usual), "opponent", opponents, PEERS if of_paper.any() else ())
+    of_agents = _chosen(found, "agent", agents, usual)
+    found = _chosen(of_agents, "opponent", opponents, PEERS if of_paper.any() else ())
+    met = [set(rows.opponent) for _, rows in of_agents.groupby("own")] if own is not None else [set()]
+    alone = () if opponents else tuple(sorted(set.intersection(*met) - set(found.opponent)))
     if found.empty or (own is not None and found.own.nunique() < 2):
         raise AgonError("no match is left to compare: choose other models, agents or opponents")
     for what in ("agent", "opponent"):
         if own is not None and (others := sorted(set(every[what][every.own]) - set(found[what][found.own]))):
-            told.append(f"not shown without {what}s=[...]: {', '.join(others)}")
+            told.append(f"not among these without {what}s=[...]: {', '.join(others)}")
     label = found.model.map(MODELS).fillna(found.model)
     several = found.groupby("model").asked.transform("nunique").gt(1) & (not of_paper.any())
     strange = found.own & ~found.asked.isin(found.agent[~found.own])
     named = label.where(~(several | strange), label + " " + found.asked)
     found["model"] = np.where(found.own, named + OWN, named)
     left_out = "; ".join(filter(None, told))
-    return Compared(found.drop(columns="asked").reset_index(drop=True), theirs, mine, left_out)
+    return Compared(found.drop(columns="asked").reset_index(drop=True), theirs, mine, left_out, alone)
 
 
 def cooperation_by_round(own: Turns | None = None, recorded: Turns = RECORDED, **chosen: Sequence[str]) -> pd.DataFrame:
@@ -187,7 +195,7 @@ def cooperation_figure(table: pd.DataFrame, title: str = "Cooperation over round
         head = "\n".join([name, *counted.split(", ")]) if table.own.any() else f"{name} ({counted})"
         labels = ("round", f"share of decisions\nto {cooperate(table)}" if place is axes[0] else "")
         figures.lines(place, rows, "round", "model", head, labels, order=names, bold=_own(table))
-    figures.legend(made, axes[0], columns=4 if table.own.any() else max(4, 2 * len(places)))
+    figures.legend(made, axes[0], columns=4, spelled=SPELLED)
     least = table[~table.own].n.min() if (~table.own).any() else table.n.min()
     bars = f"; bars: 95 % intervals of one's own, where n is {FEW} or more" if table.own.any() else ""
     title = fill(title, int(11.5 * made.get_figwidth()))
@@ -214,7 +222,8 @@ def comprehension_of(found: Compared) -> pd.DataFrame:
     """`comprehension` of what is compared, but for one's own matches in which no decision could be read."""
     matches = metrics_of(found)
     matches = matches[~matches.own | matches.void.lt(matches.rounds)]
-    table = summary(matches, ["opponent_comprehension_as_done"], ["own", "game", "variant", "model"])
+    keys, cells = ["own", "game", "variant", "model"], ["agent", "opponent"]
+    table = summary(matches, ["opponent_comprehension_as_done"], keys, limits=limits(matches), cells=cells)
     never = 1 + matches.groupby("game").rounds.max()
     return table.assign(
         never=table.game.map(never), variant=pd.Categorical(table.variant, in_order(table.variant), ordered=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from agon import AgonError
+from agon.games.matrix.metrics import limits
 from agon.metrics import summary
 from agon.report import whole_cells
 from agon_papers.comparisons import COLUMNS, rounds_to
@@ -22,7 +23,21 @@ MODELS = {
     "Llama 3.3 70B Instruct": "L3.3-70B",
     "Mistral Large (24.07)": "Mistral",
 }
-"""Name in the records -> name in the tables (appendix D). Llama 3.1 405B is in the records and in no table."""
+"""Name in the records -> name in the tables (appendix D). Llama 3.1 405B Instruct is in the records and in no table."""
+
+SPELLED = {short: f"{short}: {name}" for name, short in MODELS.items()}
+"""Name in the tables -> the same with the name in the records, for a legend."""
+
+SHORT = {short: name for name, short in MODELS.items()} | {
+    "pd, rps": "prisoner's dilemma and stag hunt; rock, paper, scissors",
+    "default, label, payoff, joint": "the game as known; other words; other points; both",
+    "zs, cot, spp": "ways to ask: at once, chain of thought, a discussion of several personas",
+    "sc-": "with a vote over several samples",
+    "srep, pp": "scripts: the equilibrium of one round; a fixed cycle",
+    "mf, ap": "scripts: best reply to the most frequent move",
+    "tft": "script: best reply to the last move",
+}
+"""Short names of the tables -> what they mean, for readers of a page."""
 
 _PRINTED = ("total_points", "opponent_comprehension", "cooperation_rate", "efficiency", "validity_rate")
 _AS_DONE = {"opponent_comprehension": "opponent_comprehension_as_done", "efficiency": "efficiency_as_done"}
@@ -56,9 +71,22 @@ def of_the_paper(turns: pd.DataFrame) -> pd.DataFrame:
     return turns
 
 
+def told(matches: pd.DataFrame) -> str:
+    """How many matches of which models there are, in words; those that are in no table are named."""
+    asked = matches[matches.model.notna()].astype({"model": str, "opponent": str})
+    tabled = asked[asked.model.isin(list(MODELS))]
+    words = [f"{len(asked):,} matches: {len(tabled):,} of the {tabled.model.nunique()} models in the tables"]
+    for name, rows in asked.drop(tabled.index).groupby("model"):
+        words.append(
+            f"{len(rows):,} of {name}, which is in no table (against {', '.join(sorted(set(rows.opponent)))} alone)"
+        )
+    return f"{', '.join(words)}."
+
+
 def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> pd.DataFrame:
     """Mean and standard deviation of every printed group: game, metric, KEYS ("all" where averaged over), value, sd, n, low, high.
 
+    What is averaged over are fixed cells: intervals know only what varies within them.
     `matches` is agon.games.matrix.metrics.per_match of the player under test. As done, validity in rps leaves out opponent ap.
     """
     known = matches.astype(dict.fromkeys(("model", "agent", "opponent", "variant"), object))
@@ -70,7 +98,9 @@ def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> 
         if metric == "validity_rate" and reading == "reconciled":
             rows = known[known.opponent != "ap"]
         averaged = {key: "all" for key in KEYS if key not in by}
-        parts.append(summary(rows, [column], by, intervals=intervals).assign(metric=metric, **averaged))
+        fixed = [key for key in KEYS if key in averaged]
+        made = summary(rows, [column], by, intervals=intervals, limits=limits(rows) if intervals else None, cells=fixed)
+        parts.append(made.assign(metric=metric, **averaged))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from agon.metrics.interval import ratio_interval
+from agon.metrics.interval import RATE, SHARE, ratio_interval
 from agon_papers.tradecraft.facts import LIMIT, LOGGED, MODELS, PERSONAS, Facts
 
 BARS = {"j": MODELS, "k": PERSONAS}
@@ -23,6 +23,8 @@ SHARES = {
     "wins": ("won", "one"),
 }
 """Measure of `rates` -> what is counted, over what: columns of `Facts.counted`."""
+ONCE = {"rejection", "chosen", "wins"}
+"""Of these, what happens once or not at all; all else can happen several times a turn."""
 
 
 def rates(facts: Facts) -> pd.DataFrame:
@@ -30,14 +32,16 @@ def rates(facts: Facts) -> pd.DataFrame:
 
     refusals: refused calls per turn; violations: with proposals of nothing. checks: craft checks per turn. rejection: share of received
     proposals that took effect as rejected; chosen: the same without defaults. turns: logged, and 15 where the log breaks off. wins: share
-    of games. Intervals draw whole games, also those in which there was nothing to decide.
+    of games. Intervals are between games.
     """
     rows = []
     for group, part in facts.counted.groupby("group", sort=True):
         games = part.groupby("match", sort=True).sum(numeric_only=True)
         for measure, (above, below) in SHARES.items():
             if total := games[below].sum():
-                ends = ratio_interval(games[above].to_numpy(dtype=float), games[below].to_numpy(dtype=float))
+                limits = SHARE if measure in ONCE else RATE
+                hits, n = games[[above, below]].to_numpy(dtype=float).T
+                ends = ratio_interval(hits, n, limits=limits)
                 rows.append((group, measure, games[above].sum() / total, int(total), len(games), *ends))
     return pd.DataFrame(rows, columns=["group", "measure", "value", "n", "games", "low", "high"])
 

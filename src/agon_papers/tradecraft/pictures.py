@@ -247,7 +247,10 @@ def outcome_figure(table: pd.DataFrame, axes_named: Mapping[str, str], title: st
         deltas.plot(100 * rows.delta, at, **mark)
     means.set_yticks(range(len(order)), [axes_named[name] + (" *" if name in stressed else "") for name in order])
     means.set(ylim=(len(order) - 0.4, -0.6), xlim=(0.3, 1), xlabel="mean score of the assessor (0 to 1)")
-    turns = f"{int(table.n_winners.max())} turns of winners, {int(table.n_losers.max())} of losers"
+    won, lost = (
+        " to ".join(map(str, sorted({int(each.min()), int(each.max())}))) for each in (table.n_winners, table.n_losers)
+    )
+    turns = f"{won} turns of winners, {lost} of losers"
     games = f"with 95 % intervals over {int(table.games.max())} games; *: named by the paper as higher"
     deltas.axvline(0, color="black", lw=0.8)
     deltas.set_xlabel("winners over losers, difference in percent of the losers' score")

@@ -1,11 +1,8 @@
-"""Pictures of the paper's printed tables: shades and numbers of what was recomputed, frames around what is not as printed."""
+"""The paper's printed tables as recomputed: text as it is printed, with marks on what is not."""
 
 from collections.abc import Sequence
 
 import pandas as pd
-from matplotlib.figure import Figure
-
-from agon.figures import figure, heatmap
 
 UNITS = {
     "total_points": "points per match",
@@ -16,34 +13,37 @@ UNITS = {
 }
 
 
-def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = ()) -> Figure:
+def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = ()) -> pd.DataFrame:
     """One printed table as recomputed: a row per model and style, a column per opponent or variant, mean ± sd as text.
 
-    `table`: agon_papers.counterfactual.cells.with_intervals of one table; `differing`: (row, column) that do not agree.
+    `table`: agon_papers.counterfactual.cells.with_intervals of one table. `differing`: (row, column) that do not agree; they bear
+    an asterisk. What was not recorded is "none".
     """
-    first = table.iloc[0]
-    decimals, by_style = _decimals(first.metric), table.prompt.ne("all").any()
+    decimals, by_style = _decimals(table.iloc[0].metric), table.prompt.ne("all").any()
     column = "opponent" if table.opponent.nunique() > 1 else "captioned_variant"
     shown = table.assign(
         row=table.model + " " + table.prompt if by_style else table.model,
         column=table[column].where(table[column] != "all", "all matches"),
         text=[f"{value:.{decimals}f} ± {sd:.{decimals}f}" for value, sd in table[["value", "sd"]].to_numpy()],
     )
-    order = {"index": "row", "columns": "column"}
-    values = shown.pivot(**order, values="value").reindex(index=shown.row.unique(), columns=shown.column.unique())
-    text = shown.pivot(**order, values="text").reindex_like(values).where(values.notna(), "none")
-    text.index.name = "model and style" if by_style else "model"
-    text.columns.name = column.replace("_", " ") if len(text.columns) > 1 else ""
-    frames = pd.DataFrame(False, index=values.index, columns=values.columns)
-    for row, place in differing:
-        if row in frames.index and place in frames.columns:  # else there is no cell to frame
-            frames.loc[row, place] = True
-    made, axes = figure(1, 1, (max(8.0, 2.6 + 0.95 * values.shape[1]), 1.9 + 0.21 * values.shape[0]))
+    shown["text"] = shown.text.where(shown.value.notna(), "none")
+    starred = pd.MultiIndex.from_frame(shown[["row", "column"]]).isin(list(differing))
+    shown["text"] = shown.text + pd.Series(starred, shown.index).map({True: " *", False: ""})
+    text = shown.pivot(index="row", columns="column", values="text").fillna("none")
+    text = text.reindex(index=shown.row.unique(), columns=shown.column.unique())
+    several = len(text.columns) > 1
+    return text.rename_axis(
+        index="model and style" if by_style else "model", columns=column.replace("_", " ") * several
+    )
+
+
+def title(table: pd.DataFrame) -> str:
+    """What one printed table shows: metric, unit, game, variant and how many matches are behind a cell."""
+    first = table.iloc[0]
     game = {"pd": "prisoner's dilemma family", "rps": "rock, paper, scissors family"}[first.game]
-    title = f"Table {first.table}: {first.metric.replace('_', ' ')}, {game}\n{_captioned(table)}\n"
-    title += f"mean ± standard deviation over {_sizes(table)}" + ("; *: not as printed" if differing else "")
-    heatmap(axes[0], values, text, title, UNITS[first.metric], outlined=frames)
-    return made
+    metric = f"{first.metric.replace('_', ' ')} ({UNITS[first.metric]})"
+    left_out = ", without those against ap" if (first.game, first.metric) == ("rps", "validity_rate") else ""
+    return f"Table {first.table}: {metric}, {game}, {_captioned(table)}; {_sizes(table)} in a cell{left_out}"
 
 
 def _decimals(metric: str) -> int:

@@ -1,0 +1,50 @@
+"""Findings: a picture whose title says what was found, the paper's statements that it is about, and where all of it comes from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from urllib.parse import quote
+
+import pandas as pd
+from IPython.display import Markdown
+
+from agon import AgonError
+
+COLUMNS = ["paper", "question", "finding", "figure", "statements", "verdicts"]
+
+
+@dataclass
+class Findings:
+    """Those of a page. `claims`: the paper's statements with their verdicts, as its claims notebook writes them (claims.csv)."""
+
+    paper: str
+    claims: pd.DataFrame
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+
+    def told(
+        self, question: str, finding: str, figure: str, statements: Sequence[str], how: str, data: str, notebook: str
+    ) -> Markdown:
+        """What stands below a picture: each statement's section, verdict and evidence, how it was read, and links.
+
+        `statements`: texts of column claim. `data`: a file in results/, `notebook`: the name of the one that reasons it out.
+        Raises AgonError for a statement that is not in `claims`.
+        """
+        known = self.claims.drop_duplicates("claim").set_index("claim")
+        if missing := [each for each in statements if each not in known.index]:
+            raise AgonError(
+                f"no statement of {self.paper} reads {missing[0]!r}: see column claim of {self.paper}_claims.csv"
+            )
+        verdicts = [str(known.verdict[each]) for each in statements]
+        self.rows.append((self.paper, question, finding, figure, "; ".join(statements), "; ".join(verdicts)))
+        lines = [
+            f"- **{verdict.capitalize()}** (section {escape(str(known.section[each]))}): {escape(each)}."
+            f" [How it was decided](explore_claims.html#q={quote(each)})"
+            for each, verdict in zip(statements, verdicts, strict=True)
+        ]
+        places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html)"
+        text = "\n".join([*lines, "", f"{how} {places}."])
+        return Markdown(text)  # type: ignore[no-untyped-call]
+
+    def table(self) -> pd.DataFrame:
+        """A row per finding, in the page's order; several statements and their verdicts are divided by semicolons."""
+        return pd.DataFrame(self.rows, columns=COLUMNS)

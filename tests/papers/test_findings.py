@@ -1,0 +1,26 @@
+"""What stands below a picture: the paper's statements as they were decided, and links."""
+
+import pandas as pd
+import pytest
+
+from agon import AgonError
+from agon_papers.findings import COLUMNS, Findings
+
+CLAIMS = pd.DataFrame(
+    {"section": ["7", "<b>8</b>"], "claim": ["They learn", "They & others tie"], "verdict": ["fails", "holds"]}
+)
+LINKS = {"how": "Counted.", "data": "tables/t.csv", "notebook": "n"}
+
+
+def test_a_finding_names_its_statements_with_their_verdicts_and_links_the_evidence():
+    findings = Findings("p", CLAIMS)
+    text = findings.told("Do they?", "Two do", "picture", list(CLAIMS.claim), **LINKS).data
+    assert "**Fails** (section 7): They learn." in text and "explore_claims.html#q=They%20%26%20others%20tie" in text
+    assert "<b>" not in text and "(../results/tables/t.csv)" in text and "(n.html)" in text
+    [row] = findings.table().to_dict("records")
+    assert list(row) == COLUMNS and row["verdicts"] == "fails; holds" and row["finding"] == "Two do"
+
+
+def test_a_statement_that_is_none_is_refused():
+    with pytest.raises(AgonError, match=r"no statement of p reads .They guess.: see column claim of p_claims\.csv"):
+        Findings("p", CLAIMS).told("?", "!", "picture", ["They guess"], **LINKS)

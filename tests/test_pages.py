@@ -1,0 +1,75 @@
+"""What every page of the report must be: whole, light, told in words, and no dead end."""
+
+import re
+
+import nbformat
+import pytest
+from links import Page, dead
+
+from agon import ROOT
+
+PAGES = sorted((ROOT / "reports").glob("*.html"))
+NOTEBOOKS = sorted(path for path in (ROOT / "reports").glob("*.ipynb") if ".failed." not in path.name)
+HEAVIEST = 3_000_000
+CUT = re.compile(r"\d+ rows . \d+ columns|<t[dh]>(?:\.\.\.|…)</t[dh]>|<td>[^<]{40,}(?:\.\.\.|…)</td>")
+"""What pandas writes where it leaves out rows, columns, or the end of a text."""
+SHORT = re.compile(
+    r"(?<!\w)(?:[A-Z]{2,}(?![a-z])[\w-]*|[A-Z]+\d[\w.()-]*|srep|mf|ap|pp|tft|zs|cot|spp|pd|rps|sc-\w+)(?!\w)"
+)
+"""What looks like an abbreviation."""
+
+pytestmark = pytest.mark.skipif(not PAGES, reason="no reports yet: make repro")
+every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def outputs(path, kind):
+    """What the cells of an executed notebook gave, of one kind, with its metadata."""
+    cells = nbformat.read(path, as_version=4).cells
+    given = [output for cell in cells for output in cell.get("outputs", []) if kind in output.get("data", {})]
+    return [(output.data[kind], output.get("metadata", {}).get(kind, {})) for output in given]
+
+
+@every_page
+def test_a_page_has_a_title_in_words(path):
+    title = Page(path).title
+    assert " " in title and title != path.stem
+
+
+@every_page
+def test_a_page_is_light(path):
+    assert path.stat().st_size < HEAVIEST
+
+
+@every_page
+def test_every_picture_is_told_in_words(path):
+    told = [picture.get("alt") for picture in Page(path).pictures]
+    assert None not in told and "No description has been provided for this image" not in told
+    assert path.stem == "index" or all(told)  # there some stand beside the words that tell them
+
+
+@every_notebook
+def test_no_table_is_cut(path):
+    assert [CUT.search(table)[0] for table, _ in outputs(path, "text/html") if CUT.search(table)] == []
+
+
+def test_every_link_of_the_report_leads_somewhere():
+    assert dead({path: Page(path) for path in PAGES}, ROOT) == []
+
+
+def test_titles_of_figures_have_no_abbreviation_that_is_not_explained():
+    known = (ROOT / "docs/names.md").read_text()
+    told = [" ".join(meta["alt"].split()) for path in NOTEBOOKS for _, meta in outputs(path, "image/png")]
+    plain = [re.sub("STAND-IN, NOT A MODEL|SAMPLE|PARTIAL", "", each) for each in told]
+    unknown = {word for each in plain for word in SHORT.findall(each) if word not in known}
+    assert len(told) > 50 and unknown == set()
+
+
+@pytest.mark.parametrize("text", ["<td>...</td>", "<p>9 rows \u00d7 5 columns</p>", f"<td>{'so ' * 20}...</td>"])
+def test_a_cut_table_would_be_seen(text):
+    assert CUT.search(text)
+
+
+@pytest.mark.parametrize(("text", "found"), [("C4S(T) and srep", ["C4S(T)", "srep"]), ("A model of MAgIC, n 3", [])])
+def test_an_abbreviation_would_be_seen(text, found):
+    assert SHORT.findall(text) == found
