@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources reference bench soak fuzz lock pocket prices licences clean
+.PHONY: repro line-tradecraft line-others test checks sources site bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -26,7 +26,7 @@ repro: .venv/.ok
 line-tradecraft line-others:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = compose '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' 'own@tradecraft*' 'tradecraft_*' 'paper@t*' own@scripted statistics pocket
-line-others: STAGES = printed@magic_tables play_notebook 'ingest@c*' 'play@[ms]*' printed@magic_claims 'paper@c*' own@counterfactual_play 'replay@[ms]*' replay@pocket replay@pocket_magic own@magic_viewer 'beside@*'
+line-others: STAGES = printed@magic_tables twins play_notebook 'ingest@c*' 'play@[ms]*' printed@magic_claims 'paper@c*' own@counterfactual_play 'replay@[ms]*' replay@pocket replay@pocket_magic own@magic_viewer 'beside@*'
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
@@ -44,8 +44,15 @@ checks: .venv/.ok
 sources:
 	pytest --nbval-lax -n 2 --dist loadscope notebooks
 
-reference: .venv/.ok   # pages of all docstrings: reference/index.html
-	pdoc --docformat markdown --no-show-source -o reference agon agon_hall agon_papers
+# Findings, guides and docstrings with a search: site/index.html, of the pages that `make repro` has made. Then every link is followed.
+site: .venv/.site
+	@[ -e reports/index.html ] || { echo "there are no reports yet: make repro" >&2; exit 1; }
+	sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --doctree-dir .agon/site --conf-dir docs . site
+	pytest tests/test_site.py -n 0 -p no:nbval
+	@echo "open site/index.html"
+.venv/.site: .venv/.ok .ci/site.lock
+	@$(PIP) --require-hashes -r .ci/site.lock
+	@touch $@
 
 bench: .venv/.ok
 	pytest benchmarks -o python_files='bench_*.py' -n 0 --benchmark-only
@@ -81,12 +88,13 @@ lock: .venv/.ok
 	$(COMPILE) --extra dev --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --group installer -o .ci/installer.lock
 	$(COMPILE) --no-deps --group pocket -o .ci/pocket.lock
+	$(COMPILE) --constraints requirements.lock --group site -o .ci/site.lock
 
 prices: .venv/.ok   # of conf/model, beside those of the package genai-prices
 	pytest tests/test_prices.py -n 0 -rs
 
-licences: .venv/.pocket
+licences: .venv/.pocket .venv/.site
 	$(BUILD) python .ci/licences.py
 
 clean:
-	rm -rf .venv .agon smoke transcripts results reports reference
+	rm -rf .venv .agon smoke transcripts results reports site docs/reference

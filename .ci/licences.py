@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/licences.md"
-LOCKS = ("requirements.lock", ".ci/installer.lock", ".ci/pocket.lock")
+LOCKS = ("requirements.lock", ".ci/installer.lock", ".ci/pocket.lock", ".ci/site.lock")
 LISTED = "## All packages\n"
 
 ELSEWHERE = {
