@@ -1,5 +1,7 @@
 """Notebooks that show matches take any turns: what is there is drawn, what is not is said, and nothing of the shipped data is needed."""
 
+import ast
+
 import nbformat
 import pytest
 
@@ -17,9 +19,9 @@ def executed(name, out, **parameters):
         each for each in nbformat.read(ROOT / f"notebooks/{name}.ipynb", as_version=4).cells if each.cell_type == "code"
     ]
     for number, cell in enumerate(cells):
-        *lines, last = cell.source.splitlines()
+        *statements, last = map(ast.unparse, ast.parse(cell.source).body)
         try:
-            exec("\n".join(lines) if number + 1 == len(cells) else cell.source, found)
+            exec("\n".join(statements) if number + 1 == len(cells) else cell.source, found)
         finally:
             beware()
         found |= {"out": str(out), **parameters} if number == 0 else {}

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
+import nbformat
 import pytest
 from omegaconf import OmegaConf
 from project import Project
@@ -35,7 +36,7 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
 
 
 def test_an_unknown_command_names_those_there_are(capfd):
-    assert "plan, record, play, ingest, serve, collect, notebook, export" in failed(capfd, "fly", code=2)
+    assert "the nearest are play, " in (said := failed(capfd, "fly", code=2)) and said.endswith("(agon --help)")
 
 
 def test_an_unknown_experiment_offers_the_nearest(capfd):
@@ -107,7 +108,8 @@ def test_a_corrupt_transcript_stops_a_notebook_in_one_line(capfd, tmp_path):
     broken.write_bytes(b"PAR1 torn")
     line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", "run=corrupt-by-a-test")
     assert "turns.parquet cannot be read" in line
-    shutil.rmtree(ROOT / "runs/corrupt-by-a-test")
+    (ROOT / "runs/corrupt-by-a-test.counterfactual_claims.failed.ipynb").unlink()
+    assert not (ROOT / "runs/corrupt-by-a-test").exists()
 
 
 def test_an_out_that_cannot_be_written_is_named_and_nothing_is_lost(capfd):
@@ -292,14 +294,12 @@ def test_the_script_is_the_module():
 
 HEAVY = {
     "anthropic",
-    "bokeh",
     "distributed",
     "hydra",
     "matplotlib",
     "numpy",
     "openai",
     "pandas",
-    "panel",
     "papermill",
     "scipy",
 }
@@ -419,6 +419,7 @@ def project(tmp_path_factory):
     script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
     stand_in = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "quick", "policy": script}
     copy.conf("model", "quick", **stand_in, malformed=0.1, concurrency=3)
+    copy.conf("model", "narrow", **stand_in, context=700, parameters={"max_tokens": 100})
     copy.conf("model", "dear", **stand_in, price={"input": 50, "output": 250})
     copy.conf("model", "priceless", **stand_in, price={}, parameters={"max_tokens": 100})
     for model, name in (
@@ -426,6 +427,7 @@ def project(tmp_path_factory):
         ("quick", "halted"),
         ("quick", "whole"),
         ("quick", "unplayed"),
+        ("narrow", "narrow"),
         ("priceless", "priceless"),
     ):
         pairing = {"games": ["pd", "rps_joint"], "models": [model], "seats": [["zs", "zs_sc3"], ["zs", "srep"]]}
@@ -538,9 +540,13 @@ def test_a_registered_analysis_is_told_from_another(project):
         f"record experiment=said {UNTIL}",
         "play experiment=said",
         f"{by} metric=points",
+        "notebook said",
     ]
-    first, again, play, registered = told(project, *commands)
-    assert [code for code, *_ in (first, again, play, registered)] == [0] * 4, (first, again, play, registered)
+    parameter = nbformat.v4.new_code_cell("turns_path = 'transcripts/said.parquet'", metadata={"tags": ["parameters"]})
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Votes"), parameter])
+    nbformat.write(made, project.folder / "notebooks/said.ipynb")
+    first, again, play, registered, page = told(project, *commands)
+    assert not any(code for code, *_ in (first, again, play, registered, page)), (first, again, play, registered, page)
     assert re.search(r"^registered: prereg.yaml \([0-9a-f]{16}\), before anything was asked$", first[1], re.MULTILINE)
     assert re.search(r"^zs_sc3 (undecided against|more than|less than) zs after \d blocks", first[1], re.MULTILINE)
     assert "registered:" not in again[1] and "0 calls" in again[1] and "6 matches played of 6 planned" in again[1]
@@ -550,7 +556,12 @@ def test_a_registered_analysis_is_told_from_another(project):
         re.MULTILINE,
     )
     assert "registered, and not looked at here: cooperation_rate by agent:zs,zs_sc3: more" in registered[1]
-    assert "registered exclusion: matches in which nothing could be read" in registered[1]
+    assert "registered exclusion, not checked: matches in which nothing could be read" in registered[1]
+    told_there = nbformat.read(project.folder / "reports/said.ipynb", as_version=4).cells[1].source
+    assert (
+        "registered: cooperation_rate by agent:zs,zs_sc3: more: " in told_there
+        and "stopped as registered" in told_there
+    )
     (project.folder / "prereg.yaml").write_text(PREREG.replace("more", "less"))
     later, other = told(project, "record experiment=said experiment.repetitions=2", f"{by} metric=won")
     assert re.search(r"registered: prereg.yaml \(\w+\), after \d+ exchanges", later[1])
@@ -645,7 +656,7 @@ def test_a_dead_port_is_said_while_it_is_tried_again_and_changes_no_recording(pr
     notes = re.findall(
         r"note: (\d) calls? failed so far, the last: the connection failed: .+; failed calls are tried again", errors
     )
-    assert code == 3 and int(notes[0]) < 4 and "4 tries failed" in out
+    assert code == 3 and len(notes) == 1 and int(notes[0]) < 4 and "4 tries failed" in out
     assert not project.recordings("dead").exists()
 
 
@@ -658,6 +669,30 @@ def test_beside_a_bar_a_dead_port_is_said_once(project, monkeypatch):
         run = project.run("record", "experiment=dead")
     said = re.findall(r"note: \d calls? failed so far, the last: the connection failed", run.stderr)
     assert run.returncode == 3 and len(said) == 1 and run.stderr.index(said[0]) < run.stderr.rindex("question")
+
+
+def test_a_recording_that_ends_for_lack_of_context_is_none_to_go_on_from(project):
+    [(code, out, _)] = told(project, "record experiment=narrow")
+    assert code == 3 and "does not fit into the model's context" in out and "goes on where it was" not in out
+    assert out.endswith(
+        "they would end there again: change what is said above; python -m agon play experiment=narrow partial=true plays what is whole\n"
+    )
+
+
+def test_recorded_games_are_listed_with_what_takes_them(project):
+    project.folder.joinpath("transcripts").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "tests/smoke/scripted_turns.parquet", project.folder / "transcripts/lent.parquet")
+    listed, planned, compared = told(
+        project,
+        "list experiments",
+        "plan experiment=counterfactual",
+        "compare experiment=lent metric=points by=agent:grim,tft",
+    )
+    lines = {line.split()[0]: line for line in listed[1].splitlines()}
+    for name, made in (("counterfactual", "agon ingest source=counterfactual"), ("lent", "transcripts/lent.parquet")):
+        assert made in lines[name] and "for compare, rate, export and notebooks" in lines[name]
+    assert "tiny" in lines and "for compare" not in lines["tiny"] and compared[0] == 0
+    assert planned[0] == 1 and "it is of recorded games, which compare, rate, export and notebooks take" in planned[2]
 
 
 def test_what_a_budget_did_not_allow_is_named_beside_what_was_expected(project):
@@ -787,3 +822,24 @@ def test_control_characters_do_nothing_to_the_terminal(capfd):
     for words in (["plan", "experiment=\x1b[2J\x07"], ["ingest", "path=\x1b]0;title\x07"], ["notebook", "\x1b[31mx"]):
         line = failed(capfd, *words)
         assert "\x1b" not in line and "\x07" not in line and "\\x1b" in line
+
+
+def test_an_experiment_and_its_file_are_called_the_same(project):
+    text = (ROOT / "conf/experiment/scripted.yaml").read_text()
+    assert re.search("^name: scripted$", text, re.MULTILINE)
+    oops = project.folder / "conf/experiment/oops.yaml"
+    oops.write_text(re.sub("^name: scripted$", "name: ops", text, flags=re.MULTILINE))
+    said = "agon: conf/experiment/oops.yaml says `name: ops`: call both the same, for stages and files go by it\n"
+    try:
+        asked = [f"{verb} experiment=oops" for verb in ("plan", "record", "play", "compose")]
+        assert [each[1:] for each in told(project, *asked)] == [["", said]] * 4
+        assert not (project.folder / "transcripts/ops.parquet").exists()
+    finally:
+        oops.unlink()
+
+
+def test_a_misspelt_experiment_is_said_to_be_none(project):
+    asked = ("compare experiment=scriptd metric=points by=agent", "rate experiment=scriptd")
+    assert [each[2] for each in told(project, *asked)] == [
+        "agon: there is no experiment 'scriptd': did you mean scripted?\n"
+    ] * 2

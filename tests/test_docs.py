@@ -16,7 +16,8 @@ import yaml
 
 from agon import ROOT
 from agon.cli import OF_RUNS, agon, main
-from agon.conf import built
+from agon.conf import Twins, built, load
+from agon.games.twins import twin
 from agon.plan import plan
 from agon_papers.statements import Statement
 
@@ -115,6 +116,10 @@ def test_a_how_to_is_short_and_ends_in_a_test(path):
 def test_every_settings_file_shown_can_be_used(path):
     for block in blocks(path, "yaml"):
         settings = yaml.safe_load(block)
+        if "of" in settings and "_target_" not in settings:  # of conf/twin
+            for name, changes in msgspec.convert(settings, Twins).twins.items():
+                assert twin(load("game", settings["of"][0]), name, **changes)
+            continue
         assert built(settings) is not None if "_target_" in settings else plan(settings)
 
 
@@ -126,9 +131,14 @@ def test_every_statement_shown_can_be_read(path):
 
 
 @needs_results
-def test_the_picture_in_the_readme_is_the_one_made():
-    made = ROOT / "results/figures/counterfactual_figure_2.png"
-    assert (ROOT / "docs/img/figure.png").read_bytes() == made.read_bytes(), f"copy {made.name} to docs/img/figure.png"
+def test_the_pictures_in_the_readme_are_findings_and_those_made():
+    told = re.findall(r"!\[([^\]]+)\]\(docs/img/(\w+)\.png\)", (ROOT / "README.md").read_text())
+    found = pd.concat(pd.read_csv(path) for path in (ROOT / "results/tables").glob("*_findings.csv"))
+    assert sorted(name.partition("_")[0] for _, name in told) == sorted(set(found.paper))
+    for alt, name in told:
+        made = ROOT / f"results/figures/{name}.png"
+        assert (ROOT / f"docs/img/{name}.png").read_bytes() == made.read_bytes(), f"copy {made.name} to docs/img"
+        assert [alt] == [*found.finding[found.figure == name]], "README.md tells another finding"
 
 
 @needs_results
@@ -164,13 +174,38 @@ def test_what_decides_a_deviation_is_there():
     assert len(named) > 60
 
 
+def test_a_version_has_ten_changes_at_most_in_changes_and_all_elsewhere():
+    versions, full = (
+        re.split(r"^## ", (ROOT / name).read_text(), flags=re.MULTILINE)[1:]
+        for name in ("CHANGES.md", "docs/all-changes.md")
+    )
+    assert [each.splitlines()[0] for each in versions] == [each.splitlines()[0] for each in full]
+    assert all(1 <= len(re.findall("^- ", each, re.MULTILINE)) <= 10 for each in versions)
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 80
+
+
+def test_the_deviations_of_each_paper_begin_with_the_gravest():
+    parts = re.split(r"^## ", (ROOT / "docs/deviations.md").read_text(), flags=re.MULTILINE)[1:]
+    parts = [part for part in parts if not part.startswith("Verdicts that ")]
+    for part in parts:
+        rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| ")][1:]
+        levels = [row[0].removeprefix("| ") for row in rows]
+        assert levels == sorted(levels, key=["high", "medium", "low"].index) and set(levels) == {
+            "high",
+            "medium",
+            "low",
+        }
+        assert all(len(row) == 6 for row in rows)
+    assert len(parts) == 3
+
+
 @needs_results
 def test_the_deviations_name_every_table_with_a_wrong_caption():
     tables = pd.concat(pd.read_csv(path) for path in TABLES)
     wrong = set(tables[tables.variant != tables.captioned_variant].table)
     page = (ROOT / "docs/deviations.md").read_text()
     rows = [line for line in page.splitlines() if "caption" in line or "column heads" in line]
-    assert table_numbers("\n".join(row.split("|")[1] for row in rows if row.startswith("|"))) == wrong
+    assert table_numbers("\n".join(row.split("|")[2] for row in rows if row.startswith("|"))) == wrong
 
 
 @needs_results

@@ -74,7 +74,7 @@ def test_environment_yml_uses_one_channel_only():
     assert yaml.safe_load((ROOT / "environment.yml").read_text())["channels"] == ["conda-forge"]
 
 
-LOCKS = ("requirements.lock", ".ci/installer.lock", ".ci/pocket.lock")
+LOCKS = ("requirements.lock", ".ci/installer.lock", ".ci/pocket.lock", ".ci/site.lock")
 
 
 def hashes(lock):

@@ -135,7 +135,7 @@ def saved(path: Path, data: bytes) -> Path:
 @pytest.fixture(scope="session")
 def variants() -> list[MatrixGame]:
     """The eight games of the paper, from conf/game."""
-    names = sorted(path.stem for kind in ("pd*.yaml", "rps*.yaml") for path in (ROOT / "conf/game").glob(kind))
+    names = sorted(f"{game}{variant}" for game in ("pd", "rps") for variant in ("", "_label", "_payoff", "_joint"))
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):
         return [instantiate(compose(f"game/{name}").game) for name in names]
 

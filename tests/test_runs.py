@@ -65,9 +65,17 @@ def test_a_run_has_a_name_and_overwrites_neither_the_report_nor_another_run(proj
     assert report.items() <= files(project.folder).items()
     before = files(folder)
     failed = project.run("notebook", "mine", "n=" + "x" * 300, "run=a-run", "force=true")
-    assert failed.returncode == 1 and "mine.failed.ipynb" in failed.stderr, failed
-    (folder / "reports/mine.failed.ipynb").unlink()
+    assert failed.returncode == 1 and "see runs/a-run.mine.failed.ipynb" in failed.stderr, failed
+    (folder.parent / "a-run.mine.failed.ipynb").unlink()
     assert files(folder) == before, "a run that fails leaves what was there"
+
+
+def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
+    run = project.run("notebook", "mine", "n=" + "x" * 300, "run=first")
+    copy = project.folder / "runs/first.mine.failed.ipynb"
+    assert "(see runs/first.mine.failed.ipynb)" in run.stderr and copy.is_file()
+    assert not (project.folder / "runs/first").exists()
+    assert project.run("notebook", "mine", "n=2", "run=first").returncode == 0 and not copy.exists()
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ USERS = {
     *("play@scripted", "own@scripted", "pocket"),  # the agent's: what plays, and what reads it
     *("replay@standin_demo", "beside@counterfactual_live"),  # the model's
     *("replay@pocket_magic", "replay@pocket_tradecraft"),  # the sampling's
-    *("play@tradecraft_scripted", "own@tradecraft_viewer", "tradecraft_claims"),  # the ruleset's
+    *("play@tradecraft_scripted", "own@magic_viewer", "tradecraft_claims", "twins"),  # the ruleset's
 }
 
 
@@ -54,7 +54,7 @@ class Pipeline(Project):
         super().__init__(folder)
         for part in ("data", "docs/statistics"):
             shutil.copytree(ROOT / part, folder / part)
-        for name in (".dvcignore", ".dvc/config"):
+        for name in (".dvcignore", ".dvc/config", "docs/deviations.md"):
             (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
         (folder / "pretend.py").write_text(PRETEND)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from project import Project
 
@@ -15,7 +16,7 @@ from agon import ROOT
 
 TUTORIALS = ROOT / "docs/tutorials"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NAMED = re.compile(r"# ([\w/.]+\.(?:py|yaml))\n")
+NAMED = re.compile(r"# ([\w/.]+\.(?:py|yaml|md))\n")
 
 
 class Reader:
@@ -105,6 +106,9 @@ def test_a_game_of_mine(reader, tmp_path):
     [sentence] = reader.follow("a-game-of-mine")
     assert sentence in (reader.folder / "reports/hawks.html").read_text()
     assert (reader.folder / "results/figures/hawks_fights.png").stat().st_size > 10_000
+    pairs = pd.read_csv(reader.folder / "results/tables/hawks_fights.csv")
+    assert len(pairs) == 10 and set(pairs.n) == {3 * 16}, "each pair once, and all its rounds"
+    assert "zs_constrained" not in (reader.folder / "README.md").read_text()
     birds = reader.folder / "birds.py"
     birds.write_text(birds.read_text().replace('== "hawk" else', '== "dove" else'))
     status = ["dvc", "status", "--json", "play"]

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
@@ -51,8 +52,8 @@ T = TypeVar("T")
 
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
-LISTED = 12
-"""Lines of matches that are missing."""
+MISSING = 12
+"""So many lines of matches that are missing."""
 OTHER = "name another place with out=, or say force=true to write there all the same"
 
 
@@ -251,7 +252,7 @@ def record(settings: Settings) -> int:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     order = _order(settings, asking, models, recording) if settings["until"] else None
     prereg = settings["experiment"].get("prereg")
-    planned, asking = len(asking), order.ordered if order else asking
+    planned, asking = len(asking), order.candidates if order else asking
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
@@ -304,15 +305,18 @@ def record(settings: Settings) -> int:
         return 3
     if halted:
         reason = Counter(str(each) for each in halted).most_common(1)[0][0]
-        click.echo(
-            f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; the same command goes on where it was"
-        )
+        if final := sum(each.final for each in halted):
+            again = f"{'they' if final == len(halted) else f'{final:,} of them'} would end there again: change what is said above"
+            again += f"; python -m agon play {_same()}".rstrip() + " partial=true plays what is whole"
+        else:
+            again = "the same command goes on where it was"
+        click.echo(f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; {again}")
         return 3
     if order:
         click.echo("\n".join(map(str, order.answers())))
         click.echo(
             f"{count(len(order.played), 'match')} played of {planned:,} planned"
-            + "; no more are left in a cell" * bool(order.wanted())
+            + "; no more are left in a cell" * bool(order.undecided())
         )
     click.echo(f"now: python -m agon play {_same()}{' partial=true' if order else ''}".rstrip())
     return 0
@@ -326,7 +330,7 @@ def _order(settings: Settings, asking: Sequence[Match], models: Mapping[str, Mod
     from agon.models.ledger import Replayed
     from agon.until import Order
 
-    order = Order(asking, msgspec.convert(settings["until"], Until))
+    order = Order(asking, msgspec.convert(settings["until"], Until), models)
     order.recorded({name: Replayed(name, model.identity, recording, model.room) for name, model in models.items()})
     return order
 
@@ -401,10 +405,10 @@ def _list(lacking: Sequence[Match], matches: Sequence[Match]) -> None:
         return f"{match.game.name} {match.game.variant}: {players}"
 
     planned, missing = Counter(map(kind, matches)), Counter(map(kind, lacking))
-    for each, number in list(missing.items())[:LISTED]:
+    for each, number in list(missing.items())[:MISSING]:
         click.echo(visible(f"  {each}: {number:,} of {planned[each]:,}"))
-    if len(missing) > LISTED:
-        click.echo(f"  and {count(len(missing) - LISTED, 'more such line')}")
+    if len(missing) > MISSING:
+        click.echo(f"  and {count(len(missing) - MISSING, 'more such line')}")
 
 
 def ingest(settings: Settings) -> int:
@@ -450,6 +454,8 @@ def compose(*, experiment: Annotated[str, "a file in conf/experiment; nothing: a
         if name in sources:
             raise AgonError(f"conf/experiment/{name}.yaml is called like a source of recorded games: rename it")
         try:
+            if (called := _called(name)) not in (name, None):
+                raise AgonError(_misnamed(name, str(called)))
             found[name] = composed(settings_of("experiment", name))
         except AgonError as fault:  # its own stage, if it has one, says the same and fails; others go on
             if experiment:
@@ -492,6 +498,29 @@ def verify() -> None:
     verified(ROOT)
 
 
+def certify_twins(*, out: Annotated[str, "a CSV file for the certificates"] = "results/twins/certificates.csv") -> int:
+    """Checks all twins and near-twins that conf/twin declares.
+
+    One row each: what was compared, what solves both, what moved, or a counterexample. Exit code 3: a claim is wrong.
+    """
+    import pandas as pd
+
+    from agon.games.certificates import certified
+    from agon.turns import write_table
+
+    path, rows = _outside_data(out), []
+    for row in certified():
+        rows.append(row)
+        if not row["holds"]:
+            click.echo(
+                visible(f"{row['game']} {row['setting']}~{row['twin']} is no {row['claim']}: {row['counterexample']}")
+            )
+    write_table(pd.DataFrame(rows), path)
+    wrong = sum(not row["holds"] for row in rows)
+    click.echo(f"{shown(path)}: {count(len(rows), 'certificate')}, {count(wrong, 'wrong claim')}")
+    return 3 if wrong else 0
+
+
 def serve(settings: Settings) -> None:
     """People play, watch and annotate in a browser.
 
@@ -507,13 +536,20 @@ def serve(settings: Settings) -> None:
 def collect(settings: Settings) -> None:
     """Gathers what people have played into one transcript.
 
-    The finished matches of serve are written to transcripts/people.parquet, or to out=FILE.
+    The finished matches of serve are written to transcripts/people.parquet, or to out=FILE. study=NAME gathers a study's alone
+    into transcripts/studies/NAME: participants.csv, events.parquet and turns.parquet; who is paid what stays beside the tables.
     """
     from agon.plan import PEOPLE, PERSON
     from agon.play import ordered
     from agon.turns import read, write
 
-    played = sorted((in_project(settings["serve"]["folder"]) / "played").glob("*.parquet"))
+    folder = in_project(settings["serve"]["folder"])
+    played = sorted((folder / "played").glob("*.parquet"))
+    if settings["study"]:
+        from agon_hall.gather import gather
+
+        click.echo(gather(folder, settings["study"], _outside_data(f"transcripts/studies/{settings['study']}")))
+        return
     if not played:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
     out = _out(settings, PEOPLE)
@@ -523,6 +559,19 @@ def collect(settings: Settings) -> None:
     click.echo(
         f"{shown(out)}: {count(len(played), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
     )
+
+
+def rehearse(settings: Settings) -> None:
+    """Tries a study out before people are invited.
+
+    study=NAME is a file in conf/study: keys, budgets and the bill are looked at, and scripts walk through every page as
+    participants, and leave transcripts/rehearsed/NAME. It costs nothing: a script sits wherever a model does.
+    """
+    from agon_hall.rehearsal import rehearse as rehearsed
+
+    if not settings["study"]:
+        raise AgonError("say which: python -m agon rehearse study=NAME, a file in conf/study")
+    rehearsed(settings["study"], click.echo, in_project("transcripts/rehearsed") / settings["study"])
 
 
 def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequence[str], force: bool) -> None:
@@ -541,30 +590,29 @@ def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequen
             f"{' '.join(changed)} is not what the report has: name the run with run=NAME, and all goes to runs/NAME; "
             "force=true writes over the report's own page"
         )
-    if run and (folder / "reports" / f"{name}.ipynb").exists():
-        if not force:
-            raise AgonError(
-                f"run={run} has a page of {name} already: take another name, or make it again with force=true"
-            )
-        with _aside([in_project(parameters["out"]) / part for part in PARTS] if "out" in parameters else []):
-            made = executed(name, parameters, folder)
-    else:
+    again = bool(run) and (folder / "reports" / f"{name}.ipynb").exists()
+    if again and not force:
+        raise AgonError(f"run={run} has a page of {name} already: take another name, or make it again with force=true")
+    changes = [in_project(parameters["out"]) / part for part in PARTS] if again and "out" in parameters else []
+    with _aside([folder] if run and not folder.exists() else changes):
         made = executed(name, parameters, folder)
     click.echo(shown(made))
 
 
 @contextmanager
 def _aside(folders: Iterable[Path]) -> Iterator[None]:
-    """Folders are away, and come back where what is done meanwhile fails."""
-    before = {each: each.with_name(f".{each.name}.before") for each in folders if each.is_dir()}
+    """Folders are away, and are as they were where what is done meanwhile fails."""
+    places = [*folders]
+    before = {each: each.with_name(f".{each.name}.before") for each in places if each.is_dir()}
     for each, away in before.items():
         shutil.rmtree(away, ignore_errors=True)
         each.rename(away)
     try:
         yield
     except BaseException:
-        for each, away in before.items():
+        for each in places:
             shutil.rmtree(each, ignore_errors=True)
+        for each, away in before.items():
             away.rename(each)
         raise
     for away in before.values():
@@ -584,7 +632,7 @@ def export(
     from agon.bridges import inspect_log, jsonl
     from agon.turns import read
 
-    turns = read(f"transcripts/{experiment}.parquet")
+    turns = read(_transcript(experiment))
     usual = f"exports/{experiment}{'.eval' if format == 'inspect' else ''}"
     target = _outside_data(out or usual)
     if format == "jsonl":
@@ -645,6 +693,7 @@ def compare(
     import pandas as pd
 
     from agon.compare import compare as compared
+    from agon.compare import excluded, registered
     from agon.conf import configuration
     from agon.turns import read, write_table
 
@@ -652,7 +701,7 @@ def compare(
         raise AgonError("experiment= and turns= both say what to compare: write one of them")
     if not turns:
         experiment = experiment or configuration()["experiment"]["name"]
-        turns = f"transcripts/{experiment}.parquet"
+        turns = _transcript(experiment)
     paths = [Path(each) for each in turns.split(",")]
     folder = _own_folder(out, (), force) if out else None
     tables = [read(path) for path in paths]
@@ -663,9 +712,12 @@ def compare(
             )
     table = pd.concat([each.assign(file=name) for name, each in zip(_told_apart(paths), tables, strict=True)])
     keys = [each for each in within.split(",") if each]
-    found = compared(table, metric.split(","), by, within=keys, detect=detect, alike=alike)
+    kept, left_out = excluded(table)
+    if kept.empty and left_out:
+        raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
+    found = compared(kept, metric.split(","), by, within=keys, detect=detect, alike=alike)
     click.echo(str(found))
-    for line in _checked(experiment, found.pairs, by, within, alike):
+    for line in registered(table, found.pairs, by, keys, alike):
         click.echo(visible(line))
     if folder is not None:
         for name in ("pairs", "strata", "conditions"):
@@ -685,22 +737,6 @@ def _told_apart(paths: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return [str(path) for path in paths]
-
-
-def _checked(experiment: str, pairs: DataFrame, by: str, within: str, alike: bool) -> list[str]:
-    """Whether this comparison was registered, and what it says of the hypotheses (agon.prereg)."""
-    from agon.conf import names, settings_of
-    from agon.prereg import Hypothesis, checked
-
-    if not experiment:
-        return []
-    asked = settings_of("experiment", experiment) if experiment in names("experiment") else {}
-    column, keys = by.partition(":")[0], tuple(each for each in within.split(",") if each)
-    found = [
-        (Hypothesis(row.metric, f"{column}:{row.first},{row.second}", "difference", keys, alike), row.low, row.high)
-        for row in pairs.itertuples()
-    ]
-    return checked(ROOT / "data/recordings" / experiment, found, asked.get("prereg"))
 
 
 def rate(
@@ -724,7 +760,7 @@ def rate(
     path = _outside_data(out) if out else None
     if path is not None and path.exists():
         raise AgonError(f"out={out} is there: name another place")
-    found = rated(read(turns or f"transcripts/{experiment}.parquet"), metric, [each for each in by.split(",") if each])
+    found = rated(read(turns or _transcript(experiment)), metric, [each for each in by.split(",") if each])
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     _columns([head], found.players)
     for each in found.seats.itertuples():
@@ -745,14 +781,18 @@ def list_(*kinds: str) -> None:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             click.echo(visible("  ".join(f"{each:{width}}" for each, width in zip(row, widths, strict=True)).rstrip()))
+        if kind == "metrics":
+            click.echo(
+                "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
+                "(docs/how-to/name-a-metric.md)"
+            )
 
 
 def _listed(kind: str) -> list[tuple[str, ...]]:
-    from agon.conf import about, names, offered
+    from agon.conf import LISTED, about, names, offered
 
-    kinds = ["games", "agents", "models", "experiments", "notebooks", "metrics"]
-    if kind not in kinds:
-        raise AgonError(f"{kind!r} cannot be listed: {offered(kind, kinds)}")
+    if kind not in LISTED:
+        raise AgonError(f"{kind!r} cannot be listed: {offered(kind, LISTED)}")
     if kind == "metrics":
         from agon.compare import known
 
@@ -761,21 +801,71 @@ def _listed(kind: str) -> list[tuple[str, ...]]:
         cells = {path.stem: json.loads(text_of(path))["cells"] for path in input_files("notebooks", "*.ipynb")}
         return [(name, "".join(own[0]["source"][:1]).strip("# \n")) for name, own in cells.items()]
     group = kind.removesuffix("s")
-    return [(name, about(group, name)) for name in names(group)]
+    rows = [(name, about(group, name)) for name in names(group)]
+    return rows + (_tables({name for name, _ in rows}) if kind == "experiments" else [])
+
+
+def _tables(known: Collection[str]) -> list[tuple[str, ...]]:
+    """Turns tables that are no experiment of conf: what takes experiment=NAME takes them, but there is nothing to ask or play."""
+    from agon.conf import configuration
+
+    use = "for compare, rate, export and notebooks (no file in conf/experiment)"
+    found = {path.stem: f"the turns of {shown(path)}, {use}" for path in input_files("transcripts", "*.parquet")}
+    for source in configuration()["recorded"]:
+        found[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
+    return [(name, told) for name, told in found.items() if name not in known]
 
 
 def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, the models that they ask, and what these have answered already."""
+    from agon.conf import names
     from agon.ingest import SOURCES
     from agon.models.recording import Recording
     from agon.plan import PEOPLE, models_of, plan
 
     experiment = settings["experiment"]
-    matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
-    name = experiment["name"]
+    if settings["study"]:
+        from agon.protocol import matches as of_study
+        from agon.protocol import study
+
+        made = study(settings["study"])
+        (matches, models), name = of_study(made), made.name
+    else:
+        matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
+        name = experiment["name"]
     if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
         raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
+    for file in names("experiment"):
+        if file != name and _called(file) == name:
+            raise AgonError(_misnamed(file, name))
     return name, matches, models, Recording(ROOT / "data/recordings" / name)
+
+
+def _transcript(experiment: str) -> str:
+    """Where an experiment's turns are. Raises AgonError where nothing is called so, in conf or in transcripts/."""
+    from agon.conf import configuration, names, offered
+
+    path = f"transcripts/{experiment}.parquet"
+    known = {*names("experiment"), *configuration().get("recorded", {})}
+    if experiment not in known and not (ROOT / path).exists():
+        raise AgonError(
+            f"there is no experiment {experiment!r}: {offered(experiment, sorted(known), 'agon list experiments')}"
+        )
+    return path
+
+
+def _called(file: str) -> str | None:
+    """How conf/experiment/`file`.yaml calls itself; None where it cannot be read, which is said where it is used."""
+    from agon.conf import settings_of
+
+    try:
+        return str(settings_of("experiment", file).get("name", file))
+    except AgonError:
+        return None
+
+
+def _misnamed(file: str, name: str) -> str:
+    return f"conf/experiment/{file}.yaml says `name: {name}`: call both the same, for stages and files go by it"
 
 
 def _lock(name: str) -> Path:
@@ -922,17 +1012,24 @@ async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
 
 
 class _Failing:
-    """Says that calls fail: the first time and whenever twice as many have; `once`, beside a bar that counts them: the first time."""
+    """Says that calls fail: once for every kind of failure, and if more fail, again after 1, 2, 4 ... minutes.
+
+    `once`, beside a bar that counts them: the first time alone.
+    """
 
     def __init__(self, spent: Spent, say: Callable[..., object], once: bool) -> None:
-        self.spent, self.say, self.once, self.next = spent, say, once, 1.0
+        self.spent, self.say, self.once = spent, say, once
+        self.failed, self.kinds, self.wait, self.next = 0, 0, 60.0, math.inf
 
     def tell(self) -> None:
         """Says so where it is time."""
-        if (failed := self.spent.errors.total()) >= self.next:
-            self.next = math.inf if self.once else 2 * failed
+        failed, kinds, now = self.spent.errors.total(), len(self.spent.errors), monotonic()
+        anew = kinds > self.kinds and not (self.once and self.kinds)
+        if anew or (failed > self.failed and now >= self.next):
             said = f"{count(failed, 'call')} failed so far, the last: {self.spent.last}"
             self.say(visible(f"note: {said}; failed calls are tried again"), file=sys.stderr)
+            self.failed, self.kinds = failed, kinds
+            self.wait, self.next = 2 * self.wait, math.inf if self.once else now + self.wait
 
 
 def _show(bar: Any, ledger: Ledger, matches: str) -> None:
@@ -953,6 +1050,7 @@ VERBS = [
     ingest,
     serve,
     collect,
+    rehearse,
     notebook,
     export,
     compare,
@@ -960,5 +1058,6 @@ VERBS = [
     list_,
     compose,
     verify,
+    certify_twins,
     make_settings,
 ]

@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from itertools import takewhile
+from itertools import product, takewhile
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import msgspec
 import yaml  # type: ignore[import-untyped]
@@ -31,8 +31,13 @@ NODES, DEPTH = 50_000, 50
 """So many values a file may hold, aliases counted as what they stand for, and so deep they may lie."""
 DIRECTIVES = {"_target_", "_partial_", "_convert_"}
 """What a file may say beside settings; `_convert_` does nothing any more, but is hashed by ids."""
+TWIN = "agon.games.twins.twin"
 OF_READER = ("families", "packages")
 """Settings that say whose code is run."""
+LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
+"""What `agon list` lists."""
+FEW = 12
+"""Up to so many names are all said to who asked for another."""
 
 
 class Limit(msgspec.Struct, forbid_unknown_fields=True):
@@ -98,6 +103,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     until: Until | None
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
+    study: str | None
     source: str
     path: str
     recorded: dict[str, list[str]]
@@ -123,7 +129,7 @@ def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str,
         if group in chosen:
             chosen[group] = name
         elif group in groups and name not in names(group, conf):
-            raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered(name, names(group, conf))}")
+            raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered_of(group, name, conf)}")
         else:
             changes.append(override)
     composed = OmegaConf.create(own | {group: file_of(group, str(name), conf) for group, name in chosen.items()})
@@ -173,7 +179,8 @@ def _change(settings: Any, overrides: Sequence[str]) -> None:
                 keys = _keys(OmegaConf.to_container(settings))
                 if key in keys:
                     raise
-                raise AgonError(f"there is no setting {key[:80]!r} in conf/: {offered(key[:80], keys)}") from error
+                said = offered(key[:80], keys, "--cfg job prints all")
+                raise AgonError(f"there is no setting {key[:80]!r} in conf/: {said}") from error
     except (HydraException, OmegaConfBaseException, ValueError, RecursionError) as error:
         with suppress(RecursionError):
             _require_readable(overrides)
@@ -256,7 +263,13 @@ def _require_named(game: Game[Any]) -> None:
 
 @functools.cache
 def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
-    """conf/`group`/`name`.yaml as plain data; FILE/SETTING is one of a game that has `settings`. Raises AgonError."""
+    """conf/`group`/`name`.yaml as plain data; FILE/SETTING is one of a game that has `settings`, GAME~TWIN a twin of a game.
+
+    Raises AgonError.
+    """
+    of, _, twin = name.rpartition("~")
+    if of and group == "game":
+        return _twin(of, twin, conf)
     file, _, setting = name.partition("/")
     settings = file_of(group, file, conf)
     if "/" not in name and "settings" not in settings:
@@ -267,6 +280,89 @@ def settings_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
     return found[setting]
 
 
+class Twins(msgspec.Struct, forbid_unknown_fields=True):
+    """A file of conf/twin: games, and what other games are made of each, by name."""
+
+    of: Annotated[list[str], msgspec.Meta(min_length=1)]
+    """Games of conf/game, as FILE or FILE/SETTING."""
+    twins: dict[str, dict[str, Any]] = {}
+    """The same games in other clothes: what agon.games.twins.twin takes."""
+    near: dict[str, dict[str, Any]] = {}
+    """Other games that look alike: the settings that differ, under `settings`, beside what a twin takes."""
+    also: list[str] = []
+    """Further settings of the same games, and near-twins of them, in which every twin is checked too."""
+    small: dict[str, Any] = {}
+    """Settings with which a game has so few states that all are compared."""
+
+
+class Claim(NamedTuple):
+    """What conf/twin says of a game and another that is made of it."""
+
+    twin: bool
+    """Whether it is said to be a twin, or else a near-twin."""
+    changes: dict[str, Any]
+    """What is changed."""
+    also: tuple[str, ...]
+    """Games of which the same is said."""
+    small: dict[str, Any]
+    """Settings that make the game small."""
+
+
+def twins(conf: Path = CONF) -> dict[tuple[str, str], bool]:
+    """All that conf/twin declares: game and name -> whether it is said to be a twin, or else a near-twin. Raises AgonError."""
+    return {pair: claim.twin for pair, claim in claims(conf).items()}
+
+
+@functools.cache
+def claims(conf: Path = CONF) -> dict[tuple[str, str], Claim]:
+    """All that conf/twin declares, by game and name. Raises AgonError."""
+    found: dict[tuple[str, str], Claim] = {}
+    for file in names("twin", conf):
+        try:
+            own = msgspec.convert(file_of("twin", file, conf), Twins)
+        except msgspec.ValidationError as error:
+            raise AgonError(f"conf/twin/{file}.yaml: {fault_of(error, Twins)}") from None
+        files = {game.partition("/")[0] for game in own.of}
+        if strange := [game for game in own.also if re.split("[/~]", game)[0] not in files]:
+            raise AgonError(f"conf/twin/{file}.yaml: also: {strange[0]} is no setting of {' or '.join(sorted(files))}")
+        for claimed, section in ((True, own.twins), (False, own.near)):
+            for game, (name, changes) in product(own.of, section.items()):
+                if (game, name) in found:
+                    raise AgonError(f"conf/twin/{file}.yaml: {game} has another twin that is called {name}: rename one")
+                found[game, name] = Claim(claimed, changes, tuple(own.also), own.small)
+    return found
+
+
+def smaller(of: str, name: str, conf: Path = CONF) -> tuple[Game[Any], Game[Any]] | None:
+    """A game and its twin with the settings that make them small; None where there are none. Raises AgonError."""
+    if not (small := claims(conf)[of, name].small):
+        return None
+    try:
+        return built(settings_of("game", of, conf) | small), built(_twin(of, name, conf, small))
+    except (AgonError, TypeError, ValueError) as error:
+        raise AgonError(f"conf/twin: {of}~{name} cannot be built as its `small` says: {reason(error)}") from error
+
+
+def _twin(of: str, name: str, conf: Path, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of a game's twin, and `more` of the game's; a file's twins are those of all its settings."""
+    known, bare = claims(conf), of.partition("~")[0]
+    declared = known.get((bare, name)) or known.get((bare.partition("/")[0], name))
+    declared = declared or next((each for (_, own), each in known.items() if own == name and bare in each.also), None)
+    if declared is None:
+        own = [twin for game, twin in known if game in (bare, bare.partition("/")[0])]
+        raise AgonError(f"game {bare} has no twin {name!r} in conf/twin: {offered(name, own)}")
+    settings, changes = settings_of("game", of, conf) | (more or {}), dict(declared.changes)
+    variant = f"{settings.get('variant')}~{name}"
+    if "settings" in changes and "~" in of:
+        raise AgonError(f"game {of}~{name}: {name} changes settings, so it comes first: {bare}~{name}")
+    settings = settings | changes.pop("settings", {})
+    return (
+        {"_target_": TWIN, "of": settings, "variant": variant, **changes}
+        if changes
+        else settings | {"variant": variant}
+    )
+
+
 @functools.cache
 def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
     """conf/`group`/`name`.yaml, with what its `defaults` name. Raises AgonError.
@@ -275,7 +371,7 @@ def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
     """
     find_families(conf)
     if name not in names(group, conf):
-        raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered(name, names(group, conf))}")
+        raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered_of(group, name, conf)}")
     path = input_path(conf / group / f"{name}.yaml")
     own = document(path)
     defaults = own.pop("defaults", [])
@@ -391,8 +487,10 @@ def expand_settings(names: Sequence[str], conf: Path = CONF) -> list[str]:
     """Names of games, with all its settings (FILE/SETTING) in the place of a game that has some. Raises AgonError."""
     found = []
     for name in names:
-        settings = {} if "/" in name else file_of("game", name, conf)
-        found += [f"{name}/{setting}" for setting in variants(settings)] if "settings" in settings else [name]
+        file, mark, twin = name.partition("~")
+        settings = {} if "/" in file else file_of("game", file, conf)
+        own = [f"{file}/{setting}" for setting in variants(settings)] if "settings" in settings else [file]
+        found += [f"{each}{mark}{twin}" for each in own]
     return found
 
 
@@ -431,11 +529,27 @@ def about(group: str, name: str, conf: Path = CONF) -> str:
     return re.split(r"(?<=[.]) (?=[A-Z`])", said)[0]
 
 
-def offered(name: str, names: Sequence[str]) -> str:
-    """What to say to who asked for a `name` that is not there: the nearest one, or all there are."""
+def offered(name: str, names: Sequence[str], more: str = "") -> str:
+    """What to say to who asked for a `name` that is not there: the nearest one, or all there are; of more than FEW some.
+
+    `more`: the command that names all, which is said where the nearest one is not clear.
+    """
     last = {key.rpartition(".")[2]: key for key in names}
     close = difflib.get_close_matches(name, names, 1) or [last[key] for key in difflib.get_close_matches(name, last, 1)]
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
+    if close:
+        return f"did you mean {close[0]}?"
+    near = difflib.get_close_matches(name, names, FEW // 2, 0) if len(names) > FEW else []
+    told = f"of {len(names):,} the nearest are {', '.join(near)}" if near else f"there are {', '.join(names) or 'none'}"
+    return f"{told} ({more})" if more else told
+
+
+def offered_of(group: str, name: str, conf: Path = CONF) -> str:
+    """The same of the files in conf/`group`."""
+    if group == "experiment" and name in config(conf)[0].get("recorded", {}):
+        return (
+            "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"
+        )
+    return offered(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")
 
 
 def _require_readable(overrides: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from pandas.api.types import union_categoricals
 
 from agon import AgonError, count
 from agon.agents import Place, Reply, together
+from agon.agents.base import STOOD_IN
 from agon.games import Game, Observation
 from agon.games.base import Note, known_notes
 from agon.loop import started
@@ -92,12 +93,13 @@ async def play_async(
     *,
     instant: bool = False,
     moved: Callable[[Any, tuple[float, ...]], object] = lambda state, payoffs: None,
+    so_far: "Played | None" = None,
 ) -> Played:
     """A match; seats that move at once are asked at once, and may answer in any order.
 
     The result depends on the match and its players' answers alone, not on what else is being played. With `instant`,
     for players that never wait, it runs to its end without an event loop. `moved` is told every state, the first one
-    included, and what the step to it paid. Raises AgonError for what players do wrong;
+    included, and what the step to it paid; `so_far`, an empty Played, grows with the match. Raises AgonError for what players do wrong;
     Halted when a model cannot be asked now.
     """
     game, immediate = match.game, [seat.immediate for seat in match.seats]
@@ -108,7 +110,7 @@ async def play_async(
             raise TypeError(f"seat {seat} answered with {type(reply).__name__}, not with a Reply")
         return reply
 
-    played = Played()
+    played = Played() if so_far is None else so_far
     try:
         players = [
             seat.player if immediate[place] else seat.player(Place(match.id, place, models.get(seat.model or "")))
@@ -393,15 +395,19 @@ def _texts(actions: Sequence[Any]) -> list[str | None]:
 def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], independent: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead.
 
-    Where seats that move at once do not depend on each other (`independent`), the row's own seat alone.
+    Where seats that move at once do not depend on each other (`independent`), the row's own seat alone; and what stood in for
+    who has left the match makes that seat's row void, but no other one.
     """
     readable = (columns["action"].codes >= 0) | (columns["legal"].codes < 0)
+    played = readable
     if "fallback" in columns:
-        readable &= np.asarray(columns["fallback"] == "")
+        readable = readable & np.asarray(columns["fallback"] == "")
+        stood_in = columns["fallback"].map(lambda text: text.startswith(STOOD_IN)).astype(bool)
+        played = readable | (played & np.asarray(stood_in))
     if readable.all():
         return readable
     starts = np.cumsum(rows) - rows
-    together = np.repeat(np.logical_and.reduceat(readable, starts), rows)
+    together = readable & np.repeat(np.logical_and.reduceat(played, starts), rows)
     return np.where(independent, readable, together) if independent.any() else together
 
 

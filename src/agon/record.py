@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, Protocol
@@ -21,8 +21,8 @@ PATIENCE = 3
 class Gate(Protocol):
     """What says which matches are wanted, by what others came to."""
 
-    async def turn(self, match: Match) -> bool:
-        """Returns when it is a match's turn: whether it is wanted."""
+    async def next(self, pool: Container[str]) -> Match | None:
+        """The next match that is wanted, of those whose ids are in `pool`; None when there is none any more."""
 
     def add(self, match: Match, played: Played) -> None:
         """A match has come to its end."""
@@ -67,10 +67,10 @@ async def record(
         with little_garbage():
             async with asyncio.TaskGroup() as tasks:
                 for pool, size in pools:
-                    waiting = iter(pool)
+                    waiting, ids = iter(pool), {match.id for match in pool}
                     rule = StopRule(size)
                     for _ in range(min(size, len(pool))):
-                        tasks.create_task(to_the_end(_worker(waiting, answering, rule, halted, tick, gate)))
+                        tasks.create_task(to_the_end(_worker(waiting, ids, answering, rule, halted, tick, gate)))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
@@ -114,17 +114,14 @@ class StopRule:
 
 async def _worker(
     waiting: Iterator[Match],
+    pool: Container[str],
     answering: Mapping[str, Answering],
     rule: StopRule,
     halted: list[Halted],
     tick: Callable[[Match], object],
     gate: Gate | None,
 ) -> None:
-    for match in waiting:
-        if rule.over:
-            return
-        if gate is not None and not await gate.turn(match):
-            continue
+    while not rule.over and (match := next(waiting, None) if gate is None else await gate.next(pool)):
         try:
             played = await play_async(match, answering)
         except Halted as reason:

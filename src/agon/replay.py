@@ -4,6 +4,8 @@ import functools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from itertools import product
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,8 @@ import pandas as pd
 
 from agon import AgonError, input_files, visible
 from agon.conf import CONF, distinct, expand_settings, load
-from agon.games import Game, IllegalAction, Observation
+from agon.games import Choice, Game, IllegalAction, Observation
+from agon.games.base import NormalForm
 from agon.games.pages import UNREADABLE, asked_for, news
 from agon.loop import started
 from agon.turns import action_of, decoded, tidy
@@ -70,7 +73,8 @@ def replayed(turns: pd.DataFrame) -> Replay:
     Raises AgonError where that game asks other seats, or pays otherwise, than the records say, and when there is no such game.
     """
     first, error, fitting = turns.iloc[0], None, list[Replay]()
-    for game in called({(first.game, first.variant)}):  # there may be several, under other readings of its rules
+    games = called({(first.game, first.variant)})  # there may be several, under other readings of its rules
+    for game in games + [each.everybody for each in games if each.everybody is not each]:
         try:
             fitting.append(stepped(game, turns))
         except AgonError as found:
@@ -175,13 +179,20 @@ def _paid(turns: pd.DataFrame, seats: int) -> Iterator[tuple[tuple[str, ...], tu
         yield tuple(actions.categories[code] for code in row[:seats]), tuple(row[seats:])
 
 
+def _offered(game: Game[Any], form: NormalForm) -> tuple[str, ...]:
+    """The options of a normal-form game in the order in which players see them, which is not always that of its payoff table."""
+    state = game.start(Random(0))
+    space = game.legal_actions(state, game.to_move(state)[0])
+    return tuple(space.options) if isinstance(space, Choice) else form.options
+
+
 def _of_options(games: Sequence[Game[Any]], turns: pd.DataFrame) -> list[Game[Any]]:
     """`games` without those of other options than `turns` say. Raises AgonError where none is left of those that are called so."""
     said: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for game, variant, legal in turns[["game", "variant", "legal"]].dropna().drop_duplicates().itertuples(index=False):
         if isinstance(offered := action_of(str(legal)), dict) and isinstance(options := offered.get("choice"), list):
             said.setdefault((str(game), str(variant)), set()).add(tuple(map(str, options)))
-    has = {id(game): form.options for game in games if (form := game.normal_form) is not None}
+    has = {id(game): _offered(game, form) for game in games if (form := game.normal_form) is not None}
     fit = [
         game
         for game in games
@@ -268,6 +279,7 @@ def _seen(replay: Replay) -> str:
 def called(wanted: Collection[tuple[str, str]]) -> list[Game[Any]]:
     """The games of conf/game that are called so (game, variant)."""
     names, variants, made = {name for name, _ in wanted}, {variant for _, variant in wanted}, []
+    twins = [variant.partition("~") for variant in variants]
     files = (
         {path.stem: path.read_text(encoding="utf-8") for path in input_files(CONF / "game", "*.yaml")} if wanted else {}
     )
@@ -281,6 +293,11 @@ def called(wanted: Collection[tuple[str, str]]) -> list[Game[Any]]:
             made += [
                 _game(each) for each in expand_settings([file]) if "/" not in each or each.partition("/")[2] in variants
             ]
+        with suppress(AgonError):
+            for each, tail in product(expand_settings([file]), {mark + twin for _, mark, twin in twins if mark}):
+                if "/" not in each or each.partition("/")[2] + tail in variants:
+                    with suppress(AgonError):  # the twin of another game
+                        made.append(_game(each + tail))
     return [game for game in made if (game.name, game.variant) in wanted]
 
 

@@ -4,12 +4,12 @@ import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, is_dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from agon.games.spaces import Choice as Choice  # offered here too
 from agon.games.spaces import Dice as Dice
@@ -73,6 +73,8 @@ class Observation(NamedTuple):
     """The part of the round."""
     role: str = ""
     """The seat's role in the game; empty where seats differ in nothing."""
+    telling: Any = None
+    """How the family's texts are to be told in other words (agon.games.twins.Telling); None: as they stand."""
 
 
 class NormalForm(Protocol):
@@ -121,6 +123,10 @@ class Game(ABC, Generic[S]):
     """How many players."""
     rules: int = 1
     """Version of the rules: raised when the same actions lead elsewhere than before."""
+    amounts: ClassVar[frozenset[str]] = frozenset()
+    """Settings, phases and notes whose numbers are amounts, so that a twin may count in another currency."""
+    by_seat: ClassVar[frozenset[str]] = frozenset()
+    """Settings, phases and notes whose tuples are in seat order, so that in a twin seats may move."""
 
     def __init_subclass__(cls, **more: object) -> None:
         """A dataclass may have what is computed here as a field (`players: tuple[str, ...]`), which is required without a default.
@@ -135,6 +141,18 @@ class Game(ABC, Generic[S]):
             if own is known and isinstance(known, cached_property):
                 setattr(cls, name, field())  # else a dataclass would take what is inherited for a default
 
+    @property
+    def engine(self) -> "Game[Any]":
+        """The game whose family's texts, scripts and pages are used: itself, unless it is made of another (agon.games.twins)."""
+        return self
+
+    def restated(self, map: Any) -> "tuple[Game[Any], Any]":
+        """The game with as much of a map (agon.games.twins.Isomorphism) done to it as its own settings can say, and what is left.
+
+        By default nothing is done.
+        """
+        return self, map
+
     @cached_property
     def roles(self) -> tuple[str, ...]:
         """Each seat's true role, whether or not it knows it; empty where seats differ in nothing."""
@@ -144,6 +162,11 @@ class Game(ABC, Generic[S]):
     def tested(self) -> Sequence[int]:
         """The seats under test, which a challenger takes; empty where no seat is singled out."""
         return ()
+
+    @cached_property
+    def everybody(self) -> "Game[S]":
+        """The same game in which no seat is singled out, so that all speak for themselves from the start."""
+        return replace(self, tested=()) if self.tested and is_dataclass(self) else self
 
     @cached_property
     def independent(self) -> bool:
@@ -219,7 +242,9 @@ def _families(made: type | FunctionType) -> tuple[tuple[Path, str], ...]:
 
 
 def _class_of(made: object) -> type | FunctionType:
-    return made if isinstance(made, type | FunctionType) else type(made)
+    if isinstance(made, type | FunctionType):
+        return made
+    return type(made.engine if isinstance(made, Game) else made)
 
 
 def families(made: object) -> tuple[Path, ...]:

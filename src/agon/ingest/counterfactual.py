@@ -185,7 +185,8 @@ def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
     ]
     for wrong, reason in checks:
         for at in np.flatnonzero(wrong)[np.unique(place[wrong], return_index=True)[1]]:
-            reasons.setdefault(int(place[at]), f"round {due[at]}: {reason(at)}")
+            told = " ".join(reason(at).split())  # one line, whatever a move is called
+            reasons.setdefault(int(place[at]), f"round {due[at]}: {told}")
     return reasons
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from agon import ROOT, SHIPPED, AgonError, from_home, keep_file, shown
-from agon.conf import names, offered
+from agon.conf import names, offered_of
 
 TEMPLATE = Path(__file__).with_name("template")
 """Its files; STUDY and MODEL stand for what is asked for, AGON for the way to agon's checkout: lines with it are left out elsewhere.
@@ -28,7 +28,7 @@ def make_study(name: str, model: str, path: str) -> Path:
         if (SHIPPED / "conf" / group / f"{name}.yaml").is_file():
             raise AgonError(f"agon's own conf/{group} has {name}: take another name")
     if model not in names("model"):
-        raise AgonError(f"there is no model {model!r} in conf/model: {offered(model, names('model'))}")
+        raise AgonError(f"there is no model {model!r} in conf/model: {offered_of('model', model)}")
     here = ROOT if Path.cwd().is_relative_to(ROOT) else Path.cwd()
     folder = (here / from_home(path) / name).resolve()
     if ROOT != SHIPPED and folder.is_relative_to(ROOT) and (ROOT / f"conf/experiment/{ROOT.name}.yaml").is_file():

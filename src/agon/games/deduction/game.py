@@ -63,6 +63,13 @@ class Facts:
     rounds: int
 
 
+class Table(dict[str, Sequence[int]]):
+    """A table that can be looked up, and is never changed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
 @dataclass(frozen=True)
 class Deduction(Game[State]):
     """`seats` players, one of them the spy. Each gives a clue in turn, then all vote for another player at once.
@@ -88,6 +95,9 @@ class Deduction(Game[State]):
     length: int = 500
     """Characters that a text may have."""
     rules: int = 1
+    pays: Mapping[str, Sequence[int]] | None = None
+    """Outcome -> credits of the spy, and of each other player, where these are not the published ones."""
+    by_seat = frozenset({"evaluate", "parts"})
     seats: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
     """What seats are called: Player 1 sits at seat 0."""
@@ -108,6 +118,8 @@ class Deduction(Game[State]):
                     raise ValueError(f"{self.name}: the clue of seat {seat} holds the word {word!r}: {clue!r}")
             if len(clue) > self.length:
                 raise ValueError(f"{self.name}: the clue of seat {seat} is longer than {self.length} characters")
+        if self.pays is not None and not set(self.pays) <= set(self.credits):
+            raise ValueError(f"{self.name}: pays names {sorted(self.pays)}; outcomes are {', '.join(self.credits)}")
         if len({plain(clue) for clue in self.clues}) < seats or not all(map(plain, self.clues)):
             raise ValueError(f"{self.name}: the clues {list(self.clues)} must be different, and not empty")
         for name, value in {
@@ -115,6 +127,7 @@ class Deduction(Game[State]):
             "tested": known_seats(self.name, self.tested, seats),
             "seats": seats,
             "players": tuple(f"Player {seat + 1}" for seat in range(seats)),
+            "pays": None if self.pays is None else Table({each: tuple(paid) for each, paid in self.pays.items()}),
         }.items():
             object.__setattr__(self, name, value)
         for name, made in {"_schedule": self._steps(), "_spaces": {}, "_public": self._facts()}.items():
@@ -130,6 +143,11 @@ class Deduction(Game[State]):
     """The spy's role, and the others'."""
     doubt: ClassVar[tuple[str, ...]] = ()
     """What a player may say of its role besides."""
+
+    @property
+    def _credits(self) -> dict[str, Sequence[int]]:
+        """What is paid."""
+        return {**self.credits, **(self.pays or {})}
 
     @property
     def _words(self) -> tuple[str, ...]:
@@ -227,7 +245,7 @@ class Deduction(Game[State]):
         return {
             "setting": self.variant.rpartition("-")[0] or self.variant,
             "win": "credits",
-            "credits": max(map(max, self.credits.values())),
+            "credits": max(map(max, self._credits.values())),
             "spy": self.players[self.spy],
         }
 
@@ -235,7 +253,7 @@ class Deduction(Game[State]):
         """After the ballot or the guess: the match pays, unless a spy that is caught may still guess."""
         if outcome == "caught" and state.at < len(self._schedule):
             return state._replace(outcome=outcome), (0.0,) * self.seats
-        spy, crowd = self.credits[outcome]
+        spy, crowd = self._credits[outcome]
         paid = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
         return state._replace(at=len(self._schedule), outcome=outcome), paid
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from agon import AgonError
 from agon.games.tradecraft import story
-from agon.metrics.interval import pooled
+from agon.metrics.interval import RATE, SHARE, pooled
 from agon.turns import tidy
 
 KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
@@ -37,6 +37,11 @@ METRICS = {
 """What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
 OF_ASKING = {"invalid", "invalid_with_checks"}
 """Of these, those that say how asking went, not what was played (agon.compare)."""
+RANGES = dict.fromkeys(["win", "all_win", "none_win", "rejected", "not_accepted", "turned_down"], (0.0, 1.0))
+"""Of these, those that have a least and a most value (agon.compare)."""
+
+SHARES = {"win", "all_win", "some_win", "none_win", "rejected", "undecided", "not_accepted", "turned_down"}
+"""Of what `trading` counts, what happens once or not at all; all else can happen several times."""
 
 TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
 
@@ -48,9 +53,9 @@ USED = ("match", "round", "turn", "phase", "seat", "legal", "action", "attempts"
 def trading(
     turns: pd.DataFrame, by: Sequence[str] = ("agent",), level: float = 0.95, cluster: str = "match"
 ) -> pd.DataFrame:
-    """Long form: the `by` keys (columns of turns), metric, value, n, low, high; intervals draw whole matches.
+    """Long form: the `by` keys (columns of turns), metric, value, n, low, high; intervals are between matches.
 
-    `cluster`: another column that a whole match shares, such as its problem, is drawn instead.
+    `cluster`: another column that a whole match shares, such as its problem: they are between these.
 
     Of a seat's games: win; trades (accepted, and something changed hands), gifts_given, gifts_received (trades in which one side
     gives nothing), per game. Of games (n counts a game once): turns; all_win, some_win, none_win.
@@ -63,7 +68,9 @@ def trading(
     """
     calls = _calls(turns, [*by, cluster])
     seats = calls.drop_duplicates(["match", "seat"])[_keys([*by, cluster])]
-    found = pooled(_tallied(calls, by).merge(seats, on=["match", "seat"]), [*by, "metric"], cluster, level)
+    tallied = _tallied(calls, by).merge(seats, on=["match", "seat"])
+    limits = {name: SHARE if name in SHARES else RATE for name in tallied.metric.unique()}
+    found = pooled(tallied, [*by, "metric"], cluster, level, limits)
     return found.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
 
 
@@ -94,7 +101,7 @@ def first_seat(
     won = games.assign(first=games.won.where(games.seat == 0), others=games.won.where(games.seat != 0))
     each = won.groupby(list(dict.fromkeys(["match", *keys])), dropna=False)[["first", "others"]].mean().reset_index()
     tallied = each.assign(metric="first_seat_advantage", hits=each["first"] - each.others, n=1)
-    return pooled(tallied, [*by, "metric"], cluster, level)
+    return pooled(tallied, [*by, "metric"], cluster, level, (-1.0, 1.0))
 
 
 def players(turns: pd.DataFrame) -> pd.DataFrame:

@@ -110,14 +110,14 @@ class RolePrompts(NamedTuple):
 
 
 @functools.cache
-def role_prompts(persona: str, folder: str | None = None, guided: bool = False) -> RolePrompts:
+def role_prompts(persona: str, folder: str | None = None, guide: str = "") -> RolePrompts:
     """The prompts; those of a user's `folder` come before agon's own. Raises AgonError."""
     needed = ("system", "turn", "more", "again")
     roles = {role: Template(source_of(TradeCraft, f"tradecraft/{role}.md", folder), needed) for role in STEPS}
     return RolePrompts(
         Template(source_of(TradeCraft, f"tradecraft/personas/{persona}.md", folder), ("persona",)),
         roles,
-        reads_template(source_of(TradeCraft, "", folder)) if guided else None,
+        reads_template(source_of(TradeCraft, "", folder), guide) if guide else None,
     )
 
 
@@ -134,7 +134,7 @@ class Roles:
     `recent`: turns of the history that are told in full, the last ones. `condensed`: turns before these that are told without
     what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
     `folder`: of prompt templates that come before agon's own.
-    `reads`: free or constrained (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
+    `reads`: free, constrained or called (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
     `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
     """
 
@@ -207,7 +207,7 @@ class Roles:
         """The prompts that an agent with these settings uses. Raises AgonError for another game."""
         if not isinstance(game, TradeCraft):
             raise AgonError(f"an agent of agon.games.tradecraft.roles plays TradeCraft, not {game.name}")
-        return role_prompts(persona, folder, reads_of(reads).guided)
+        return role_prompts(persona, folder, reads_of(reads).guide)
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """One step of the role whose turn it is."""
@@ -249,14 +249,14 @@ class Roles:
         self.step, self.asked = self.step + 1, self.asked + 1
         said = draft.reply.text
         noted |= draft.reply.detail or {}
-        if not self.reads.guided and (thought := thought_in(said, call_in(spoken(said)).source)):
+        if not self.reads.guide and (thought := thought_in(said, call_in(spoken(said)).source)):
             noted["thought"] = [thought]
         vain = draft.reply.action is None and self.role != "planner"
         fallback = f"forfeit: {draft.reply.fallback}" if vain else draft.reply.fallback
         return replace(draft.reply, fallback=fallback, detail=noted)
 
     async def _draft(self, view: Observation) -> Draft:
-        prompts = role_prompts(self.persona, self.folder, self.reads.guided)
+        prompts = role_prompts(self.persona, self.folder, self.reads.guide)
         template, own = prompts.roles[self.role], self._own(view)
         now = self._now(view)
         messages = self.messages

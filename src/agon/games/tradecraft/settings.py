@@ -1,12 +1,14 @@
 """The settings of TradeCraft: problems with their certificates, files of data/problems."""
 
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Annotated, Any
 
 import msgspec
 
 from agon import kind
 from agon.games import settings
-from agon.games.tradecraft import TradeCraft, rulesets
+from agon.games.tradecraft import Ruleset, TradeCraft, rulesets
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Items = dict[str, Count]
@@ -114,9 +116,37 @@ class Setting(settings.Setting, Problem):
 
 
 @kind("agon.settings.tradecraft")
-def tradecraft(name: str, variant: str, ruleset: str, digest: str, **fields: Any) -> TradeCraft:
-    """A game of TradeCraft by the ruleset of that name. Raises ValueError where its file is not the one that `digest` names."""
+def tradecraft(
+    name: str,
+    variant: str,
+    ruleset: str,
+    digest: str,
+    recipes: dict[str, list[tuple[Count, str]]] | None = None,
+    **fields: Any,
+) -> TradeCraft:
+    """A game of TradeCraft by the ruleset of that name; `recipes` of it may take something else: id -> [how many, item or #tag].
+
+    Raises ValueError where its file is not the one that `digest` names, and for a recipe or item that it does not have.
+    """
     found = rulesets.ruleset(ruleset)
     if found.digest != digest:
         raise ValueError(f"ruleset {ruleset} is {found.digest}, not {digest}")
-    return TradeCraft(name, variant, found, **fields)
+    return TradeCraft(name, variant, _changed(found, recipes or {}), **fields)
+
+
+def _changed(found: Ruleset, recipes: dict[str, list[tuple[int, str]]]) -> Ruleset:
+    """A ruleset in which some recipes take something else."""
+    words = {*found.items, *(f"#{tag}" for tag in found.tags)}
+    for id, needs in recipes.items():
+        strange = [need for _, need in needs if need not in words]
+        if found.recipe(id) is None or strange or not needs:
+            raise ValueError(
+                f"recipes: ruleset {found.name} has no {strange[0] if strange else f'recipe {id} that takes something'}"
+            )
+    if not recipes:
+        return found
+    needed = {id: tuple((need, count) for count, need in needs) for id, needs in recipes.items()}
+    changed = tuple(each._replace(needs=needed.get(each.id, each.needs)) for each in found.recipes)
+    return replace(
+        found, recipes=changed, digest=f"{found.digest} {blake2b(repr(needed).encode(), digest_size=8).hexdigest()}"
+    )

@@ -286,7 +286,7 @@ def _proposed(number: int, call: Call, players: Sequence[str]) -> Deal:
 
 
 def _decided(deal: Deal, call: Call) -> Deal:
-    word = "undecided: rejected" if call.default else "accepted" if call.effect == "accept" else "rejected"
+    word = "undecided in time, so rejected" if call.default else "accepted" if call.effect == "accept" else "rejected"
     reply = "" if call.default else str(call.call.get("message") or "")
     return replace(deal, outcome=deal.outcome or word, reply=reply)
 
