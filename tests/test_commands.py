@@ -790,7 +790,7 @@ def test_a_command_that_is_stopped_while_it_reads_its_modules_says_so_in_a_line(
 def test_a_command_that_is_stopped_in_its_work_says_so_in_a_line(project, verb, number, code):
     script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
     slow = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "snail", "policy": script}
-    project.conf("model", "snail", **slow, delay=0.05)
+    project.conf("model", "snail", **slow, delay=0.5)
     models = ["snail"] if verb == "record" else []
     pairing = {"games": ["pd"], "models": models, "seats": [["zs"] if models else ["grim"], ["grim"]]}
     name = f"snail{code}"
