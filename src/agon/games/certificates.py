@@ -69,6 +69,8 @@ class _Pair:
     map: Isomorphism
     _alike: dict[tuple[int, int], Any] = field(default_factory=dict)
     """Rules that are alike."""
+    _answered: set[tuple[Space, Space, int, str]] = field(default_factory=set)
+    """What may be answered that has been compared: much of it comes again in other states."""
 
     def compare_seats(self) -> None:
         """What is said of the seats before anything is played. Raises _Differs."""
@@ -131,6 +133,8 @@ class _Pair:
             raise _Differs(f"what {self._who(seat)} sees there could mean several things: two of them look alike")
 
     def _spaces(self, legal: Space, there: Space, seat: int, phase: str) -> None:
+        if (known := (legal, there, seat, phase)) in self._answered:
+            return
         mapped = self.map.space(legal, phase)
         if type(mapped) is not type(there):
             raise _Differs(f"{self._who(seat)} answers by {type(there).__name__} there, not by {type(mapped).__name__}")
@@ -153,6 +157,7 @@ class _Pair:
                 raise _Differs(f"{self._who(seat)} may do {_short(action)} in one of the two only")
         if isinstance(legal, Choice) and listed is not None and len(set(listed)) < len(listed):
             raise _Differs(f"{self._who(seat)} is offered {_short(listed)}: one option twice")
+        self._answered.add(known)
 
     def _same(self, what: str, wanted: Any, found: Any, seat: int | None = None) -> None:
         if wanted != found and next(differences(wanted, found), None):

@@ -126,6 +126,8 @@ class Isomorphism:
     """Fields of rules, phases and notes whose tuples are in seat order."""
     _known: dict[int, tuple[Any, Any]] = field(init=False, repr=False, compare=False, default_factory=dict)
     """What rules and events have become, by what they are."""
+    _texts: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """What texts have become."""
 
     def __post_init__(self) -> None:
         if sorted(self.seats) != list(range(len(self.seats))):
@@ -179,10 +181,12 @@ class Isomorphism:
 
     def text(self, text: str) -> str:
         """A text in the other game's words."""
-        if not self.seats:
-            return self.words.forth(text)
-        first, second = (self.words, self._moved) if self.words_first else (self._moved, self.words)
-        return second.forth(first.forth(text))
+        made = self._texts.get(text)
+        if made is None:
+            first, second = (self.words, self._moved) if self.words_first else (self._moved, self.words)
+            made = second.forth(first.forth(text)) if self.seats else self.words.forth(text)
+            _kept(self._texts, text, made)
+        return made
 
     def by_seats(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """What is in seat order, in that of the other game."""
@@ -292,11 +296,18 @@ class Isomorphism:
 
     def _once(self, value: Any, make: Callable[[], Any]) -> Any:
         """What `make` makes of a value, made once."""
-        if id(value) not in self._known:
-            if len(self._known) >= KEPT:
-                self._known.clear()
-            self._known[id(value)] = value, make()
-        return self._known[id(value)][1]
+        known = self._known.get(id(value))
+        if known is None:
+            known = _kept(self._known, id(value), (value, make()))
+        return known[1]
+
+
+def _kept(known: dict[Any, Any], key: Any, made: Any) -> Any:
+    """What was made, kept for the next time; all is forgotten where that is too much."""
+    if len(known) >= KEPT:
+        known.clear()
+    known[key] = made
+    return made
 
 
 REVERSED = ("(reversed)",)
