@@ -10,23 +10,29 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro line-tradecraft line-others test checks sources site bench soak fuzz lock pocket prices licences clean
+.PHONY: repro waves test checks sources site bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
 	@[ -e data ] || dvc pull --quiet data.dvc || true   # verify says why it could not
 	@python -m agon verify
-	@[ -e reports/index.html ] || $(MAKE) --silent --jobs=2 line-tradecraft line-others
+	@[ -e reports/index.html ] || $(MAKE) --silent waves
 	@dvc repro --quiet
 	@cat reports/summary.txt
 
-# DVC runs stage after stage, on one core. From nothing, these two lines of stages run beside each other. They share `compose`, which
-# one begins with, while the other begins with stages that do not read it, and some transcripts, which the first reads at its end. What
-# is in neither, or did not come to its end there, is for the `dvc repro` that follows.
-line-tradecraft line-others:
+# DVC runs stage after stage, on one core. From nothing, two lines of stages run beside each other, then two that read what these have
+# made. What is in none of them, or did not come to its end there, is for the `dvc repro` that follows.
+WAVE = $(MAKE) --silent --jobs=2
+waves: .venv/.ok
+	-@dvc repro --quiet compose
+	@$(WAVE) line-tradecraft line-others
+	@$(WAVE) line-claims line-rest
+line-%:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
-line-tradecraft: STAGES = compose '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' 'own@tradecraft*' 'tradecraft_*' 'paper@t*' own@scripted statistics pocket
-line-others: STAGES = printed@magic_tables twins play_notebook 'ingest@c*' 'play@[ms]*' printed@magic_claims 'paper@c*' own@counterfactual_play 'replay@[ms]*' replay@pocket replay@pocket_magic own@magic_viewer 'beside@*'
+line-tradecraft: STAGES = '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' own@tradecraft_viewer 'tradecraft_*'
+line-others: STAGES = printed@magic_tables twins 'ingest@c*' 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic replay@twins_pocket printed@magic_claims play_notebook
+line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual
+line-rest: STAGES = statistics twins_notebook paper@tradecraft_tables 'beside@*' own@magic_viewer pocket findings@magic findings@tradecraft
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources
