@@ -530,7 +530,7 @@ def serve(settings: Settings) -> None:
 
     asked = settings["serve"]
     where = asked["address"], asked["port"], asked["origins"], asked["proxy"]
-    served(in_project(asked["folder"]), *where, asked["sampling"], click.echo)
+    served(in_project(asked["folder"]), *where, asked["sampling"], click.echo, asked["days"])
 
 
 def collect(settings: Settings) -> None:

@@ -66,6 +66,7 @@ class Serve(msgspec.Struct, forbid_unknown_fields=True):
     proxy: bool
     folder: Annotated[str, msgspec.Meta(pattern=r"\S")]
     sampling: str | None
+    days: Annotated[float, msgspec.Meta(gt=0, le=3650)]
 
 
 class Until(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -1,6 +1,5 @@
 """Pages that families of games have of their own, outside matches: each for people who were given a link, and nobody else."""
 
-import logging
 from collections.abc import Mapping
 from functools import cache, partial
 from http import HTTPStatus
@@ -14,10 +13,7 @@ from starlette.routing import Route
 
 from agon import AgonError
 from agon.games.pages import Desk
-from agon_hall.door import address
-from agon_hall.web import posted, refusal, render, sent_on, templates
-
-log = logging.getLogger("agon_hall")
+from agon_hall.web import NoPage, posted, render, sent_on, templates
 
 
 def routes(desks: Mapping[str, Desk]) -> list[Route]:
@@ -39,7 +35,7 @@ async def _serve(name: str, desk: Desk, request: Request) -> Response:
         else:
             made = desk.shown(who, dict(request.query_params))
     except AgonError as error:
-        return refusal(request, "This cannot be done", str(error), HTTPStatus.CONFLICT)
+        raise NoPage("This cannot be done", str(error), HTTPStatus.CONFLICT) from None
     status = HTTPStatus.UNPROCESSABLE_ENTITY if made.get("faults") or made.get("why_not") else HTTPStatus.OK
     return render(
         request,
@@ -62,6 +58,5 @@ def _unknown(name: str, desk: Desk, request: Request, key: str) -> Response:
         if request.scope.get("researcher"):
             return render(request, "desk.html", title=name.capitalize(), people=desk.progress())
         return sent_on(f"/login?next=/{name}")
-    log.warning("refused: /%s with a link that is not valid, from %s", name, address(request.scope))
     why = "This link is not valid, or not any more. Ask whoever gave it to you for a new one."
-    return refusal(request, "Nothing to see here", why, HTTPStatus.FORBIDDEN)
+    raise NoPage("Nothing to see here", why, HTTPStatus.FORBIDDEN, f"/{name} with a link that is not valid")

@@ -19,14 +19,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agon_hall.door import address
-from agon_hall.web import posted, refusal, render, sent_on
+from agon_hall.tables import DAY, DAYS, Hall, Table
+from agon_hall.web import NoPage, posted, render, sent_on
 
 OPEN = ("seat", "watch", "static", "login", "join", "part")
 """First parts of addresses that need no password: a seat's key is its own, and what is watched is public."""
 COOKIE = "agon"
-DAYS = 30
-"""Days after which the password is asked for again, as it is after a new start."""
-DAY = 86400
 MANY = 1000
 """Browsers that have given the password and are remembered; the oldest is forgotten first."""
 GUESSES = {False: (10, 10), True: (60, 1)}
@@ -36,12 +34,13 @@ log = logging.getLogger("agon_hall")
 
 
 class Password:
-    """A password of which only a slow salted hash is kept, and who has given it.
+    """A password of which only a slow salted hash is kept, and who has given it: it is asked for again after some `days`.
 
     Wrong ones are counted by address and in all: who has sent too many has to wait.
     """
 
-    def __init__(self, password: str) -> None:
+    def __init__(self, password: str, days: float = DAYS) -> None:
+        self.lasts = int(days * DAY)
         self._salt = secrets.token_bytes(16)
         self._hash = self._hashed(password)
         self._entered: OrderedDict[bytes, float] = OrderedDict()
@@ -72,7 +71,7 @@ class Password:
             return None
         self._count(address, -1)
         token = secrets.token_urlsafe(32)
-        self._entered[_short(token)] = now + DAYS * DAY
+        self._entered[_short(token)] = now + self.lasts
         while len(self._entered) > MANY:
             self._entered.popitem(last=False)
         return token
@@ -113,11 +112,32 @@ class Gate:
         await self._app(scope, receive, send)
 
 
+def opened(request: Request, what: str) -> tuple[Table, int | None]:
+    """The table, and the seat, that a request's link is for; what: seat, host, or watch, which needs no key. Raises NoPage.
+
+    Links hold for a time; those of hosts and watchers always do for who has given the password.
+    """
+    hall: Hall = request.app.state.hall
+    if what == "watch":
+        found = hall.find(request.query_params.get("table", ""))
+        if found is None:
+            raise NoPage("No such table", "There is no table of this name.")
+        table, seat = found, None
+    elif known := hall.opened(what, request.query_params.get("key", "")):
+        table, seat = known
+    else:
+        raise NoPage("This link is not valid", "Ask whoever gave it to you.", 403, f"a {what} link that is none")
+    if hall.expired(table.row.made) and (what == "seat" or not request.scope["researcher"]):
+        why = "It held for some days only. Ask whoever gave it to you; what was played is kept."
+        raise NoPage("This link has expired", why, HTTPStatus.GONE, f"a {what} link that has expired")
+    return table, seat
+
+
 async def login(request: Request) -> Response:
     """Asks for the password, and keeps a random token as a cookie."""
     password: Password | None = request.app.state.password
     if password is None:
-        return refusal(request, "No such page", "No password is needed here.")
+        raise NoPage("No such page", "No password is needed here.")
     wanted = request.query_params.get("next", "/")
     wanted = wanted if re.fullmatch(r"/(?!/)[!-\[\]-~]*", wanted) else "/"
 
@@ -139,7 +159,7 @@ async def login(request: Request) -> Response:
         return form("This is not the password.", HTTPStatus.FORBIDDEN)
     reply = sent_on(wanted)
     https = request.url.scheme == "https"
-    reply.set_cookie(COOKIE, token, max_age=DAYS * DAY, httponly=True, samesite="strict", secure=https)
+    reply.set_cookie(COOKIE, token, max_age=password.lasts, httponly=True, samesite="strict", secure=https)
     return reply
 
 

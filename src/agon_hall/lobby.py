@@ -1,7 +1,6 @@
 """The hall, where tables are made and found, and the page of who made one: its links, its budget, its end."""
 
 import functools
-import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -20,13 +19,11 @@ from agon.games.pages import page_of
 from agon.plan import PERSON, agents_for, models_for
 from agon.turns import schema
 from agon_hall import things
-from agon_hall.door import address
 from agon_hall.families import known_pages
+from agon_hall.gate import opened
 from agon_hall.store import TableRow
-from agon_hall.tables import Hall, Refused, Table, has_openings
-from agon_hall.web import Parts, by_script, live, part, posted, refusal, sent_on, stream
-
-log = logging.getLogger("agon_hall")
+from agon_hall.tables import DAY, Hall, Refused, Table, has_openings
+from agon_hall.web import Parts, by_script, live, part, posted, sent_on, stream
 
 PERSON_SHOWN = "a person"
 ANY = "(any of them, drawn by the table)"
@@ -253,12 +250,7 @@ def asked_of_table(entered: Entered) -> list[Thing]:
 async def host(request: Request) -> Response:
     """A table as whoever made it sees it: a link for every person, the budget and what is spent, going on and giving up."""
     hall: Hall = request.app.state.hall
-    key = request.query_params.get("key", "")
-    found = hall.opened("host", key)
-    if found is None:
-        log.warning("refused: a host link that is none, from %s", address(request.scope))
-        return refusal(request, "No such table", "This link is not valid.", 403)
-    table, said = found[0], ""
+    key, (table, _), said = request.query_params.get("key", ""), opened(request, "host"), ""
     if request.method == "POST":
         sent = {name: values[0] for name, values in (await posted(request)).items()}
         try:
@@ -275,11 +267,9 @@ async def host(request: Request) -> Response:
 async def host_events(request: Request) -> Response:
     """What changes of it."""
     hall: Hall = request.app.state.hall
-    found = hall.opened("host", request.query_params.get("key", ""))
-    if found is None:
-        return refusal(request, "No such table", "This link is not valid.", 403)
+    table, _ = opened(request, "host")
     at = str(request.base_url).rstrip("/")
-    return stream(request, found[0].watching, lambda: host_parts(hall, found[0], at))
+    return stream(request, table.watching, lambda: host_parts(hall, table, at))
 
 
 def host_parts(hall: Hall, table: Table, at: str) -> Parts:
@@ -298,6 +288,7 @@ def host_parts(hall: Hall, table: Table, at: str) -> Parts:
         "seats": seats,
         "stands": STANDS[table.status],
         "watch": f"{at}/watch?table={table.id}",
+        "until": f"{datetime.fromtimestamp(row.made + hall.days * DAY):%d %b %Y}",
         "aids": None
         if row.aids is None or not known
         else f"{', '.join(row.aids) or 'none'} (there are {', '.join(known)})",

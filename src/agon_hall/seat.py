@@ -1,7 +1,6 @@
 """The page of one seat at a table, and that of those who watch: what is asked, what is seen, what just happened."""
 
 import json
-import logging
 from collections.abc import Sequence
 from functools import partial
 from time import time
@@ -15,13 +14,11 @@ from agon.games import Observation
 from agon.games.base import Event
 from agon.games.pages import Scene, board_of, news, page_of
 from agon_hall import things
-from agon_hall.door import address
 from agon_hall.forms import asked
+from agon_hall.gate import opened
 from agon_hall.rules import question_text, rules_text, title
-from agon_hall.tables import NAME, Draft, Hall, Refused, Table
-from agon_hall.web import Parts, by_script, live, part, posted, refusal, safe, sent_on, stream
-
-log = logging.getLogger("agon_hall")
+from agon_hall.tables import NAME, Draft, Refused, Table
+from agon_hall.web import Parts, by_script, live, part, posted, safe, sent_on, stream
 
 LAST = 160
 """Letters of what was done last that are shown above; the board has all of it."""
@@ -193,21 +190,15 @@ def _answer(table: Table, seat: int, sent: dict[str, list[str]]) -> Draft:
 # --- the pages
 
 
-def _found(request: Request) -> tuple[Table, int] | None:
-    hall: Hall = request.app.state.hall
-    found = hall.opened("seat", request.query_params.get("key", ""))
-    if found is None or found[1] is None:
-        log.warning("refused: a seat link that is none, from %s", address(request.scope))
-        return None
-    return found[0], found[1]
+def _found(request: Request) -> tuple[Table, int]:
+    table, place = opened(request, "seat")
+    assert place is not None
+    return table, place
 
 
 async def seat(request: Request) -> Response:
     """A seat for who has its key."""
-    found = _found(request)
-    if found is None:
-        return refusal(request, "No such seat", "This link is not valid.", 403)
-    table, place = found
+    table, place = _found(request)
     table.seen[place] = time()
     at, why = f"/seat?key={request.query_params['key']}", ""
     if request.method == "POST":
@@ -222,30 +213,21 @@ async def seat(request: Request) -> Response:
 
 async def seat_events(request: Request) -> Response:
     """What changes of it."""
-    found = _found(request)
-    if found is None:
-        return refusal(request, "No such seat", "This link is not valid.", 403)
-    table, place = found
+    table, place = _found(request)
     table.page(place, True)
     return stream(request, table.watching, partial(seat_parts, table, place), partial(table.page, place, False))
 
 
 async def watch(request: Request) -> Response:
     """A table for everybody."""
-    hall: Hall = request.app.state.hall
-    table = hall.find(request.query_params.get("table", ""))
-    if table is None:
-        return refusal(request, "No such table", "There is no table of this name.")
+    table, _ = opened(request, "watch")
     name = f"{title(table.game)}: you watch"
     return live(request, seat_parts(table, None), f"/watch/events?table={table.id}", name, "seat.html")
 
 
 async def watch_events(request: Request) -> Response:
     """What changes of it."""
-    hall: Hall = request.app.state.hall
-    table = hall.find(request.query_params.get("table", ""))
-    if table is None:
-        return refusal(request, "No such table", "There is no table of this name.")
+    table, _ = opened(request, "watch")
     return stream(request, table.watching, partial(seat_parts, table, None))
 
 

@@ -25,11 +25,11 @@ from starlette.responses import Response
 
 from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
-from agon_hall import desks, families, gate, lobby, seat, study_pages, watching, web
+from agon_hall import desks, door, families, gate, lobby, seat, study_pages, watching, web
 from agon_hall.door import HEADER, IDLE, Crowd, Door, entrance
 from agon_hall.gate import Gate, Password
 from agon_hall.lobby import warm
-from agon_hall.tables import Hall
+from agon_hall.tables import DAYS, Hall
 
 PASSWORD = "AGON_PASSWORD"
 """The environment variable with the password for everything but seats and what is public."""
@@ -53,7 +53,7 @@ def application(
     framed: bool = False,
 ) -> Starlette:
     """The pages of a hall. `hosts` are the names, HOST:PORT, by which browsers reach it; `framed`: a notebook shows them."""
-    known = Password(password) if password else None
+    known = Password(password, hall.days) if password else None
     own = families.desks(hall.folder)
     app = Starlette(
         routes=[*(route for module in MODULES for route in module.routes), *desks.routes(own)],
@@ -62,7 +62,7 @@ def application(
             Middleware(GZipMiddleware, minimum_size=500),
             Middleware(Gate, password=known, more=own),
         ],
-        exception_handlers={HTTPException: _missing, Exception: _failed},
+        exception_handlers={web.NoPage: _refused, HTTPException: _missing, Exception: _failed},
     )
     app.state.hall = hall
     app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in own)
@@ -70,6 +70,13 @@ def application(
     app.state.stopping, app.state.streams = asyncio.Event(), set()
     app.state.studies = study_pages.Studies(hall, app.state.stopping)
     return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, web.NoPage)
+    if error.logged:
+        log.warning("refused: %s, from %s", error.logged, door.address(request.scope))
+    return web.refusal(request, error.title, str(error), error.status)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
@@ -183,8 +190,9 @@ def serve(
     proxy: bool,
     sampling: str | None,
     said: Callable[[str], object],
+    days: float = DAYS,
 ) -> None:
-    """Serves until it is interrupted. Raises AgonError where it must not, or cannot, start."""
+    """Serves until it is interrupted; links hold for some `days`. Raises AgonError where it must not, or cannot, start."""
     password = os.environ.get(PASSWORD, "")
     if sampling is not None:
         settings_of("sampling", sampling)
@@ -207,7 +215,7 @@ def serve(
     warm()
 
     async def run() -> None:
-        hall = Hall(folder, sampling)
+        hall = Hall(folder, sampling, days)
         try:
             server = Server(hall, listening(address, port), hosts, proxy, password=password)
             if address not in LOOPBACK and not origins:

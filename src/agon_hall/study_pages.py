@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cache, partial
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -19,12 +20,11 @@ from agon.conf import load, names
 from agon.games.html import text
 from agon.loop import started
 from agon.protocol import Asked, Cell, Study, study
-from agon_hall.door import address
 from agon_hall.rules import rules_text
 from agon_hall.study import BEFORE, NOTED, WHY, State, earned, faults, wrong
 from agon_hall.study_desk import ALL, Desk, told_apart
 from agon_hall.tables import Hall, Refused
-from agon_hall.web import Parts, live, part, posted, refusal, render, safe, sent_on, stream
+from agon_hall.web import NoPage, Parts, live, part, posted, render, safe, sent_on, stream
 
 log = logging.getLogger("agon_hall")
 
@@ -85,10 +85,10 @@ async def join(request: Request) -> Response:
         if came is not None:
             return sent_on(desk.at(desk.join(*came)))
     except Refused as refused:
-        return refusal(request, "This link cannot be opened", str(refused), 400)
+        raise NoPage("This link cannot be opened", str(refused), HTTPStatus.BAD_REQUEST) from None
     except AgonError as error:
-        log.warning("refused: a study that is none, from %s: %s", address(request.scope), error)
-        return refusal(request, "No such study", "There is no study here. Please open the link where you found it.")
+        why = "There is no study here. Please open the link where you found it."
+        raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
     return render(request, "join.html", title=desk.study.title, lang=desk.study.language, say=said(desk.study))
 
 
@@ -100,21 +100,22 @@ def said(own: Study) -> Any:
 # --- a participant's page
 
 
-def _found(request: Request) -> tuple[Desk, str] | None:
+def _found(request: Request) -> tuple[Desk, str]:
+    """Whose link it is. Raises NoPage for nobody's, and for one that has expired: so long after they last went on."""
     with suppress(AgonError):
         desk: Desk = request.app.state.studies.desk(request.path_params["study"])
         if (who := desk.opened(request.query_params.get("key", ""))) is not None:
-            return desk, who
-    log.warning("refused: a participant's link that is none, from %s", address(request.scope))
-    return None
+            if not desk.hall.expired(desk.states[who].since):
+                return desk, who
+            why = f"Please ask {desk.study.consent.contact}; what you did is kept."
+            raise NoPage("This link has expired", why, HTTPStatus.GONE, "a participant's link that has expired")
+    why = "Please open the link of the study again."
+    raise NoPage("This link is not valid", why, HTTPStatus.FORBIDDEN, "a participant's link that is none")
 
 
 async def page(request: Request) -> Response:
     """Where a participant is, and what is asked there."""
-    found = _found(request)
-    if found is None:
-        return refusal(request, "This link is not valid", "Please open the link of the study again.", 403)
-    desk, who = found
+    desk, who = _found(request)
     desk.saw(who)
     given: Mapping[str, str] = {}
     wanted: Mapping[int, str] = {}
@@ -148,10 +149,7 @@ async def page(request: Request) -> Response:
 
 async def page_events(request: Request) -> Response:
     """That a page is open; and in the lobby, that the match begins."""
-    found = _found(request)
-    if found is None:
-        return refusal(request, "This link is not valid", "Please open the link of the study again.", 403)
-    desk, who = found
+    desk, who = _found(request)
     desk.saw(who, 1)
     here = desk.states[who].stage
 
@@ -256,11 +254,7 @@ async def monitor(request: Request) -> Response:
     known = {each: f"/monitor?study={quote(each)}" for each in names("study")}
     if name not in known:
         return render(request, "studies.html", title="Studies", known=known)
-    try:
-        desk = request.app.state.studies.desk(name)
-    except AgonError as error:
-        return refusal(request, "This study cannot be run", str(error), 422)
-    at = str(request.base_url).rstrip("/")
+    desk, at = _watched(request), str(request.base_url).rstrip("/")
     return live(
         request, monitored(desk), f"/monitor/events?study={quote(name)}", f"Study: {desk.study.title}", "monitor.html",
         more={"link": f"{at}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": f"{at}/join/{name}?pid=1"},
@@ -269,11 +263,16 @@ async def monitor(request: Request) -> Response:
 
 async def monitor_events(request: Request) -> Response:
     """What changes of it."""
-    try:
-        desk = request.app.state.studies.desk(request.query_params.get("study", ""))
-    except AgonError as error:
-        return refusal(request, "This study cannot be run", str(error), 422)
+    desk = _watched(request)
     return stream(request, desk.watching[ALL], partial(monitored, desk))
+
+
+def _watched(request: Request) -> Desk:
+    try:
+        desk: Desk = request.app.state.studies.desk(request.query_params.get("study", ""))
+    except AgonError as error:
+        raise NoPage("This study cannot be run", str(error), HTTPStatus.UNPROCESSABLE_ENTITY) from None
+    return desk
 
 
 def monitored(desk: Desk) -> Parts:

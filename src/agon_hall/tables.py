@@ -41,6 +41,10 @@ NAME = 40
 """Letters that a chosen name may have."""
 READING = 300
 """Seconds in which the rules may be read before the first clock starts by itself."""
+DAY = 86400
+"""Seconds."""
+DAYS = 30.0
+"""Days for which a link holds, and the password once it was given."""
 AGAIN = 1.0
 """Seconds until what could not be written is written again."""
 P = ParamSpec("P")
@@ -603,8 +607,8 @@ def consent() -> Consent:
 class Hall:
     """All tables of a folder, and the keys to them. Made in a running event loop, in which it goes on with what was played."""
 
-    def __init__(self, folder: Path, sampling: str | None = None) -> None:
-        self.folder, self.store, self.sampling = folder, Store(folder), sampling
+    def __init__(self, folder: Path, sampling: str | None = None, days: float = DAYS) -> None:
+        self.folder, self.store, self.sampling, self.days = folder, Store(folder), sampling, days
         self.secret = secret_of(folder / "secret")
         self.tables: dict[str, Table] = {}
         self.watching: set[Callable[[], object]] = set()
@@ -692,6 +696,10 @@ class Hall:
             return None
         table = self.find(name)
         return None if table is None else (table, seat)
+
+    def expired(self, since: float) -> bool:
+        """Whether a link that was given out at that time (seconds since 1970) holds no longer."""
+        return time() > since + self.days * DAY
 
     def find(self, name: str) -> Table | None:
         """The table of that name, also one that is over; None when there is none, or its game is gone."""

@@ -62,6 +62,14 @@ def part(name: str, **context: Any) -> str:
     return templates.get_template(name).render(context)
 
 
+class NoPage(Exception):
+    """Somebody is shown why there is no page for them; `logged` says it in the log, where it is worth a line."""
+
+    def __init__(self, title: str, why: str, status: int = HTTPStatus.NOT_FOUND, logged: str = "") -> None:
+        super().__init__(why)
+        self.title, self.status, self.logged = title, status, logged
+
+
 def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT_FOUND) -> Response:
     """A page that says why there is none."""
     return render(request, "refusal.html", status, title=title, why=why)

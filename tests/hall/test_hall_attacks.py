@@ -305,6 +305,46 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
     run(check())
 
 
+def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
+    async def check():
+        password, now = Password(PASSWORD, days=2), [1000.0]
+        monkeypatch.setattr(gate, "monotonic", lambda: now[0])
+        token = await password.entered(PASSWORD, "a")
+        now[0] += 2 * 86400 - 1
+        assert password.knows(token)
+        now[0] += 1
+        assert not password.knows(token)
+
+    run(check())
+
+
+@pytest.mark.parametrize("password", ["", PASSWORD])
+def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, caplog, password):
+    async def check():
+        async with serving(tmp_path, password=password) as (place, path, made, port):
+            seat, watch = (path, path.replace("?", "/events?")), f"/watch?table={place.id}"
+            host = f"/host?key={made.key('host', place.id)}"
+            assert made.days == 30 and (await asked(port, path)).status_code == 200
+            place.row = place.row._replace(made=place.row.made - 30 * 86400)
+            for link in (*seat, *([watch] if password else [])):
+                reply = await asked(port, link)
+                assert (
+                    reply.status_code == 410
+                    and "Ask whoever gave it to you" in reply.text
+                    and "Player" not in reply.text
+                )
+            assert (await asked(port, watch)).status_code == (
+                410 if password else 200
+            )  # who makes tables may always watch
+            assert (await asked(port, host)).status_code == (303 if password else 200)
+            made.days = 31
+            assert (await asked(port, path)).status_code == 200
+        log = caplog.text
+        assert "a seat link that has expired, from 127.0.0.1" in log and path.rpartition(".")[2] not in log
+
+    run(check())
+
+
 def test_a_password_is_slow_to_check_and_its_cookie_is_chance(tmp_path, short, monkeypatch):
     monkeypatch.setitem(gate.GUESSES, False, (10, 1000))  # also where hashing takes long
 

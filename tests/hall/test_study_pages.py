@@ -132,6 +132,20 @@ def test_links_that_are_none_open_nothing(tmp_path):
     walking(tmp_path, walk)
 
 
+def test_a_participants_link_holds_for_some_days_after_they_last_went_on(tmp_path):
+    async def walk(client, desk):
+        at = str((await client.get("/join/own?pid=1")).url)
+        (who,) = desk.states
+        desk.states[who] = msgspec.structs.replace(desk.states[who], since=desk.clock() - 31 * 86400)
+        for link in (at, at.replace("/own", "/own/events"), "/join/own?pid=1"):
+            page = await client.get(link)
+            assert page.status_code == 410 and FILE["consent"]["contact"] in page.text
+        assert (await client.post(at, data={"do": "agree"})).status_code == 410 and desk.states[who].stage == "consent"
+        assert (await client.get("/join/own?pid=2")).status_code == 200
+
+    walking(tmp_path, walk)
+
+
 def test_participants_need_no_password_and_see_nothing_of_others(tmp_path):
     async def walk(client, desk):
         assert "/login" in str((await client.get("/monitor?study=own")).url)
