@@ -39,6 +39,8 @@ class Consent(Part, frozen=True):
     """How long it takes, as people are told."""
     withdrawal: Words
     """How to leave, and what happens to what was kept."""
+    drafts: bool = False
+    """Whether what is typed in a match and not sent is kept, too; the page says so before anybody agrees."""
 
 
 class Asked(Part, frozen=True):

@@ -184,6 +184,8 @@ def _answer(table: Table, seat: int, sent: dict[str, list[str]]) -> Draft:
             why = str(refused)
     elif why:
         table.refuse(seat, why)
+    elif pressed.entered != entered:
+        table.typed(seat, pressed.entered)
     return Draft(question.number, pressed.entered, why)
 
 

@@ -246,6 +246,7 @@ class Desk:
     def _attach(self, table: Table) -> None:
         """Has the study's rule for who leaves hold at a table."""
         table.consent, table.timeouts = self.consent, self.study.dropout.timeouts
+        table.keeps_drafts = self.study.consent.drafts
         if self.study.dropout.then != END and table.stand_in is None:
             cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
             table.stand_in = seated(self.study, cell).seats[0]

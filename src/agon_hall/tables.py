@@ -39,6 +39,8 @@ log = logging.getLogger("agon_hall")
 
 NAME = 40
 """Letters that a chosen name may have."""
+LETTERS, DRAFTS = 500, 200
+"""Of what is typed and not sent: letters of a field that are kept, and drafts of one question."""
 READING = 300
 """Seconds in which the rules may be read before the first clock starts by itself."""
 DAY = 86400
@@ -82,6 +84,8 @@ class Question:
     answered: "asyncio.Future[Kept]"
     refused: int = 0
     """Answers that were not accepted."""
+    typed: int = 0
+    """Drafts that were kept."""
     clock: "asyncio.Timeout | None" = None
     """What ends it when the time is up."""
 
@@ -126,6 +130,8 @@ class Table:
         """Seat -> the round of its last question, where its time was up."""
         self.noted: Callable[[int, str, Mapping[str, Any]], object] = lambda seat, kind, detail: None
         """Told what people do besides answering (seat, kind, detail): refusals, look-ups, pages that open and close."""
+        self.keeps_drafts = False
+        """Whether `noted` is told what is typed and not sent."""
         self.given: dict[int, str] = {}
         """What people have answered since the last step, in words."""
         self.status, self.why = row.status, row.why
@@ -439,6 +445,16 @@ class Table:
         if (question := self.questions.get(seat)) is not None:
             question.refused += 1
             self.noted(seat, "refused", {"round": question.view.round, "phase": question.view.phase, "why": why})
+
+    def typed(self, seat: int, entered: Mapping[str, Any]) -> None:
+        """What a person has filled in just now, and not sent; kept where they have agreed to it."""
+        question = self.questions.get(seat)
+        if question is not None and self.keeps_drafts and question.typed < DRAFTS:
+            question.typed += 1
+            where = {"round": question.view.round, "phase": question.view.phase}
+            self.noted(
+                seat, "draft", where | {"entered": {name: str(each)[:LETTERS] for name, each in entered.items()}}
+            )
 
     def answer(self, seat: int, number: int, actions: Sequence[Any]) -> None:
         """A person answers question `number`, and with what follows its next ones of the same round and phase.

@@ -187,6 +187,15 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
     walking(tmp_path, walk)
 
 
+@pytest.mark.parametrize("drafts", [False, True])
+def test_who_is_asked_to_agree_is_told_what_is_kept_of_their_typing(tmp_path, drafts):
+    async def walk(client, desk):
+        page = await client.get("/join/own?pid=1")
+        assert ("also what you do not send" in page.text) == drafts
+
+    walking(tmp_path, walk, consent=FILE["consent"] | {"drafts": drafts})
+
+
 def test_pages_are_light_and_in_the_studys_language(tmp_path):
     async def walk(client, desk):
         page = await client.get("/join/own?pid=1")

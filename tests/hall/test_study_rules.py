@@ -19,9 +19,10 @@ from agon.protocol import Study, cells, match_id, matches, study
 from agon.turns import read
 from agon_hall import tables
 from agon_hall.gather import gather
+from agon_hall.seat import do
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
 from agon_hall.study_desk import Desk, told_apart
-from agon_hall.tables import Hall, Refused
+from agon_hall.tables import DRAFTS, LETTERS, Hall, Refused
 
 ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
 FILE = {
@@ -444,6 +445,31 @@ def test_time_that_is_up_is_answered_by_the_script(tmp_path, short):
             assert table.late[seat] >= 1 and not table.gone
 
     run(go())
+
+
+@pytest.mark.parametrize("drafts", [False, True])
+def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, short, drafts):
+    cell = {"one": {"games": ["public_goods"], "seats": ["human", *["anything"] * 2], "quota": 1}}
+
+    async def go():
+        clock, consent = Clock(), FILE["consent"] | {"drafts": drafts}
+        async with desk(tmp_path, clock, cells=cell, consent=consent, dropout={"then": "end"}) as place:
+            who = goes(place, "a")
+            place.tick()
+            table = place.table(who)
+            while not table.questions:
+                await asyncio.sleep(0)
+            question = table.questions[0]
+            for typed in ("1", "12", "12", "long" * 1000, *map(str, range(300))):
+                do(table, 0, {"form": ["answer"], "question": [str(question.number)], "press": [""], "answer": [typed]})
+            do(table, 0, {"form": ["answer"], "question": ["77"], "press": [""], "answer": ["another question"]})
+            noted = [detail for _, _, kind, detail in place.hall.store.events("own") if detail.get("what") == "draft"]
+            return [each["entered"]["answer"] for each in noted], {(each["round"], each["phase"]) for each in noted}
+
+    typed, where = asyncio.run(go())
+    assert bool(typed) == drafts
+    if drafts:  # what changes nothing is not kept again, long texts are cut, and there is an end
+        assert typed[:3] == ["1", "12", ("long" * 1000)[:LETTERS]] and len(typed) == DRAFTS and len(where) == 1
 
 
 def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
