@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from agon import AgonError, fault_of
-from agon.conf import CONF, expand_settings, file_of, settings_of
+from agon.conf import CONF, expand_settings, file_of, names, settings_of
 from agon.games.pages import known_aids
 from agon.models import Model
 from agon.plan import PERSON, Match, Seating, models_of, plan, seating
@@ -159,8 +159,9 @@ class Study(Part, frozen=True):
     pay: Pay
     finish: Finish
     language: Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2}(-[A-Z]{2})?\Z")] = "en"
+    """Of conf/language, whose sentences stand on the pages; what games say stays as it is."""
     words: dict[str, str] = {}
-    """What is written on the pages themselves, such as buttons, in that language: English -> other."""
+    """Other sentences than those: English -> as it is said here; {} stands for an amount or a name."""
     intro: str = ""
     """Stands above the rules."""
     quiz: Quiz = Quiz()
@@ -207,9 +208,22 @@ def study(name: str, conf: Path = CONF) -> Study:
             raise AgonError(
                 f"conf/study/{name}.yaml: {each.quota} participants of {each.name} cannot sit down by {len(each.people)}"
             )
+    words_of(found, conf)
     asked = {game for each in found.quiz.questions for game in each.games}
     if unknown := asked - {each.game for each in cells(found, conf)}:
         raise AgonError(f"conf/study/{name}.yaml: a question of the quiz is of {min(unknown)}, which is in no cell")
+    return found
+
+
+def words_of(made: Study, conf: Path = CONF) -> dict[str, str]:
+    """What stands on the pages themselves, English -> the study's language. Raises AgonError for what leaves out an amount or a name."""
+    known = file_of("language", made.language, conf) if made.language in names("language", conf) else {}
+    found = {**known, **made.words}
+    for sentence, said in found.items():
+        if not isinstance(said, str) or said.count("{}") != sentence.count("{}"):
+            raise AgonError(
+                f"language {made.language}: {sentence!r} must be said in words with as many {{}}, not {said!r}"
+            )
     return found
 
 

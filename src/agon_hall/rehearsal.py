@@ -21,6 +21,7 @@ from agon_hall.study import STAGES, State, earned, ending
 from agon_hall.study_desk import Desk
 from agon_hall.study_pages import questions, skipped
 from agon_hall.tables import Hall, Refused, budget_of, limited
+from agon_hall.words import untold
 
 ANY = "anything"
 """The script that sits where a model does: a rehearsal costs nothing."""
@@ -192,6 +193,7 @@ def checks(own: Study) -> tuple[list[str], list[str]]:
         notes.append(
             "finish.codes has no code for `complete`: everybody is given another one, which Prolific does not know"
         )
+    notes += untold(own)
     wanted = sum(cell.quota for cell in cells(own))
     at_most = own.pay.show_up + (own.pay.most or 0.0)
     bonus = f" to {wanted * at_most:,.2f}" if own.pay.most else " and bonuses without a limit" if own.pay.point else ""

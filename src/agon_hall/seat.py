@@ -37,20 +37,21 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
     drafts = {form: draft for (place, form), draft in table.drafts.items() if place == seat}
     person = None if seat is None else table.store.people(table.id).get(seat)
     shown = dict.fromkeys(("status", "clock", "first", "need", "ask", "more", "rules", "leave"), "")
+    say = table.say
     shown["status"] = part(
-        "status.html", table=table, seat=seat, person=person, view=view, **_stands(table, seat, view)
+        "status.html", say=say, table=table, seat=seat, person=person, view=view, **_stands(table, seat, view)
     )
     if question is not None and person is not None and not person.away and (left := question.left()) is not None:
-        shown["clock"] = part("clock.html", left=round(left), reading=seat not in table.read)
+        shown["clock"] = part("clock.html", say=say, left=round(left), reading=seat not in table.read)
     way = table.ways.get(-1 if seat is None else seat, "")
     if way and table.status in ("over", "closed", "stopped"):
-        shown["first"] = part("way.html", way=way)
+        shown["first"] = part("way.html", say=say, way=way)
     if seat is not None and person is None:
         shown["ask"] = part("sit.html", table=table, most=NAME, why=drafts.get("sit", Draft()).why)
     elif person is not None and person.away:
         shown["ask"] = part("back.html")
     elif person is not None and table.status == "playing":
-        shown["leave"] = part("leave.html", why=drafts.get("leave", Draft()).why, way=way)
+        shown["leave"] = part("leave.html", say=say, why=drafts.get("leave", Draft()).why, way=way)
     if view is None or (seat is not None and person is None):
         return shown
     scene = scene_of(table, seat, view)
@@ -61,23 +62,25 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
     shown["more"] = "".join(html for name, html in board.items() if name not in needed)
     told = rules_text(view, table.game, table.start)
     waits = seat is not None and table.status == "playing" and seat not in table.read and not way
-    shown["first" if waits else "rules"] = part("rules.html", told=safe(told), waits=waits, clock=table.row.seconds)
+    shown["first" if waits else "rules"] = part(
+        "rules.html", say=say, told=safe(told), waits=waits, clock=table.row.seconds
+    )
     if seat is None or person is None:
         return shown
     if table.opens:
-        shown["need"] = part("spoken.html", own=_spoken_for(table, seat, view)) + shown["need"]
+        shown["need"] = part("spoken.html", say=say, own=_spoken_for(table, seat, view)) + shown["need"]
     if table.status == "over":
         shown["ask"] = part(
-            "closing.html", way=way, told=safe(page_of(view.rules).closing(scene, table.game, table.state))
+            "closing.html", say=say, way=way, told=safe(page_of(view.rules).closing(scene, table.game, table.state))
         )
     elif question is not None and not person.away:
         draft = drafts.get("answer", Draft())
         draft = draft if draft.number == question.number else Draft()
         made = partial(asked, scene)
-        form = things.draw(made, draft.entered, "answer", str(question.number), draft.why)
+        form = things.draw(made, draft.entered, "answer", str(question.number), draft.why, say)
         shown["ask"] = question_text(view) + form
     look = partial(page_of(view.rules).ask, scene)
-    shown["more"] += things.draw(look, drafts.get("look", Draft()).entered, "look")
+    shown["more"] += things.draw(look, drafts.get("look", Draft()).entered, "look", say=say)
     return shown
 
 
@@ -96,7 +99,7 @@ def _stands(table: Table, seat: int | None, view: Observation | None) -> dict[st
         "missing": "" if seat in missing else listed(table, missing),
         "asked": table.questions.get(-1 if seat is None else seat),
         "given": "" if seat is None else _short(table.given.get(seat, "")),
-        "waited": listed(table, table.waited_for()) or "the table",
+        "waited": listed(table, table.waited_for()) or table.say("the table"),
         "last": "" if view is None else _last(table, seat, view),
         "absent": listed(table, [each for each, person in people.items() if person.away and each != seat]),
         "missed": None if seat is None else table.missed.get(seat),
@@ -207,10 +210,16 @@ async def seat(request: Request) -> Response:
         why = do(table, place, await posted(request))
         if not by_script(request):
             return sent_on(at)
-    name = f"{title(table.game)}: you are {table.players[place]}"
+    name = table.say("{}: you are {}", title(table.game), table.players[place])
+    status, more = 422 if why else 200, _spoken(table)
     return live(
-        request, seat_parts(table, place), at.replace("?", "/events?"), name, "seat.html", status=422 if why else 200
+        request, seat_parts(table, place), at.replace("?", "/events?"), name, "seat.html", status=status, more=more
     )
+
+
+def _spoken(table: Table) -> dict[str, Any]:
+    """In which language the page is, and what of it is its game's own."""
+    return {"say": table.say, "lang": table.language, "own": safe("" if table.language == "en" else ' lang="en"')}
 
 
 async def seat_events(request: Request) -> Response:
@@ -224,7 +233,8 @@ async def watch(request: Request) -> Response:
     """A table for everybody."""
     table, _ = opened(request, "watch")
     name = f"{title(table.game)}: you watch"
-    return live(request, seat_parts(table, None), f"/watch/events?table={table.id}", name, "seat.html")
+    at = f"/watch/events?table={table.id}"
+    return live(request, seat_parts(table, None), at, name, "seat.html", more=_spoken(table))
 
 
 async def watch_events(request: Request) -> Response:

@@ -25,9 +25,25 @@ WHY = {
     "dropped": "You were away from the match for too long, so it went on without you.",
 }
 """Why somebody is out, in words for them."""
+FAULTS = {
+    "missing": "Please answer this question.",
+    "other": "Please choose one of the answers.",
+    "long": "This answer is too long.",
+    "wrong": "This is not right.",
+}
+"""What may be the matter with an answer, in words for them."""
+STEPS = {
+    "consent": "Consent",
+    "instructions": "Rules",
+    "quiz": "Questions",
+    "lobby": "Waiting",
+    "match": "Match",
+    "survey": "Survey",
+    "debrief": "End",
+}
+"""The stages but `out`, in their order, and what they are called."""
 BEFORE = ("consent", "instructions", "quiz", "lobby")
-STAGES = (*BEFORE, "match", "survey", "debrief")
-"""In their order; those before the match, and all but `out`."""
+STAGES = tuple(STEPS)
 
 
 class State(msgspec.Struct, frozen=True):
@@ -137,11 +153,11 @@ def faults(questions: Sequence[Asked], answers: Mapping[str, str]) -> dict[int, 
         given = answers.get(str(place), "")
         if not given.strip():
             if not asked.optional:
-                found[place] = "Please answer this question."
+                found[place] = FAULTS["missing"]
         elif asked.options and given not in asked.options:
-            found[place] = "Please choose one of the answers."
+            found[place] = FAULTS["other"]
         elif len(given) > LONG:
-            found[place] = f"Please use at most {LONG:,} letters."
+            found[place] = FAULTS["long"]
     return found
 
 

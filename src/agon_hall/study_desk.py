@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from agon import AgonError
-from agon.protocol import END, Cell, Study, cells, match_id, seated
+from agon.protocol import END, Cell, Study, cells, match_id, seated, words_of
 from agon_hall.study import BEFORE, NOTED, Event, State, after, assigned, ending, folded
 from agon_hall.tables import Consent, Hall, Refused, Table
+from agon_hall.words import spoken
 
 log = logging.getLogger("agon_hall")
 
@@ -53,6 +54,8 @@ class Desk:
         self.hall, self.study, self.clock = hall, study, clock
         self.cells = {cell.name: cell for cell in cells(study)}
         words = json.dumps(msgspec.to_builtins(study.consent), ensure_ascii=False, sort_keys=True)
+        self.say = spoken(words_of(study))
+        """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         self.states: dict[str, State] = folded(study, [Event(*each) for each in hall.store.events(study.name)])
         self.seen = dict.fromkeys(self.states, clock())
@@ -247,6 +250,7 @@ class Desk:
         """Has the study's rule for who leaves hold at a table."""
         table.consent, table.timeouts = self.consent, self.study.dropout.timeouts
         table.keeps_drafts = self.study.consent.drafts
+        table.say, table.language = self.say, self.study.language
         if self.study.dropout.then != END and table.stand_in is None:
             cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
             table.stand_in = seated(self.study, cell).seats[0]

@@ -21,7 +21,7 @@ from agon.games.html import text
 from agon.loop import started
 from agon.protocol import Asked, Cell, Study, study
 from agon_hall.rules import rules_text
-from agon_hall.study import BEFORE, NOTED, WHY, State, earned, faults, wrong
+from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
 from agon_hall.study_desk import ALL, Desk, told_apart
 from agon_hall.tables import Hall, Refused
 from agon_hall.web import NoPage, Parts, live, part, posted, render, safe, sent_on, stream
@@ -30,15 +30,6 @@ log = logging.getLogger("agon_hall")
 
 TICK = 1.0
 """Seconds after which it is looked who has come, left and finished."""
-STEPS = {
-    "consent": "Consent",
-    "instructions": "Rules",
-    "quiz": "Questions",
-    "lobby": "Waiting",
-    "match": "Match",
-    "survey": "Survey",
-    "debrief": "End",
-}
 
 
 class Studies:
@@ -85,16 +76,11 @@ async def join(request: Request) -> Response:
         if came is not None:
             return sent_on(desk.at(desk.join(*came)))
     except Refused as refused:
-        raise NoPage("This link cannot be opened", str(refused), HTTPStatus.BAD_REQUEST) from None
+        raise NoPage(desk.study.title, desk.say(str(refused)), HTTPStatus.BAD_REQUEST) from None
     except AgonError as error:
         why = "There is no study here. Please open the link where you found it."
         raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
-    return render(request, "join.html", title=desk.study.title, lang=desk.study.language, say=said(desk.study))
-
-
-def said(own: Study) -> Any:
-    """The words of pages in the study's language, where it has them."""
-    return lambda words: own.words.get(words, words)
+    return render(request, "join.html", title=desk.study.title, lang=desk.study.language, say=desk.say)
 
 
 # --- a participant's page
@@ -107,8 +93,9 @@ def _found(request: Request) -> tuple[Desk, str]:
         if (who := desk.opened(request.query_params.get("key", ""))) is not None:
             if not desk.hall.expired(desk.states[who].since):
                 return desk, who
-            why = f"Please ask {desk.study.consent.contact}; what you did is kept."
-            raise NoPage("This link has expired", why, HTTPStatus.GONE, "a participant's link that has expired")
+            why = desk.say("Please ask {}; what you did is kept.", desk.study.consent.contact)
+            title = desk.say("This link has expired")
+            raise NoPage(title, why, HTTPStatus.GONE, "a participant's link that has expired")
     why = "Please open the link of the study again."
     raise NoPage("This link is not valid", why, HTTPStatus.FORBIDDEN, "a participant's link that is none")
 
@@ -155,7 +142,7 @@ async def page_events(request: Request) -> Response:
 
     def draw() -> Parts:
         if here in (*BEFORE, "match") and desk.states[who].stage != here:
-            return {"wait": part("moved.html", to=desk.at(who))}
+            return {"wait": part("moved.html", to=desk.at(who), say=desk.say)}
         return {"wait": part("waiting.html", **waiting(desk, who)) if here == "lobby" else ""}
 
     return stream(request, desk.watching[who], draw, partial(desk.saw, who, -1))
@@ -181,7 +168,7 @@ def act(desk: Desk, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
     missed = wrong(asked, answers)
     now = desk.do(who, "answered", answers=answers, right=not missed)
     return (
-        {place: "This is not right." for place, each in enumerate(asked) if each.ask in missed}
+        {place: FAULTS["wrong"] for place, each in enumerate(asked) if each.ask in missed}
         if now.stage == "quiz"
         else {}
     )
@@ -205,7 +192,7 @@ def about(desk: Desk, who: str, state: State) -> dict[str, Any]:
     ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
     return {
         "lang": own.language,
-        "say": said(own),
+        "say": desk.say,
         "study": own,
         "state": state,
         "steps": {key: words for key, words in STEPS.items() if key not in skipped(own)},
@@ -229,7 +216,7 @@ def waiting(desk: Desk, who: str) -> dict[str, Any]:
     """What the lobby says."""
     state = desk.states[who]
     left = max(0.0, desk.study.lobby.seconds - (desk.clock() - state.since))
-    return {"left": round(left), "study": desk.study, "say": said(desk.study)}
+    return {"left": round(left), "study": desk.study, "say": desk.say}
 
 
 @cache

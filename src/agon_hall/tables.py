@@ -34,6 +34,7 @@ from agon.plan import PEOPLE, PERSON, Match, Seat, Seating, seating
 from agon.play import Played, play_async, table
 from agon.turns import write
 from agon_hall.store import Kept, Store, TableRow
+from agon_hall.words import ENGLISH
 
 log = logging.getLogger("agon_hall")
 
@@ -130,6 +131,8 @@ class Table:
         """Seat -> the round of its last question, where its time was up."""
         self.noted: Callable[[int, str, Mapping[str, Any]], object] = lambda seat, kind, detail: None
         """Told what people do besides answering (seat, kind, detail): refusals, look-ups, pages that open and close."""
+        self.say, self.language = ENGLISH, "en"
+        """The hall's own sentences at this table, and their language; what the game says stays as it is."""
         self.keeps_drafts = False
         """Whether `noted` is told what is typed and not sent."""
         self.given: dict[int, str] = {}
@@ -466,8 +469,9 @@ class Table:
             raise Refused("This has been answered already: the page shows what came of it.")
         view, seconds = question.view, round(monotonic() - question.since, 3)
         if not actions or any(action is None or action not in view.legal for action in actions):
-            self.refuse(seat, why := "This is not one of the answers that the rules allow.")
-            raise Refused(why)
+            refused = Refused("This is not one of the answers that the rules allow.")
+            self.refuse(seat, str(refused))
+            raise refused
         kept = [
             Kept(
                 number + later,

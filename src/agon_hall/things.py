@@ -18,6 +18,7 @@ from agon.games.inputs import (
     TickField,
 )
 from agon_hall.web import safe, templates
+from agon_hall.words import ENGLISH, Say
 
 Made = Callable[[Entered], Sequence[Thing]]
 """What is asked, after something has been entered."""
@@ -36,11 +37,13 @@ class Pressed(NamedTuple):
     """What is to be sent; None where nothing is."""
 
 
-def draw(made: Made, entered: Entered, name: str, question: str = "", why: str = "", **hidden: str) -> str:
+def draw(
+    made: Made, entered: Entered, name: str, question: str = "", why: str = "", say: Say = ENGLISH, **hidden: str
+) -> str:
     """A form as HTML. `question` says what it asks: what is typed stays in the browser as long as that is the same."""
     all_ = made(entered)
     drawn: Any = templates.get_template("things.html").module
-    return str(drawn.things(all_, entered, name, question, why, hidden)) if all_ else ""
+    return str(drawn.things(all_, entered, name, say, question, why, hidden)) if all_ else ""
 
 
 def press(made: Made, entered: Entered, posted: Posted) -> Pressed:

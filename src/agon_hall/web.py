@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from agon.games.html import plain, text
+from agon_hall.words import ENGLISH, TEMPLATES
 
 log = logging.getLogger("agon_hall")
 
@@ -37,7 +38,7 @@ Parts = Mapping[str, str]
 NONE: Parts = {}
 
 templates = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(HERE / "templates"),
+    loader=jinja2.FileSystemLoader(TEMPLATES),
     autoescape=True,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
@@ -52,7 +53,12 @@ templates.filters["text"] = lambda value: safe(text(value))
 
 def render(request: Request, name: str | jinja2.Template, status: int = 200, **context: Any) -> HTMLResponse:
     """A page of templates/NAME; `title` must be among its context."""
-    known = {"researcher": request.scope.get("researcher", False), "links": request.app.state.links, "live": None}
+    known = {
+        "researcher": request.scope.get("researcher", False),
+        "links": request.app.state.links,
+        "live": None,
+        "say": ENGLISH,
+    }
     context.setdefault("at", time_ns() // 1000)
     return HTMLResponse(templates.get_template(name).render(known | context), status)
 

@@ -20,7 +20,7 @@ from agon.agents.telling import STYLE
 from agon.conf import load
 from agon.games.html import as_text
 from agon.loop import started
-from agon.protocol import Study, cells, match_id, study
+from agon.protocol import Study, cells, match_id, study, words_of
 from agon.turns import read
 from agon_hall import study_pages
 from agon_hall.rehearsal import checks, rehearse
@@ -29,6 +29,7 @@ from agon_hall.server import Server, listening
 from agon_hall.study_desk import Desk
 from agon_hall.study_pages import monitored, rules_of
 from agon_hall.tables import Hall
+from agon_hall.words import sentences, untold
 
 NAMES = ("counterfactual_people", "tradecraft_people")
 
@@ -205,6 +206,39 @@ def test_pages_are_light_and_in_the_studys_language(tmp_path):
         assert len(files) == 2 and sum(len(gzip.compress(each)) for each in sent) < 15_000
 
     walking(tmp_path, walk, language="de", words={"I agree, and take part": "Ich nehme teil"})
+
+
+def test_a_seat_speaks_the_studys_language_and_its_game_stays_as_it_is(tmp_path):
+    async def walk(client, desk):
+        at = str((await client.get("/join/own?pid=1")).url)
+        page = await client.post(at, data={"do": "agree"})
+        assert "So geht es" in page.text and "Für jede Antwort haben Sie 60 Sekunden." in page.text
+        await client.post(at, data={"do": "read"})
+        assert "Das ist nicht richtig." in (await client.post(at, data={"do": "quiz", "0": "a"})).text
+        await client.post(at, data={"do": "quiz", "0": "b"})
+        desk.tick()
+        page = await client.get(at)
+        assert "/seat?" in str(page.url) and '<html lang="de">' in page.text
+        assert "Sie sind am Zug, Runde 1." in page.text and "Verbleibende Zeit:" in page.text
+        assert '<div id="ask" data-part lang="en">' in page.text and "cooperation" in page.text
+        assert not [each for each in ("Your turn", "Time left", "Leave the study") if each in page.text]
+        sent = await client.post(str(page.url), data={"form": "answer", "question": "7"})
+        assert "Your turn" not in sent.text
+
+    walking(
+        tmp_path, walk, language="de", cells={"one": {"games": ["pd"], "seats": ["human", "tit_for_tat"], "quota": 1}}
+    )
+
+
+def test_every_sentence_is_there_in_german_and_a_rehearsal_names_those_that_are_not_in_another_language():
+    assert words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys() == sentences()
+    assert "Your turn, round {}." in sentences() and not untold(msgspec.convert(FILE, Study))
+    _, notes = checks(msgspec.convert(FILE | {"language": "fr", "words": {"Stay": "Rester", "Hello": "Salut"}}, Study))
+    (missing,) = (each for each in notes if "stay English" in each)
+    assert f"{len(sentences()) - 1} of {len(sentences())} sentences" in missing
+    assert "words: the pages do not say 'Hello'" in notes
+    with pytest.raises(AgonError, match="must be said in words with as many"):
+        words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
 
 def test_who_leaves_is_out_for_good(tmp_path):

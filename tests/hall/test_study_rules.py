@@ -217,7 +217,7 @@ def test_the_innocent_are_paid_and_nobody_is_paid_below_nothing():
 def test_forms_say_what_is_missing_and_what_is_wrong():
     asked = made().survey
     assert faults(asked, {"1": "c"}) == {0: "Please answer this question.", 1: "Please choose one of the answers."}
-    assert faults(asked, {"0": "x" * 2001, "1": "a"}) == {0: "Please use at most 2,000 letters."}
+    assert faults(asked, {"0": "x" * 2001, "1": "a"}) == {0: "This answer is too long."}
     assert wrong(asked, {"0": "x", "1": "a"}) == ["Who is it?"] and not wrong(asked, {"1": "b"})
 
 

@@ -3,6 +3,7 @@
 (() => {
   const by = (id) => document.getElementById(id);
   const main = document.querySelector("main");
+  const words = JSON.parse(document.body.dataset.words), said = (which, number) => words[which].replace("{}", number);
   const fields = (part) => [...part.querySelectorAll("input[name], select[name], textarea[name]")];
   const tick = (field) => field.type === "checkbox" || field.type === "radio";
   const called = (field) => field.name + (tick(field) ? "=" + field.value : "");
@@ -57,7 +58,7 @@
   setInterval(() => {
     for (const each of document.querySelectorAll("[data-until]")) {
       const left = Math.max(0, Math.round((each.dataset.until - Date.now()) / 1000));
-      each.textContent = left >= 120 ? `${Math.floor(left / 60)} minutes` : `${left} second${left === 1 ? "" : "s"}`;
+      each.textContent = left >= 120 ? said("minutes", Math.floor(left / 60)) : said(left === 1 ? "second" : "seconds", left);
       each.parentElement.classList.toggle("bad", left <= 10);
     }
   }, 1000);
@@ -93,7 +94,7 @@
     const kept = (field) => button ? then.has(called(field)) && then.get(called(field)) !== value(field) : !fresh(field);
     sent.set(form, stop);
     if (button) form.dataset.sending = "";
-    const slow = setTimeout(() => note(form, button ? "Sending…" : ""), 400), late = setTimeout(() => stop.abort("late"), 20000);
+    const slow = setTimeout(() => note(form, button ? said("sending") : ""), 400), late = setTimeout(() => stop.abort("late"), 20000);
     try {
       const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(data), headers: { "X-Hall": "1" }, signal: stop.signal });
       if (answer.redirected && answer.url.split("#")[0] !== location.href.split("#")[0]) { location.href = answer.url; return; }
@@ -102,7 +103,7 @@
       if (sent.get(form) === stop) { delete form.dataset.sending; take(html, kept); }
     } catch (error) {
       if (button && sent.get(form) === stop) note(form, error instanceof TypeError || stop.signal.aborted
-        ? "Not sent: there is no connection. Press again when it is back; nothing is counted twice." : error.message);
+        ? said("unsent") : error.message);
     } finally {
       clearTimeout(slow); clearTimeout(late);
       if (sent.get(form) === stop) delete form.dataset.sending;
