@@ -5,11 +5,11 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from agon import AgonError
 from agon.conf import claims, expand_settings, load, names
@@ -23,7 +23,7 @@ from agon_hall.families import known_pages
 from agon_hall.gate import opened
 from agon_hall.store import TableRow
 from agon_hall.tables import DAY, Hall, Refused, Table, has_openings
-from agon_hall.web import Parts, by_script, live, part, posted, sent_on, stream
+from agon_hall.web import Parts, by_script, live, part, posted, routes_of, sent_on
 
 PERSON_SHOWN = "a person"
 ANY = "(any of them, drawn by the table)"
@@ -134,13 +134,8 @@ async def lobby(request: Request) -> Response:
         "new": "<h2>A new table</h2>" + things.draw(asked_of_table, entered, "table", once=once),
         "said": alert(said) if said else "",
     }
-    return live(request, {"tables": tables(hall)}, "/events", "Tables", "lobby.html", still, 422 if said else 200)
-
-
-async def lobby_events(request: Request) -> Response:
-    """What changes of it."""
-    hall: Hall = request.app.state.hall
-    return stream(request, hall.watching, lambda: {"tables": tables(hall)})
+    status = 422 if said else 200
+    return live(request, lambda: {"tables": tables(hall)}, hall.watching, "Tables", "lobby.html", still, status)
 
 
 def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapping[str, Any]) -> str:
@@ -250,7 +245,7 @@ def asked_of_table(entered: Entered) -> list[Thing]:
 async def host(request: Request) -> Response:
     """A table as whoever made it sees it: a link for every person, the budget and what is spent, going on and giving up."""
     hall: Hall = request.app.state.hall
-    key, (table, _), said = request.query_params.get("key", ""), opened(request, "host"), ""
+    (table, _), said = opened(request, "host"), ""
     if request.method == "POST":
         sent = {name: values[0] for name, values in (await posted(request)).items()}
         try:
@@ -259,17 +254,10 @@ async def host(request: Request) -> Response:
             said = str(error)
         else:
             if not by_script(request):
-                return sent_on(f"/host?key={key}")
-    parts, still = host_parts(hall, table, str(request.base_url).rstrip("/")), {"said": alert(said) if said else ""}
-    return live(request, parts, f"/host/events?key={key}", "Your table", still=still, status=422 if said else 200)
-
-
-async def host_events(request: Request) -> Response:
-    """What changes of it."""
-    hall: Hall = request.app.state.hall
-    table, _ = opened(request, "host")
-    at = str(request.base_url).rstrip("/")
-    return stream(request, table.watching, lambda: host_parts(hall, table, at))
+                return sent_on(f"?{request.url.query}")
+    draw = partial(host_parts, hall, table, str(request.base_url).rstrip("/"))
+    still = {"said": alert(said) if said else ""}
+    return live(request, draw, table.watching, "Your table", still=still, status=422 if said else 200)
 
 
 def host_parts(hall: Hall, table: Table, at: str) -> Parts:
@@ -327,9 +315,4 @@ def _number(what: str, typed: str | None) -> float | None:
         raise Refused(f"{what} must be a number, not {(typed or '')[:40]!r}.") from None
 
 
-routes = [
-    Route("/", lobby, methods=["GET", "POST"]),
-    Route("/events", lobby_events),
-    Route("/host", host, methods=["GET", "POST"]),
-    Route("/host/events", host_events),
-]
+routes = [*routes_of("/", lobby, "POST"), *routes_of("/host", host, "POST")]

@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from agon.games import Observation
 from agon.games.base import Event
@@ -18,7 +17,7 @@ from agon_hall.forms import asked
 from agon_hall.gate import opened
 from agon_hall.rules import question_text, rules_text, title
 from agon_hall.tables import NAME, Draft, Refused, Table
-from agon_hall.web import Parts, by_script, live, part, posted, safe, sent_on, stream
+from agon_hall.web import Parts, by_script, live, part, posted, routes_of, safe, sent_on
 
 LAST = 160
 """Letters of what was done last that are shown above; the board has all of it."""
@@ -195,25 +194,25 @@ def _answer(table: Table, seat: int, sent: dict[str, list[str]]) -> Draft:
 # --- the pages
 
 
-def _found(request: Request) -> tuple[Table, int]:
-    table, place = opened(request, "seat")
-    assert place is not None
-    return table, place
-
-
 async def seat(request: Request) -> Response:
     """A seat for who has its key."""
-    table, place = _found(request)
-    table.seen[place] = time()
-    at, why = f"/seat?key={request.query_params['key']}", ""
+    table, place = opened(request, "seat")
+    assert place is not None
+    table.seen[place], why = time(), ""
     if request.method == "POST":
         why = do(table, place, await posted(request))
         if not by_script(request):
-            return sent_on(at)
+            return sent_on(f"?{request.url.query}")
     name = table.say("{}: you are {}", title(table.game), table.players[place])
-    status, more = 422 if why else 200, _spoken(table)
     return live(
-        request, seat_parts(table, place), at.replace("?", "/events?"), name, "seat.html", status=status, more=more
+        request,
+        partial(seat_parts, table, place),
+        table.watching,
+        name,
+        "seat.html",
+        status=422 if why else 200,
+        more=_spoken(table),
+        came=partial(table.page, place),
     )
 
 
@@ -222,30 +221,11 @@ def _spoken(table: Table) -> dict[str, Any]:
     return {"say": table.say, "lang": table.language, "own": safe("" if table.language == "en" else ' lang="en"')}
 
 
-async def seat_events(request: Request) -> Response:
-    """What changes of it."""
-    table, place = _found(request)
-    table.page(place, True)
-    return stream(request, table.watching, partial(seat_parts, table, place), partial(table.page, place, False))
-
-
 async def watch(request: Request) -> Response:
     """A table for everybody."""
     table, _ = opened(request, "watch")
     name = f"{title(table.game)}: you watch"
-    at = f"/watch/events?table={table.id}"
-    return live(request, seat_parts(table, None), at, name, "seat.html", more=_spoken(table))
+    return live(request, partial(seat_parts, table, None), table.watching, name, "seat.html", more=_spoken(table))
 
 
-async def watch_events(request: Request) -> Response:
-    """What changes of it."""
-    table, _ = opened(request, "watch")
-    return stream(request, table.watching, partial(seat_parts, table, None))
-
-
-routes = [
-    Route("/seat", seat, methods=["GET", "POST"]),
-    Route("/seat/events", seat_events),
-    Route("/watch", watch),
-    Route("/watch/events", watch_events),
-]
+routes = [*routes_of("/seat", seat, "POST"), *routes_of("/watch", watch)]

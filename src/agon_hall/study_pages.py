@@ -24,7 +24,7 @@ from agon_hall.rules import rules_text
 from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
 from agon_hall.study_desk import ALL, Desk, told_apart
 from agon_hall.tables import Hall, Refused
-from agon_hall.web import NoPage, Parts, live, part, posted, render, safe, sent_on, stream
+from agon_hall.web import NoPage, Parts, live, part, posted, render, routes_of, safe, sent_on, streams
 
 log = logging.getLogger("agon_hall")
 
@@ -118,34 +118,29 @@ async def page(request: Request) -> Response:
     state = desk.look(who)
     table = desk.table(who) if state.stage == "match" else None
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
-    if table is not None and not leaving:
+    if table is not None and not leaving and not streams(request):
         return sent_on(f"/seat?key={desk.hall.key('seat', table.id, state.seat)}")
     context = about(desk, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
     status = 422 if why or wanted else 200
-    waits = state.stage == "lobby" and not leaving
+    here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
+
+    def draw() -> Parts:
+        """In the lobby how long it lasts; before the match is over, that somebody has come further than this page."""
+        if here in (*BEFORE, "match") and desk.states[who].stage != here:
+            return {"wait": part("moved.html", to=desk.at(who), say=desk.say)}
+        return {"wait": part("waiting.html", **waiting(desk, who)) if here == "lobby" and not leaving else ""}
+
     return live(
         request,
-        {"wait": part("waiting.html", **waiting(desk, who))} if waits else {"wait": ""},
-        f"/part/{desk.study.name}/events?key={desk.key(who)}",
+        draw,
+        desk.watching[who],
         desk.study.title,
         "study.html",
         status=status,
         more=context,
+        came=lambda there: desk.saw(who, 1 if there else -1),
+        stage=state.stage,
     )
-
-
-async def page_events(request: Request) -> Response:
-    """That a page is open; and in the lobby, that the match begins."""
-    desk, who = _found(request)
-    desk.saw(who, 1)
-    here = desk.states[who].stage
-
-    def draw() -> Parts:
-        if here in (*BEFORE, "match") and desk.states[who].stage != here:
-            return {"wait": part("moved.html", to=desk.at(who), say=desk.say)}
-        return {"wait": part("waiting.html", **waiting(desk, who)) if here == "lobby" else ""}
-
-    return stream(request, desk.watching[who], draw, partial(desk.saw, who, -1))
 
 
 def act(desk: Desk, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
@@ -191,6 +186,7 @@ def about(desk: Desk, who: str, state: State) -> dict[str, Any]:
     link = own.finish.links.get(came[0], "") if code else ""  # type: ignore[call-overload]
     ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
     return {
+        "here": desk.at(who),
         "lang": own.language,
         "say": desk.say,
         "study": own,
@@ -241,25 +237,14 @@ async def monitor(request: Request) -> Response:
     known = {each: f"/monitor?study={quote(each)}" for each in names("study")}
     if name not in known:
         return render(request, "studies.html", title="Studies", known=known)
-    desk, at = _watched(request), str(request.base_url).rstrip("/")
-    return live(
-        request, monitored(desk), f"/monitor/events?study={quote(name)}", f"Study: {desk.study.title}", "monitor.html",
-        more={"link": f"{at}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": f"{at}/join/{name}?pid=1"},
-    )  # fmt: skip
-
-
-async def monitor_events(request: Request) -> Response:
-    """What changes of it."""
-    desk = _watched(request)
-    return stream(request, desk.watching[ALL], partial(monitored, desk))
-
-
-def _watched(request: Request) -> Desk:
     try:
-        desk: Desk = request.app.state.studies.desk(request.query_params.get("study", ""))
+        desk: Desk = request.app.state.studies.desk(name)
     except AgonError as error:
         raise NoPage("This study cannot be run", str(error), HTTPStatus.UNPROCESSABLE_ENTITY) from None
-    return desk
+    at = f"{str(request.base_url).rstrip('/')}/join/{name}"
+    more = {"link": f"{at}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": f"{at}?pid=1"}
+    title = f"Study: {desk.study.title}"
+    return live(request, partial(monitored, desk), desk.watching[ALL], title, "monitor.html", more=more)
 
 
 def monitored(desk: Desk) -> Parts:
@@ -304,8 +289,6 @@ def monitored(desk: Desk) -> Parts:
 
 routes = [
     Route("/join/{study}", join),
-    Route("/part/{study}", page, methods=["GET", "POST"]),
-    Route("/part/{study}/events", page_events),
-    Route("/monitor", monitor),
-    Route("/monitor/events", monitor_events),
+    *routes_of("/part/{study}", page, "POST"),
+    *routes_of("/monitor", monitor),
 ]

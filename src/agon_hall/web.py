@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cache
 from hashlib import sha256
 from http import HTTPStatus
@@ -36,6 +36,8 @@ LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it",
 Parts = Mapping[str, str]
 """Id of an element -> the HTML in it: what is kept up to date."""
 NONE: Parts = {}
+EVENTS = "/events"
+"""What the address ends with that keeps a page up to date."""
 
 templates = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -115,30 +117,43 @@ def digest(parts: Parts) -> str:
 
 def live(
     request: Request,
-    parts: Parts,
-    at: str,
+    draw: Callable[[], Parts],
+    watching: set[Callable[[], object]],
     title: str,
     name: str = "parts.html",
     still: Parts = NONE,
     status: int = 200,
     more: Mapping[str, Any] = NONE,
-) -> HTMLResponse:
-    """A page whose parts are kept up to date by what `stream` sends from the address `at`; those of `still` come after them.
+    came: Callable[[bool], object] = lambda here: None,
+    **told: str,
+) -> Response:
+    """A page whose parts are kept up to date, and at its second address (`routes_of`) what keeps them so.
 
-    `more` is for its template alone.
+    The parts of `still` come after them, and stay. `watching` are told of changes, `came` of a browser that is there (True), or
+    gone. `more` is for the template, and `told` for the second address alone.
     """
+    if streams(request):
+        return _stream(request, draw, watching, came)
+    parts, url = draw(), request.url.include_query_params(**told)
+    at = f"{url.path.rstrip('/')}{EVENTS}?{url.query}"
     marked = {key: safe(html) for key, html in (dict(parts) | dict(still)).items()}
     return render(request, name, status, title=title, parts=marked, live=at, seen=digest(parts), **more)
 
 
-def stream(
-    request: Request,
-    watching: set[Callable[[], object]],
-    draw: Callable[[], Parts],
-    left: Callable[[], object] = lambda: None,
+def routes_of(path: str, page: Callable[[Request], Awaitable[Response]], *methods: str) -> list[Route]:
+    """The two addresses of a page that is `live`."""
+    return [Route(path, page, methods=["GET", *methods]), Route(f"{path.rstrip('/')}{EVENTS}", page)]
+
+
+def streams(request: Request) -> bool:
+    """Whether what is asked for is what keeps a page up to date, not the page itself."""
+    return request.url.path.endswith(EVENTS)
+
+
+def _stream(
+    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], came: Callable[[bool], object]
 ) -> Response:
-    """Server-sent events: `parts` that have changed since they were last sent, and `ping`. `watching` are told of changes;
-    `left` is called when the browser is gone."""
+    """Server-sent events: `parts` that have changed since they were last sent, and `ping`."""
     seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
 
     async def events() -> AsyncIterator[str]:
@@ -148,6 +163,7 @@ def stream(
         request.app.state.streams.add(changed.set)
         known: dict[str, str] = {}
         last, stopping = seen, request.app.state.stopping
+        came(True)
         try:
             yield "retry: 1000\n\n"
             while not stopping.is_set():
@@ -174,7 +190,7 @@ def stream(
         finally:
             watching.discard(changed.set)
             request.app.state.streams.discard(changed.set)
-            left()
+            came(False)
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
