@@ -214,8 +214,10 @@ def test_every_agent_of_conf_can_be_built(path):
 
 def test_a_game_that_changes_another_one_needs_a_variant_of_its_own(conf):
     (conf / "game" / "mine.yaml").write_text("defaults: [pd, _self_]\nrounds: 3\n")
-    assert "two games in conf/game are called pd, variant default: give one another" in refusal(
-        experiment(games=["mine"]), conf=conf
+    told = refusal(experiment(games=["mine"]), conf=conf)
+    assert (
+        f"{conf}/game/mine.yaml and {conf}/game/pd.yaml are different games that are both called pd, variant default"
+        in told
     )
 
 

@@ -9,7 +9,7 @@ import inspect
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import product, takewhile
@@ -22,7 +22,19 @@ import yaml  # type: ignore[import-untyped]
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from agon import PACKAGES, ROOT, AgonError, fault_of, input_files, input_path, input_places, located, shown, text_of
+from agon import (
+    PACKAGES,
+    ROOT,
+    SHIPPED,
+    AgonError,
+    fault_of,
+    input_files,
+    input_path,
+    input_places,
+    located,
+    shown,
+    text_of,
+)
 from agon.games import Game
 from agon.games.settings import variants
 
@@ -511,6 +523,34 @@ def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
                 f"two games in conf/game are called {game.name}, variant {game.variant}: give one another `variant`"
             )
     return games
+
+
+def require_own_names(found: Mapping[str, Game[Any]], conf: Path = CONF) -> None:
+    """Raises AgonError where a game, by its name in conf/game, is called like a different one there or of agon.
+
+    Games with settings are left out: they may be there under several readings of their rules.
+    """
+    for path, other in _without_settings(conf):
+        for name, game in found.items():
+            if (game.name, game.variant) == (other.name, other.variant) and game != other:
+                own = input_path(conf / "game" / f"{re.split('[/~]', name)[0]}.yaml")
+                raise AgonError(
+                    f"{shown(own)} and {shown(path)} are different games that are both called "
+                    f"{game.name}, variant {game.variant}: give one another `name` or `variant`"
+                )
+
+
+def _without_settings(conf: Path) -> Iterator[tuple[Path, Game[Any]]]:
+    """The games of conf/game that have no settings, with their files, and those of agon that a file there hides."""
+    own = {path.stem for path in (conf / "game").glob("*.yaml")}
+    for place, known in (
+        (conf, names("game", conf)),
+        (SHIPPED / "conf", own if conf == CONF != SHIPPED / "conf" else ()),
+    ):
+        for name in known:
+            with suppress(AgonError):  # it cannot be used
+                if "settings" not in file_of("game", name, place):
+                    yield input_path(place / "game" / f"{name}.yaml"), load("game", name, place)
 
 
 def names(group: str, conf: Path = CONF) -> list[str]:

@@ -3,7 +3,6 @@
 import functools
 import inspect
 import json
-import re
 import sysconfig
 import traceback
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -18,9 +17,9 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of, input_path, kind_of, located, shown
+from agon import AgonError, fault_of, kind_of, located, shown
 from agon import count as counted
-from agon.conf import CONF, distinct, document, expand_settings, file_of, load, names, reason, settings_of
+from agon.conf import CONF, distinct, expand_settings, load, names, reason, require_own_names, settings_of
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
 from agon.games.spaces import Space
@@ -162,7 +161,8 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     for each in asked.meetings:
         each.games = expand_settings(each.games, conf)
     games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
-    distinct([*games.values(), *(parent for name in games for parent in _parents(name, conf))])
+    require_own_names(games, conf)
+    distinct([*games.values()])
     if not large:
         _require_small(asked, games, conf)
     found: dict[str, Match] = {}
@@ -234,6 +234,7 @@ def seating(
     all speak for themselves. Raises AgonError as `plan` does.
     """
     game, settings = load("game", game_name, conf), settings_of("game", game_name, conf)
+    require_own_names({game_name: game}, conf)
     if everybody and game.everybody is not game:
         game, settings = game.everybody, settings | {"tested": []}
     if len(entrants) != game.seats:
@@ -286,14 +287,6 @@ def _policies(conf: Path) -> dict[str, Any]:
     """The scripts that the stand-ins of conf/model speak for; None for models that are real."""
     found = {name: load("model", name, conf) for name in names("model", conf)}
     return {name: model.policy if isinstance(model, StandIn) else None for name, model in found.items()}
-
-
-def _parents(name: str, conf: Path) -> Iterator[Game[Any]]:
-    """The games that a file of conf/game builds upon, without those that have settings."""
-    for each in document(input_path(conf / "game" / f"{re.split('[/~]', name)[0]}.yaml")).get("defaults", []):
-        parent = str(each).partition("@")[0]
-        if parent in names("game", conf) and "settings" not in file_of("game", parent, conf):
-            yield load("game", parent, conf)
 
 
 def _try_out(seat: Seat, game: Game[Any]) -> None:
