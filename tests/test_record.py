@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agon import AgonError
 from agon.models import Answer, CallFailed, Model
 from agon.models.heard import LEAST, Heard, Unreadable
-from agon.models.ledger import Ledger, Unfinished
+from agon.models.ledger import KNOCKS, Absent, Ledger, Unfinished
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.plan import plan
@@ -124,6 +124,20 @@ def test_a_provider_that_is_down_is_not_asked_for_ever(tmp_path):
     assert recording.failures == model.asked == 2 * len(halted)
 
 
+def test_a_server_that_is_not_there_ends_the_run_after_few_tries(tmp_path):
+    model = Says(fault=lambda request: CallFailed("no connection", "refused"), tries=8, pause=0.001, concurrency=2)
+    halted, recording = recorded(tmp_path, matches(40), {"standin": model})
+    assert {type(each) for each in halted} == {Absent} and "mend base_url in conf/model/standin.yaml" in str(halted[0])
+    assert len(halted) == 4 and recording.failures == model.asked == KNOCKS * 4
+
+
+def test_a_server_that_went_away_is_waited_for(tmp_path):
+    model = Says(tries=8, pause=0.001, concurrency=1)
+    gone = iter([None, *[CallFailed("no connection", "refused")] * 6])
+    model.fault = lambda request: next(gone, None)
+    assert recorded(tmp_path, matches(1), {"standin": model})[0] == []
+
+
 def test_a_key_that_is_refused_stops_at_once_in_one_line(tmp_path):
     model = Says(median=0.01, fault=lambda request: CallFailed("401", "wrong key", "stop"), concurrency=4)
     with pytest.raises(AgonError, match=r"^model standin: wrong key$"):
@@ -178,10 +192,24 @@ def test_a_run_whose_answers_cannot_be_read_stops_and_says_why_in_a_line(tmp_pat
     halted, recording = recorded(tmp_path, matches(40), {"standin": model}, readable=0.5)
     assert {type(each) for each in halted} == {Unreadable} and LEAST <= len(recording) <= LEAST + 8
     said = str(halted[0])
-    assert re.match(r"(\d+) of \1 answers could not be read \(readable=0.5\), the last: ", said)
-    assert r"\x1b[2J I think that aaa" in said and "..." in said and "\n" not in said and len(said) < 300
+    assert re.match(r"none of \d+ answers could be read as an action \(readable=0.5\), the last that could not: ", said)
+    assert "`reads: constrained`" in said
+    assert r"\x1b[2J I think that aaa" in said and "..." in said and "\n" not in said and len(said) < 400
     again, more = recorded(tmp_path, matches(40), {"standin": model}, readable=0.5)
     assert {type(each) for each in again} == {Unreadable} and len(more) <= len(recording) + 8
+
+
+def test_where_hardly_an_answer_can_be_read_that_is_the_cause():
+    heard = Heard()
+    assert not heard.cause
+    for fault in 20 * ["no move line"]:
+        heard.add("m/0.0", 1, "well", fault, True)
+    assert (
+        heard.cause.startswith("none of 20 answers could be read as an action") and "reads: constrained" in heard.cause
+    )
+    for _ in range(3):
+        heard.add("m/0.0", 1, "[move] cooperation", "", True)
+    assert not heard.cause
 
 
 def test_without_a_wanted_share_nothing_stops_it(tmp_path):

@@ -257,7 +257,7 @@ def record(settings: Settings) -> int:
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
     writer = Writer(recording, _lock(name))
-    journal = Journal(recording.path.parent, recording.holds)
+    journal, failing = Journal(recording.path.parent, recording.holds), _Failing(budget.spent)
     try:
         if prereg:
             until = order.until if order else None
@@ -270,7 +270,7 @@ def record(settings: Settings) -> int:
         with _bar(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
             ledger = Ledger(models, writer, budget, readable=settings["readable"])
             ended, matches_at_once = Counter[str](), settings["concurrency"]
-            failing = _Failing(budget.spent, click.echo if bar.disable else bar.write, once=not bar.disable)
+            failing.say, failing.once = click.echo if bar.disable else bar.write, not bar.disable
 
             def tick(match: Match) -> None:
                 ended["matches"] += 1
@@ -293,7 +293,7 @@ def record(settings: Settings) -> int:
         journal.close()
         withdraw(recording.path.parent)
         if budget.spent.calls:
-            click.echo(_recorded(recording, budget))
+            click.echo(_recorded(recording, budget, failing.said))
     if not budget.spent.calls:
         click.echo(_recorded(recording, budget))
     limits = ", ".join(f"budget.{name}={most:g}" for name, most in budget.most.items() if most is not None)
@@ -310,8 +310,12 @@ def record(settings: Settings) -> int:
             again += f"; python -m agon play {_same()}".rstrip() + " partial=true plays what is whole"
         else:
             again = "the same command goes on where it was"
+        if cause := ledger.answers.cause:
+            click.echo(f"why: {cause}")
         click.echo(f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; {again}")
         return 3
+    if cause := ledger.answers.cause:
+        click.echo(f"note: {cause}")
     if order:
         click.echo("\n".join(map(str, order.answers())))
         click.echo(
@@ -967,8 +971,8 @@ def _clock(seconds: float) -> str:
     return f"{seconds / 86_400:,.0f} days"
 
 
-def _recorded(recording: Recording, budget: Budget) -> str:
-    """What is in the recording now, and what this command has spent."""
+def _recorded(recording: Recording, budget: Budget, said: str = "") -> str:
+    """What is in the recording now, and what this command has spent; `said`: why a call failed, as was told before."""
     spent, unknown = budget.spent, budget.unreported
     cached = (
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
@@ -976,7 +980,7 @@ def _recorded(recording: Recording, budget: Budget) -> str:
     unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
     told = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
     errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
-    errors += f", the last: {spent.last}" if spent.last else ""
+    errors += f", the last: {spent.last}" if spent.last not in ("", said) else ""
     more = (
         f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
     )
@@ -1017,17 +1021,20 @@ class _Failing:
     `once`, beside a bar that counts them: the first time alone.
     """
 
-    def __init__(self, spent: Spent, say: Callable[..., object], once: bool) -> None:
+    def __init__(self, spent: Spent, say: Callable[..., object] = click.echo, once: bool = False) -> None:
         self.spent, self.say, self.once = spent, say, once
         self.failed, self.kinds, self.wait, self.next = 0, 0, 60.0, math.inf
+        self.said = ""
+        """Why a call failed, as last told."""
 
     def tell(self) -> None:
         """Says so where it is time."""
         failed, kinds, now = self.spent.errors.total(), len(self.spent.errors), monotonic()
         anew = kinds > self.kinds and not (self.once and self.kinds)
         if anew or (failed > self.failed and now >= self.next):
-            said = f"{count(failed, 'call')} failed so far, the last: {self.spent.last}"
-            self.say(visible(f"note: {said}; failed calls are tried again"), file=sys.stderr)
+            why = f", the last: {self.spent.last}; failed calls are tried again" * (self.spent.last != self.said)
+            self.say(visible(f"note: {count(failed, 'call')} failed so far{why}"), file=sys.stderr)
+            self.said = self.spent.last
             self.failed, self.kinds = failed, kinds
             self.wait, self.next = 2 * self.wait, math.inf if self.once else now + self.wait
 

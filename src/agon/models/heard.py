@@ -10,8 +10,16 @@ LEAST = 30
 """Answers before it is said that too few can be read."""
 SURE = 2.33
 """Standard deviations: how clearly the share must lie below the one that is wanted (99 % sure)."""
+FEW = 0.1
+"""Below this share of readable answers, what is wrong is how the model is asked."""
 SHOWN = 80
 """Letters of an answer that are shown."""
+
+MEND = (
+    "Take agents with `reads: constrained` (zs_constrained, cot_constrained), which can answer nothing but an action, or another model: "
+    "docs/how-to/choose-how-answers-are-read.md"
+)
+"""What to do when answers cannot be read."""
 
 
 class RunOver(Halted):
@@ -63,6 +71,18 @@ class Heard:
             self.reached[match] = max(round_, self.reached.get(match, 0))
 
     @property
+    def cause(self) -> str:
+        """What is wrong, and what to do, where hardly an answer can be read; else empty."""
+        if not self.answers or 1 - self.unreadable / self.answers >= FEW:
+            return ""
+        return f"{self._told}, and what cannot be read is asked again until the conversation is full. {MEND}"
+
+    @property
+    def _told(self) -> str:
+        which = "none" if self.unreadable == self.answers else f"{self.answers - self.unreadable:,}"
+        return f"{which} of {self.answers:,} answers could be read as an action"
+
+    @property
     def too_few(self) -> Unreadable | None:
         """Why to stop: the readable share is clearly below the wanted one (Wilson's interval)."""
         if self.wanted is None or self.answers < LEAST:
@@ -72,6 +92,5 @@ class Heard:
         if (middle + half) / (1 + SURE**2 / n) >= self.wanted:
             return None
         return Unreadable(
-            f"{self.unreadable:,} of {n:,} answers could not be read (readable={self.wanted:g}), the last: "
-            f"{visible(self.example)}; agents with `reads: constrained` can answer nothing else than an action"
+            f"{self._told} (readable={self.wanted:g}), the last that could not: {visible(self.example)}. {MEND}"
         )

@@ -24,7 +24,7 @@ from agon.models.base import (
     require_distinct,
 )
 from agon.models.errors import failure
-from agon.models.heard import Heard
+from agon.models.heard import Heard, RunOver
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
 
@@ -36,6 +36,8 @@ TIMED_OUT = {"408", "504", "524"}
 """Statuses with which a server in between gives up on a model that may well have answered."""
 LENGTHS = "max_tokens", "max_completion_tokens", "max_output_tokens"
 """What a request may call the longest answer."""
+KNOCKS = 3
+"""So often a server is tried that refuses connections and has not answered once in this run: it is not there."""
 LONGEST = 120
 """The longest pause before a further try, in first pauses."""
 
@@ -53,6 +55,10 @@ class Unrecorded(AgonError):
 
 class Unfinished(Halted):
     """Every try of a call failed."""
+
+
+class Absent(RunOver):
+    """A server is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +257,14 @@ class Live:
         self.name, self.model, self.ledger, self.clock = name, model, ledger, clock
         self.identity, self.room = model.identity, model.room
         self._settings: dict[str, Any] = msgspec.json.decode(self.identity)
+        self._there = False
+        """Whether anything has come back in this run."""
 
     async def answer(self, request: Request) -> Answer:
         """Recorded or new.
 
         Raises CallFailed for a conversation that is refused for good, AgonError when no call can succeed (a wrong key),
-        Unfinished when every try failed, BudgetReached.
+        Unfinished when every try failed, Absent where nobody listens, BudgetReached.
         """
         key = key_of(self.identity, request)
         size = sum([len(message.text.encode()) for message in request.messages])
@@ -270,6 +278,10 @@ class Live:
                 raise
             if isinstance(tried, Answer):
                 return tried
+            if not self._there and attempt + 1 >= KNOCKS:
+                raise Absent(
+                    f"model {self.name}: nobody answers there ({tried}): start its server, or mend base_url in conf/model/{self.name}.yaml"
+                )
             if attempt + 1 < self.model.tries and not tried.after:
                 await sleep(self.model.pause * _pauses(key, attempt))
         raise Unfinished(f"model {self.name}: {self.model.tries} tries failed, the last: {tried}")
@@ -292,15 +304,18 @@ class Live:
         except Exception as error:  # whatever an adapter raises: the call may be paid for
             failed = failure(error)
         else:
+            self._there = True
             for field in FIELDS:
                 setattr(line, field, getattr(answer, field))
             line.time = self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             return answer
         if failed.then == "void":
+            self._there = True
             line.void, line.too_long, line.time = str(failed), isinstance(failed, TooLong), self.clock()
             await self.ledger.keep(self.name, line, request.messages)
             raise failed
+        self._there = self._there or failed.kind != "no connection"
         await self.ledger.failed(self.name, Failure(key, failed.kind, str(failed), self.clock()), failed.after)
         if failed.then == "stop":
             raise AgonError(f"model {self.name}: {failed}")
