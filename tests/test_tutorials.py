@@ -120,6 +120,10 @@ def test_two_conditions_compared(reader, tmp_path):
     before = outside(tmp_path)
     for file in reader.follow("two-conditions-compared"):
         assert (reader.folder / "compared" / file).read_text().count("\n") > 1
+    [rate] = pd.read_csv(reader.folder / "compared/pairs.csv").query("metric == 'cooperation_rate'").itertuples()
+    assert rate.low < 0 < rate.high and rate.difference != 0, "a difference, and an interval that has a width"
+    said = (TUTORIALS / "two-conditions-compared.md").read_text()
+    assert f"difference {rate.difference:.4g} (95 % interval {rate.low:.4g} to {rate.high:+.4g})" in said
     subprocess.run(["git", "init", "-q"], cwd=reader.folder, check=True)
     seen = subprocess.check_output(["git", "status", "--porcelain", "-uall"], cwd=reader.folder, text=True)
     assert "data/recordings/thinking/" in seen and "compared/" not in seen
