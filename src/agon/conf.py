@@ -567,7 +567,7 @@ def about(group: str, name: str, conf: Path = CONF) -> str:
     if not said:
         with suppress(AgonError):  # it is listed though it cannot be used
             said = " ".join((inspect.getdoc(located(file_of(group, name, conf).get("_target_"))) or "").split())
-    return re.split(r"(?<=[.]) (?=[A-Z`])", said)[0]
+    return re.split(r"(?<=[.?]) (?=[A-Z`])", said)[0]
 
 
 def offered(name: str, names: Sequence[str], more: str = "") -> str:

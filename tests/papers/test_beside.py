@@ -108,9 +108,9 @@ def test_what_cannot_be_compared_is_one_line(recorded, mine):
         beside.compared(mine, recorded[both])
     with pytest.raises(AgonError, match="is in both tables"):
         beside.compared(recorded, recorded)
-    with pytest.raises(AgonError, match="no match with agent nobody: there are"):
+    with pytest.raises(AgonError, match="no match with agent 'nobody': there are"):
         beside.compared(mine, recorded, agents=["nobody"])
-    with pytest.raises(AgonError, match="no match is left"):
+    with pytest.raises(AgonError, match="no match with model 'nobody': there are"):
         beside.compared(mine, recorded, models=["nobody"])
     with pytest.raises(AgonError, match="the turns table is empty: no match was played"):
         beside.compared(mine[:0], recorded)

@@ -17,6 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from agon import AgonError, figures, input_path, shown
+from agon.conf import offered
 from agon.games import Game
 from agon.games.matrix.metrics import limits, per_match, shares_over_rounds
 from agon.games.tables import equilibrium_table, payoff_table
@@ -125,6 +126,8 @@ def compared(
             )
         told = _left_out(ours, known, there)
         found = pd.concat([found, known], ignore_index=True)
+    if missing := [each for each in models if not found.model.eq(each).any()]:
+        raise AgonError(f"no match with model {missing[0]!r}: {offered(missing[0], sorted(set(found.model)))}")
     if models:
         found = found[found.model.isin(list(models)) | found.own]
     every = found
@@ -294,9 +297,7 @@ def _chosen(found: pd.DataFrame, what: str, wanted: Sequence[str], usual: Sequen
     sides = [set(rows[what]) for _, rows in found.groupby("own")]
     if wanted:
         if missing := [each for each in wanted if not any(each in side for side in sides)]:
-            raise AgonError(
-                f"no match with {what} {', '.join(missing)}: there are {', '.join(sorted(set().union(*sides)))}"
-            )
+            raise AgonError(f"no match with {what} {missing[0]!r}: {offered(missing[0], sorted(set().union(*sides)))}")
         return found[found[what].isin(list(wanted))]
     both = set.intersection(*sides) if sides else set()
     if not both and what == "opponent":
