@@ -35,7 +35,7 @@ def any_form(view: Observation, entered: Entered) -> list[Thing]:
     first, *more = part.things
     if isinstance(first, LineField) and not more:
         first = replace(first, press="Send")
-    return [first, *more, Button("Send", lambda: [part.read()], wide=200)]
+    return [first, *more, Button("Send", lambda: [part.read()])]
 
 
 def _written(space: Space, entered: Entered) -> FieldSet:

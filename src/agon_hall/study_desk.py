@@ -111,6 +111,12 @@ class Desk:
         self.seen[who] = self.clock()
         self.pages[who] += opened
 
+    def here(self, who: str) -> bool:
+        """Whether a page of theirs is open: of the study, or at their table."""
+        state = self.states[who]
+        table = self.hall.tables.get(state.table)
+        return self.pages[who] > 0 or (table is not None and state.seat is not None and table.pages[state.seat] > 0)
+
     def do(self, who: str, kind: str, **detail: Any) -> State:
         """Something happens to a participant; it is kept when this returns. Raises Refused, and changes nothing, if it cannot."""
         if kind == "consented":

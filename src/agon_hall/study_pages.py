@@ -256,25 +256,16 @@ def monitored(desk: Desk) -> Parts:
          "under": held[name].total() - held[name]["debrief"] - held[name]["out"]}
         for name, cell in desk.cells.items()
     ]  # fmt: skip
-    rows = []
-    for who, state in reversed(states.items()):
-        here = desk.pages[who] > 0 or (
-            state.seat is not None
-            and (table := desk.hall.tables.get(state.table)) is not None
-            and table.pages[state.seat] > 0
-        )
-        rows.append(
-            {
-                "who": desk.pseudonym(who),
-                "cell": state.cell,
-                "stage": "out" if state.why else state.stage,
-                "why": state.why,
-                "since": f"{datetime.fromtimestamp(state.since):%H:%M:%S}",
-                "minutes": max(0, round((now - state.since) / 60)) if state.stage not in ("out", "debrief") else None,
-                "here": here,
-                "points": state.points,
-            }
-        )
+    rows = [
+        {
+            "who": desk.pseudonym(who),
+            "state": state,
+            "since": f"{datetime.fromtimestamp(state.since):%H:%M:%S}",
+            "minutes": max(0, round((now - state.since) / 60)) if state.stage not in ("out", "debrief") else None,
+            "here": desk.here(who),
+        }
+        for who, state in reversed(states.items())
+    ]
     paid = [earned(desk.study, state) for state in states.values()]
     spent = Counter[str]()
     for name in {state.table for state in states.values() if state.table}:

@@ -643,10 +643,11 @@ class Hall:
             if each.status != "stopped":
                 each.go_on()
 
-    def _add(self, row: TableRow) -> Table:
-        found = self.tables[row.id] = Table(
-            row, seating(row.game, row.entrants, self.sampling, everybody=row.everybody), self.store, self.folder
-        )
+    def _seated(self, row: TableRow) -> Seating:
+        return seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
+
+    def _add(self, row: TableRow, seated: Seating | None = None) -> Table:
+        found = self.tables[row.id] = Table(row, seated or self._seated(row), self.store, self.folder)
         return found
 
     def open(
@@ -683,13 +684,13 @@ class Hall:
             everybody,
             time(),
         )
-        seated = seating(game, row.entrants, self.sampling, everybody=everybody)
+        seated = self._seated(row)
         known_aids(seated.game, aids or ())
         for name, model in seated.models.items():
             limited(name, model, allowed)
         words = words or consent()
         self.store.add(row, words.version, words.words)
-        made = self.tables[row.id] = Table(row, seated, self.store, self.folder)
+        made = self._add(row, seated)
         made.go_on()
         self._forget()
         for watcher in list(self.watching):

@@ -12,8 +12,6 @@ from agon.games.inputs import (
     InvalidEntry,
     LineField,
     ListField,
-    RadioField,
-    TextField,
     Thing,
     TickField,
 )
@@ -97,19 +95,6 @@ def _read(things: Sequence[Thing], posted: Posted) -> dict[str, Any]:
 # --- what the template asks
 
 
-KINDS: dict[type, str] = {
-    str: "html",
-    Group: "group",
-    Button: "button",
-    TickField: "tick",
-    RadioField: "radio",
-    ListField: "list",
-    TextField: "text",
-    CountField: "count",
-    LineField: "line",
-}
-
-
 def _is_chosen(thing: ListField, entered: Entered, label: str) -> bool:
     chosen = thing.chosen(entered)
     return thing.options[label] in chosen if isinstance(thing, TickField) else bool(thing.options[label] == chosen)
@@ -120,15 +105,9 @@ def _first_press(things: Sequence[Thing]) -> str:
     return next((each.press for each in _all(things) if isinstance(each, LineField) and each.press), "")
 
 
-def _slug(key: str) -> str:
-    """A key as an id may be."""
-    return "".join(letter if letter.isalnum() else f"_{ord(letter):x}_" for letter in key)
-
-
 templates.globals |= {
-    "kind_of": lambda thing: KINDS[type(thing)],
+    "kind_of": lambda thing: type(thing).__name__,
     "is_chosen": _is_chosen,
     "first_press": _first_press,
-    "slug": _slug,
 }
 templates.filters["html"] = safe

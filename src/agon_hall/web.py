@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from functools import cache
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
@@ -16,7 +15,7 @@ import jinja2
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agon.games.html import plain, text
@@ -199,28 +198,24 @@ def _stream(
 # --- files
 
 
-@cache
-def _file(name: str) -> tuple[bytes, str]:
-    body = (HERE / "static" / name).read_bytes()
-    return body, sha256(body).hexdigest()[:12]
+FILES = {each.name: sha256(each.read_bytes()).hexdigest()[:12] for each in (HERE / "static").iterdir()}
+"""Name -> what changes in its address when the file does."""
+FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
-def _static(name: str) -> str:
-    """The address of a file, which changes when the file does."""
-    return f"/static/{name}?v={_file(name)[1]}"
+def static(name: str) -> str:
+    """The address of a file."""
+    return f"/static/{name}?v={FILES[name]}"
 
 
-templates.globals["static"] = _static
-KINDS = {"hall.css": "text/css", "hall.js": "text/javascript"}
+templates.globals["static"] = static
 
 
 async def _serve_file(request: Request) -> Response:
     name = request.path_params["name"]
-    if name not in KINDS:
-        return refusal(request, "No such file", "There is no file of this name.")
-    return Response(
-        _file(name)[0], media_type=KINDS[name], headers={"Cache-Control": "public, max-age=31536000, immutable"}
-    )
+    if name not in FILES:
+        raise NoPage("No such file", "There is no file of this name.")
+    return FileResponse(HERE / "static" / name, headers=FOR_GOOD)
 
 
 routes = [Route("/static/{name}", _serve_file)]

@@ -110,7 +110,7 @@ def test_a_page_is_light(tmp_path, short, path):
             links = {"/seat": seat, "/host": f"/host?key={hall.key('host', table.id)}"}
             async with httpx.AsyncClient(base_url=f"http://localhost:{port}") as client:
                 sent = 0
-                for each in (links.get(path, path), web._static("hall.css"), web._static("hall.js")):
+                for each in (links.get(path, path), web.static("hall.css"), web.static("hall.js")):
                     reply = await client.get(each)
                     sent += int(reply.headers["content-length"])
                     assert reply.headers.get("content-encoding") == "gzip" or len(reply.content) < 500

@@ -8,10 +8,6 @@ from typing import Any, NamedTuple
 from agon.games.html import bars, count, label, number, text
 from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
 
-ENDLESS = 10**8
-"""Characters that a field takes: too many are refused with a reason, never cut off."""
-WIDEST = 480
-"""Pixels of a field, at most."""
 UNCHOSEN = object()
 """What a list holds before somebody chooses; no option is equal to it."""
 
@@ -31,8 +27,6 @@ class Field:
     label: str
     value: Any = ""
     """Before anything is entered."""
-    wide: int = WIDEST
-    """Pixels: at most, and in a row of a Group just these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +35,6 @@ class LineField(Field):
 
     press: str = ""
     """The key of what Enter presses."""
-    most: int = ENDLESS
-    live: bool = False
-    """Whether what is typed counts as entered before one leaves the field; the same in TextField."""
     keys: str = ""
     """The keypad of a phone: numeric, decimal, or empty for letters."""
     hint: str = ""
@@ -67,9 +58,7 @@ class CountField(Field):
 class TextField(Field):
     """A text of several lines."""
 
-    most: int = ENDLESS
     rows: int = 4
-    live: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,14 +95,13 @@ class Button:
     do: Callable[[], list[Any] | Mapping[str, Any]]
     main: bool = True
     """Whether it is what one most likely wants."""
-    wide: int = WIDEST
     key: str = ""
     """Where the label changes."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Things that belong together, in one of the looks that agon_hall.inputs knows."""
+    """Things that belong together, in one of the looks of the hall's style sheet."""
 
     things: "Sequence[Thing]"
     look: str = "row"
@@ -218,7 +206,7 @@ def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bo
             raise InvalidEntry("The text holds a character that cannot be written down.")
         return value
 
-    box = TextField(key=key, label=f"{name} (at most {number(space.length)} characters)", live=True)
+    box = TextField(key=key, label=f"{name} (at most {number(space.length)} characters)")
     return FieldSet((box, f'<p class="{"bad" if over > 0 else "soft"}">{left}</p>'), read)
 
 

@@ -36,7 +36,7 @@ class RatingPage(FamilyPage):
             for turn, player in space.units()
         ]
         ticks = ["<p>Tick what is shown; what is not ticked counts as not shown.</p>"] if space.orders else []
-        return [*ticks, *rows, Button("Send", lambda: [_ratings(space, entered)], wide=200)]
+        return [*ticks, *rows, Button("Send", lambda: [_ratings(space, entered)])]
 
     def desks(self, folder: Path) -> Mapping[str, Desk]:
         """The raters' page."""
@@ -54,13 +54,13 @@ def _named(space: Ratings, turn: int, player: str) -> str:
 def _value(space: Ratings, key: str, who: str) -> Thing:
     if space.orders:
         orders = {f"{who}: {order} order": place for place, order in enumerate(ORDERS)}
-        return TickField(key=key, label=f"{who}: what is shown", options=orders, value=[], wide=300)
-    return LineField(key=key, label=f"{who}: score, 0 to 1", wide=260)
+        return TickField(key=key, label=f"{who}: what is shown", options=orders, value=[])
+    return LineField(key=key, label=f"{who}: score, 0 to 1")
 
 
 def _why(space: Ratings, turn: int, player: str) -> Thing:
     key = f"{turn}/{player}/why"
-    return LineField(key=key, label=f"{_named(space, turn, player)}: why (may be empty)", wide=320)
+    return LineField(key=key, label=f"{_named(space, turn, player)}: why (may be empty)")
 
 
 def _ratings(space: Ratings, entered: Entered) -> tuple[Any, ...]:

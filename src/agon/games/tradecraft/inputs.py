@@ -76,8 +76,8 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
         Group(gets.things),
         *message.things,
         f'<div class="card" role="status"><p>{said}</p></div>',
-        Button("Send this proposal", send, wide=300),
-        Button("Propose nothing", send_nothing, main=False, wide=300),
+        Button("Send this proposal", send),
+        Button("Propose nothing", send_nothing, main=False),
     ]
 
 
@@ -103,7 +103,7 @@ def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) ->
         return found
 
     lines = [
-        LineField(key=f"{key}/{item}", label=f"{label(named(item), 40)} ({whose} {most})", wide=190, keys="numeric")
+        LineField(key=f"{key}/{item}", label=f"{label(named(item), 40)} ({whose} {most})", keys="numeric")
         for item, most in held.items()
     ]
     return FieldSet(tuple(lines), read)
@@ -118,7 +118,7 @@ def decision(scene: Scene, entered: Entered) -> list[Thing]:
         return [Call(tool="decide", decision=word, message=message.read())]
 
     buttons = [
-        Button(name, partial(decide, word), main=word == "accept", wide=300)
+        Button(name, partial(decide, word), main=word == "accept")
         for name, word in (("Accept", "accept"), ("Reject", "reject"))
     ]
     return [_told(known(scene.view).proposal), *message.things, *buttons]
@@ -184,19 +184,19 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
 
     choices = dict(zip(options([_label(each) for each in possible]), [each.id for each in possible], strict=True))
     fields: list[Thing] = [
-        ListField(key="recipe", label="What to make", value=UNCHOSEN, options=unchosen(choices), wide=640),
-        LineField(key="times", label="How many times", value="1", press="add", wide=200, keys="numeric"),
+        ListField(key="recipe", label="What to make", value=UNCHOSEN, options=unchosen(choices)),
+        LineField(key="times", label="How many times", value="1", press="add", keys="numeric"),
         "" if recipe is None else _needed(rules, recipe, times or 1, bool(inputs)),
         Group(tuple(inputs.values())),
-        Button("Add to the list", add, main=False, wide=300, key="add"),
+        Button("Add to the list", add, main=False, key="add"),
     ]
-    taken_off: list[Thing] = [Button("Take the last one off the list", undo, main=False, wide=300)]
+    taken_off: list[Thing] = [Button("Take the last one off the list", undo, main=False)]
     end = "Craft these and finish the turn" if todo else "Finish without crafting"
     return [
         *(fields if possible else []),
         _list(todo, hand, bool(possible), len(todo) >= room),
         *(taken_off if todo else []),
-        Button(end, finish, wide=400, key="finish"),
+        Button(end, finish, key="finish"),
     ]
 
 
@@ -245,7 +245,6 @@ def _inputs(scene: Scene, recipe: Recipe, times: int, hand: Hand, key: str, ente
             key=f"{key}/{recipe.id}/{times}/{item}",
             label=f"{label(named(item), 40)} (you have {amount})",
             value=str(wanted.get(item, "")),
-            wide=190,
         )
         for item, amount in sorted(hand.items())
         if item in members | fuels

@@ -97,7 +97,7 @@ class TradeCraftPage(FamilyPage):
             return ()
         name = str(entered.get("item") or "").strip()
         found = f'<div role="status">{about_item(scene.view.rules, name)}</div>' if name else ""
-        return LineField(key="item", label="Look up an item (then Enter)", most=200), found
+        return LineField(key="item", label="Look up an item (then Enter)"), found
 
     def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
         """All offers of finished turns of the game, and what was then held."""
