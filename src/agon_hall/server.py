@@ -25,7 +25,7 @@ from starlette.responses import Response
 
 from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
-from agon_hall import desks, door, families, gate, lobby, seat, study_pages, watching, web
+from agon_hall import desks, families, gate, lobby, seat, study_pages, watching, web
 from agon_hall.door import HEADER, IDLE, Crowd, Door, entrance
 from agon_hall.gate import Gate, Password
 from agon_hall.lobby import warm
@@ -62,7 +62,7 @@ def application(
             Middleware(GZipMiddleware, minimum_size=500),
             Middleware(Gate, password=known, more=own),
         ],
-        exception_handlers={web.NoPage: _refused, HTTPException: _missing, Exception: _failed},
+        exception_handlers={web.NoPage: web.refused, HTTPException: _missing, Exception: _failed},
     )
     app.state.hall = hall
     app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in own)
@@ -70,13 +70,6 @@ def application(
     app.state.stopping, app.state.streams = asyncio.Event(), set()
     app.state.studies = study_pages.Studies(hall, app.state.stopping)
     return app
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, web.NoPage)
-    if error.logged:
-        log.warning("refused: %s, from %s", error.logged, door.address(request.scope))
-    return web.refusal(request, error.title, str(error), error.status)
 
 
 async def _missing(request: Request, error: Exception) -> Response:

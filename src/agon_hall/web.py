@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from agon.games.html import plain, text
+from agon_hall.door import address
 from agon_hall.words import ENGLISH, TEMPLATES
 
 log = logging.getLogger("agon_hall")
@@ -48,18 +49,14 @@ templates = jinja2.Environment(
 """Whatever is put into a template is text; only what is wrapped in `safe` is HTML."""
 safe = Markup
 templates.finalize = lambda value: plain(value) if type(value) is str else value
+templates.globals["say"] = ENGLISH
 templates.filters["text"] = lambda value: safe(text(value))
 """Nothing that cannot be seen, or that turns other words about, comes into a page; `text` also keeps lines, and boxes long texts."""
 
 
 def render(request: Request, name: str | jinja2.Template, status: int = 200, **context: Any) -> HTMLResponse:
     """A page of templates/NAME; `title` must be among its context."""
-    known = {
-        "researcher": request.scope.get("researcher", False),
-        "links": request.app.state.links,
-        "live": None,
-        "say": ENGLISH,
-    }
+    known = {"researcher": request.scope.get("researcher", False), "links": request.app.state.links, "live": None}
     context.setdefault("at", time_ns() // 1000)
     return HTMLResponse(templates.get_template(name).render(known | context), status)
 
@@ -75,6 +72,14 @@ class NoPage(Exception):
     def __init__(self, title: str, why: str, status: int = HTTPStatus.NOT_FOUND, logged: str = "") -> None:
         super().__init__(why)
         self.title, self.status, self.logged = title, status, logged
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """The page for NoPage."""
+    assert isinstance(error, NoPage)
+    if error.logged:
+        log.warning("refused: %s, from %s", error.logged, address(request.scope))
+    return refusal(request, error.title, str(error), error.status)
 
 
 def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT_FOUND) -> Response:

@@ -76,7 +76,8 @@ class Raters:
             for name in names:
                 made = Sheet(games, name, folder, dimensions or raters.STUDIED)
                 self.desk._sheets[name, LOGS] = made
-        app = Starlette(routes=[*web.routes, *desks.routes({"annotate": self.desk})])
+        routes = [*web.routes, *desks.routes({"annotate": self.desk})]
+        app = Starlette(routes=routes, exception_handlers={web.NoPage: web.refused})
         app.state.links = ()
         self.client = TestClient(app)
 
