@@ -73,6 +73,13 @@ def test_what_is_left_out_and_what_was_void_is_said():
     assert "in 1 match two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
 
 
+def test_conditions_that_both_lack_a_metric_are_named_beside_those_that_have_it():
+    turns = read("tests/smoke/counterfactual_turns.parquet")
+    of_cot = turns.match.isin(turns.match[turns.seat.eq(0) & turns.agent.eq("cot")])
+    found = compare(turns[of_cot | turns.game.eq("rps")], ["points", "cooperation_rate"], "agent")
+    assert "no match of spp has cooperation_rate" in str(found)
+
+
 def test_what_is_held_fixed_is_said():
     told = str(compare(PLAYED.assign(model="m"), "cooperation_rate", "agent:zs,cot"))
     assert "held fixed: 1 game, 1 variant, 1 model and 2 opponents; interval and p hold for these alone" in told

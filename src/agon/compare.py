@@ -442,6 +442,8 @@ def _tested(seats: pd.DataFrame) -> dict[tuple[str, str], Sequence[int]]:
 def _shared(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Sequence[str]) -> tuple[pd.DataFrame, Cells]:
     """What the strata that have both conditions share, a row each, and the values of the two."""
     rows = units[units.condition.isin(pair) & units[name].notna()]
+    if rows.empty:  # neither plays what the metric is of
+        return rows[list(strata)], []
     codes = rows.groupby(list(strata), sort=True).ngroup().to_numpy() * 2 + (rows.condition == pair[1]).to_numpy()
     order = np.argsort(codes, kind="stable")
     there, starts = np.unique(codes[order], return_index=True)
