@@ -74,9 +74,9 @@ def test_what_is_left_out_and_what_was_void_is_said():
 
 
 def test_conditions_that_both_lack_a_metric_are_named_beside_those_that_have_it():
-    turns = read("tests/smoke/counterfactual_turns.parquet")
-    of_cot = turns.match.isin(turns.match[turns.seat.eq(0) & turns.agent.eq("cot")])
-    found = compare(turns[of_cot | turns.game.eq("rps")], ["points", "cooperation_rate"], "agent")
+    mute = [(name, "tft", "----", "CCCC") for name in ("spp", "srep")]
+    found = compare(together(*PLAYED_ROWS, *mute), "cooperation_rate", "agent:zs,cot,spp,srep")
+    assert list(found.pairs["first"] + found.pairs["second"]) == ["zscot"]
     assert "no match of spp has cooperation_rate" in str(found)
 
 

@@ -22,11 +22,20 @@ class Findings:
     rows: list[tuple[str, ...]] = field(default_factory=list)
 
     def told(
-        self, question: str, finding: str, figure: str, statements: Sequence[str], how: str, data: str, notebook: str
+        self,
+        question: str,
+        finding: str,
+        figure: str,
+        statements: Sequence[str],
+        how: str,
+        data: str,
+        notebook: str,
+        matches: str = "",
     ) -> Markdown:
         """What stands below a picture: each statement's section, verdict and evidence, how it was read, and links.
 
-        `statements`: texts of column claim. `data`: a file in results/, `notebook`: the name of the one that reasons it out.
+        `statements`: texts of column claim. `data`: a file in results/, `notebook`: the name of the one that reasons it out,
+        `matches`: the page of the matches, with what is chosen there (PAGE.html#FIELD=VALUE); empty where none are published.
         Raises AgonError for a statement that is not in `claims`.
         """
         known = self.claims.drop_duplicates("claim").set_index("claim")
@@ -41,7 +50,9 @@ class Findings:
             f" [How it was decided](explore_claims.html#q={quote(each)})"
             for each, verdict in zip(statements, verdicts, strict=True)
         ]
-        places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html)"
+        played = f", [the matches, move by move]({matches})" * bool(matches)
+        rule = "[the rule of the verdicts](../docs/statements-rule.md)"
+        places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html){played}, {rule}"
         text = "\n".join([*lines, "", f"{how} {places}."])
         return Markdown(text)  # type: ignore[no-untyped-call]
 

@@ -17,7 +17,9 @@ def test_a_finding_names_its_statements_with_their_verdicts_and_links_the_eviden
     text = findings.told("Do they?", "Two do", "picture", list(CLAIMS.claim), **LINKS).data
     assert "**Fails** (section 7): They learn." in text and "explore_claims.html#q=They%20%26%20others%20tie" in text
     assert "<b>" not in text and "(../results/tables/t.csv)" in text and "(n.html)" in text
-    [row] = findings.table().to_dict("records")
+    assert "(../docs/statements-rule.md)" in text and "the matches" not in text
+    assert "(m.html#x=1)" in findings.told("?", "!", "other", [], **LINKS, matches="m.html#x=1").data
+    [row, _] = findings.table().to_dict("records")
     assert list(row) == COLUMNS and row["verdicts"] == "fails; holds" and row["finding"] == "Two do"
 
 
