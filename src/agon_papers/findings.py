@@ -45,17 +45,32 @@ class Findings:
             )
         verdicts = [str(known.verdict[each]) for each in statements]
         self.rows.append((self.paper, question, finding, figure, "; ".join(statements), "; ".join(verdicts)))
-        lines = [
-            f"- **{verdict.capitalize()}** (section {escape(str(known.section[each]))}): {escape(each)}."
-            f" [How it was decided](explore_claims.html#q={quote(each)})"
-            for each, verdict in zip(statements, verdicts, strict=True)
-        ]
+        lines = [_line(known.loc[each]) for each in statements]
         played = f", [the matches, move by move]({matches})" * bool(matches)
         rule = "[the rule of the verdicts](../docs/statements-rule.md)"
         places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html){played}, {rule}"
         text = "\n".join([*lines, "", f"{how} {places}."])
         return Markdown(text)  # type: ignore[no-untyped-call]
 
+    def besides(self) -> Markdown:
+        """The abstract's statements that no finding so far is about, with their verdicts."""
+        told = {each for row in self.rows for each in row[4].split("; ")}
+        of_abstract = (
+            self.claims.section.astype(str).str.split(",").map(lambda named: "abstract" in map(str.strip, named))
+        )
+        left = self.claims[of_abstract & ~self.claims.claim.isin(told)].drop_duplicates("claim")
+        text = "\n".join(map(_line, left.set_index("claim").iloc)) or "None: all of them are above."
+        return Markdown(text)  # type: ignore[no-untyped-call]
+
     def table(self) -> pd.DataFrame:
         """A row per finding, in the page's order; several statements and their verdicts are divided by semicolons."""
         return pd.DataFrame(self.rows, columns=COLUMNS)
+
+
+def _line(statement: pd.Series) -> str:
+    """A statement, by name, with its section and verdict, and where it is told how it was decided."""
+    claim = str(statement.name)
+    return (
+        f"- **{str(statement.verdict).capitalize()}** (section {escape(str(statement.section))}): {escape(claim)}."
+        f" [How it was decided](explore_claims.html#q={quote(claim)})"
+    )

@@ -26,3 +26,14 @@ def test_a_finding_names_its_statements_with_their_verdicts_and_links_the_eviden
 def test_a_statement_that_is_none_is_refused():
     with pytest.raises(AgonError, match=r"no statement of p reads .They guess.: see column claim of p_claims\.csv"):
         Findings("p", CLAIMS).told("?", "!", "picture", ["They guess"], **LINKS)
+
+
+def test_what_the_abstract_says_besides_is_listed_with_its_verdict():
+    claims = pd.DataFrame(
+        {"section": ["abstract, 7", "abstract", "8"], "claim": ["A", "B", "C"], "verdict": ["fails"] * 3}
+    )
+    findings = Findings("p", claims)
+    findings.told("?", "!", "picture", ["A"], **LINKS)
+    assert findings.besides().data == "- **Fails** (section abstract): B. [How it was decided](explore_claims.html#q=B)"
+    findings.told("?", "!!", "other", ["B"], **LINKS)
+    assert findings.besides().data == "None: all of them are above."
