@@ -41,7 +41,8 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
         "status.html", say=say, table=table, seat=seat, person=person, view=view, **_stands(table, seat, view)
     )
     if question is not None and person is not None and not person.away and (left := question.left()) is not None:
-        shown["clock"] = part("clock.html", say=say, left=round(left), reading=seat not in table.read)
+        known = {"reading": seat not in table.read, "stood_in": table.stand_in is not None}
+        shown["clock"] = part("clock.html", say=say, left=round(left), **known)
     way = table.ways.get(-1 if seat is None else seat, "")
     if way and table.status in ("over", "closed", "stopped"):
         shown["first"] = part("way.html", say=say, way=way)

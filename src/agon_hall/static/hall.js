@@ -44,14 +44,18 @@
     }
     ready();
   }
-  function ready() {  // after every change: what keys can scroll, the clock and the window's title
+  function scrolled() {  // what keys can scroll, also after the window or its zoom has changed
     for (const each of document.querySelectorAll(".scroll")) if (each.scrollWidth > each.clientWidth) each.tabIndex = 0;
+  }
+  addEventListener("resize", scrolled);
+  function ready() {  // after every change: what can be scrolled, the clock and the window's title
+    scrolled();
     for (const each of document.querySelectorAll("[data-left]")) {
       each.dataset.until = Date.now() + 1000 * each.dataset.left;
       each.removeAttribute("data-left");
     }
-    const go = document.querySelector("[data-go]");  // a match that begins, or is over
-    if (go) location.replace(go.dataset.go);
+    const go = document.querySelector("[data-go]");  // a match that begins, or what another tab has done; a form on its way goes on by itself
+    if (go && !document.querySelector("[data-sending]")) location.replace(go.dataset.go);
     const title = document.querySelector("[data-title]");
     if (title) document.title = title.dataset.title;
   }
