@@ -140,7 +140,7 @@ class Walker(Person):
         return True
 
 
-def walk(people, until=lambda: False, patience=60):
+def walk(people, until=lambda: False, patience=240):
     """Everybody goes on until all are at their ends, or until something is so."""
     end = monotonic() + patience
     while not (until() or all(each.done for each in people)):
@@ -163,7 +163,7 @@ class Found(NamedTuple):
     turns: pd.DataFrame | None
 
 
-def collected(server, own, ended, patience=60):
+def collected(server, own, ended, patience=240):
     """What `collect` writes of a study once that many have come to an end or left, and all matches are over."""
     name, end = own["name"], monotonic() + patience
     out = server.project / "transcripts/studies" / name
