@@ -473,19 +473,10 @@ class Table:
             self.refuse(seat, str(refused))
             raise refused
         kept = [
-            Kept(
-                number + later,
-                view.round,
-                view.phase,
-                action,
-                view.legal.spelled(action),
-                "",
-                1,
-                0.0 if later else seconds,
-            )
+            Kept(number + later, view.round, view.phase, action, view.legal.spelled(action))
             for later, action in enumerate(actions)
         ]
-        kept[0] = kept[0]._replace(attempts=1 + question.refused)
+        kept[0] = kept[0]._replace(attempts=1 + question.refused, seconds=seconds)
         _asked_to(self.store.keep, self.id, seat, kept)
         del self.questions[seat]
         self.given[seat] = "; ".join(page_of(self.game).told(view, each) for each in actions)

@@ -58,7 +58,7 @@ def untold(own: Study) -> list[str]:
     known, words, notes = sentences(), words_of(own), list[str]()
     if own.language != "en":
         notes.append(
-            f"language {own.language}: rules, boards and questions stay in the words of the games, as models read them"
+            f"language {own.language}: rules, boards, questions and their forms stay in the words of the games, as models read them"
         )
         if missing := sorted(known - words.keys()):
             said = "; ".join(map(repr, missing[:SAID])) + ("; ..." if len(missing) > SAID else "")

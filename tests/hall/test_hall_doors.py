@@ -112,22 +112,11 @@ def test_the_password_opens_what_is_the_researchers_and_links_open_the_rest(lock
 
 
 def test_a_key_that_was_altered_opens_nothing(locked):
+    """Which keys are none is in test_hall_tables."""
     row, other = (locked.opened("pd", [PERSON, PERSON]) for _ in range(2))
     seat, host = locked.key("seat", row, 0), locked.key("host", row)
     mac = seat.rpartition(".")[2]
-    wrong = [
-        "",
-        "x",
-        seat[:-1],
-        seat + "0",
-        f"{row.id}.1.{mac}",
-        f"{other.id}.0.{mac}",
-        host,
-        seat.upper(),
-        "..",
-        "%00",
-    ]
-    for key in wrong:
+    for key in (f"{row.id}.1.{mac}", host, "%00"):
         status, _, said = asked(locked, f"/seat?{urlencode({'key': key})}")
         assert (status, "Player" in said) == (403, False), key
     cookie = login(locked, PASSWORD)[1]["set-cookie"].partition(";")[0]
