@@ -28,6 +28,8 @@ TEST = re.compile(
     rf"(?P<head>{QUANTIFIERS}|largest|smallest|order|span|always)(?: of (?P<of>[^:]+))?(?:: (?P<body>.+))?"
 )
 NAMED = re.compile(r"\{([^{}:]*)(?::([^{}]*))?\}")
+SMALL = re.compile(r"\bp = (?:\d(?:\.\d+)?e-\d+|0\.000\d*)(?![\d.])")
+"""A chance below one in a thousand."""
 HOW_SAID = re.compile(r"([+,]*)(\.\d+[f%g])? ?(.*)")
 
 
@@ -76,7 +78,7 @@ def found(
         holds = None
     words = "{lines}" if line else "{values}" if seen.mask is None else "{part}: {values}"
     text = NAMED.sub(lambda match: seen.said(match[1], match[2] or ""), words if say is None else say)
-    return Decision(holds, text, bool(tests))
+    return Decision(holds, SMALL.sub("p < 0.001", text), bool(tests))
 
 
 def parsed(test: str) -> re.Match[str]:

@@ -214,3 +214,11 @@ def test_numbers_round_as_they_are_printed():
 
 def test_every_field_of_a_row_is_explained():
     assert [name for name in Part.__struct_fields__ if f"`{name}" not in statements.__doc__] == []
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(3e-7, "p < 0.001"), (0.0002, "p < 0.001"), (0.001, "p = 0.001"), (0.03, "p = 0.03")]
+)
+def test_a_chance_below_one_in_a_thousand_is_said_to_be_so(p, said):
+    table = pd.DataFrame({"p": [p]}, index=["A"])
+    assert found(table, "all: p < 1", "{lines}", line="p = {p:.1g}, two-sided").text == f"{said}, two-sided"
