@@ -93,6 +93,14 @@ def test_every_figure_links_the_notebook_that_made_it(tmp_path):
     assert 'one, from <a href="n.html">Why?</a>' in page and "<figcaption>left over</figcaption>" in page
 
 
+def test_a_card_says_who_plays_in_its_notebook(tmp_path):
+    of = notebook(tmp_path, "Why?")
+    page = report.index(
+        CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, of, {}, players={next(iter(of)).stem: "scripts <alone>"}
+    )
+    assert "<strong>Why?</strong><br>" in page and "scripts &lt;alone&gt;" in page
+
+
 def test_the_maker_of_a_figure_is_the_notebook_whose_stage_has_it():
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"].values()
     outs = {

@@ -184,14 +184,19 @@ def index(
     notebooks: Mapping[Path, str],
     figures: Mapping[str, str],
     explorers: Mapping[str, str] | None = None,
+    players: Mapping[str, str] | None = None,
 ) -> str:
     """The page on which a reader begins: what each paper's records say, and links to every notebook and figure. All text is escaped.
 
     `findings`: rows of `agon_papers.findings`, the first of a paper standing for it. `papers`: of each its title, its link where it has
     one, and the sections that are its `heads`. `notebooks`: each with the figure that is its picture. `figures`: name of a figure ->
-    name of the notebook that made it, or nothing. `explorers`: page -> what it shows.
+    name of the notebook that made it, or nothing. `explorers`: page -> what it shows. `players`: name of a notebook -> who plays
+    there, or what it is about.
     """
-    cards = [_card(path, picture if picture in figures else "") for path, picture in notebooks.items()]
+    cards = [
+        _card(path, picture if picture in figures else "") | {"of": (players or {}).get(path.stem, "")}
+        for path, picture in notebooks.items()
+    ]
     titles = {card["name"]: card["title"] for card in cards}
     words = graded(cells)
     reconciled = words[words.reading == "reconciled"]
