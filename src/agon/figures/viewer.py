@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
 from agon.figures import figure, styled
@@ -216,16 +217,22 @@ def belief_figure(found: Sequence[Belief], named: Sequence[str], title: str) -> 
         else:
             axis.set_visible(False)
     made.suptitle(
-        f"{title}\nrow: whose view, column: who is suspected; each row sums to 1", x=0.01, ha="left", fontsize=11
+        f"{title}\nrow: whose view, column: who is suspected; each row sums to 1\n"
+        "white: an even guess; purple: suspected more, orange: less",
+        x=0.01,
+        ha="left",
+        fontsize=11,
     )
     return made
 
 
 def _drawn(axes: Axes, belief: Belief, named: Sequence[str]) -> None:
-    axes.imshow(belief.matrix, cmap="cividis", vmin=0, vmax=1)  # so that beliefs that hardly differ look alike
+    even = 1 / max(2, (~np.isnan(belief.matrix)).sum(axis=1).max())
+    norm = TwoSlopeNorm(even, 0, 1)  # the same for all, so that beliefs that hardly differ look alike
+    axes.imshow(belief.matrix, cmap="PuOr", norm=norm)
     short = [name.replace("Player ", "P") for name in named]
     for (row, column), value in np.ndenumerate(belief.matrix):
-        colour = "white" if value < 0.55 else "black"
+        colour = "black" if 0.2 < norm(value) < 0.8 else "white"
         axes.text(column, row, "" if np.isnan(value) else f"{value:.3f}", ha="center", va="center", color=colour)
     axes.set_xticks(range(belief.matrix.shape[1]), short[: belief.matrix.shape[1]])
     axes.set_yticks(range(belief.matrix.shape[0]), short[: belief.matrix.shape[0]])
