@@ -569,13 +569,15 @@ def rehearse(settings: Settings) -> None:
     """Tries a study out before people are invited.
 
     study=NAME is a file in conf/study: keys, budgets and the bill are looked at, and scripts walk through every page as
-    participants, and leave transcripts/rehearsed/NAME. It costs nothing: a script sits wherever a model does.
+    participants, and leave transcripts/rehearsed/NAME. It costs nothing: a script sits wherever a model does. browser=true
+    shows them the pages in a real browser, where Playwright is installed.
     """
     from agon_hall.rehearsal import rehearse as rehearsed
 
     if not settings["study"]:
         raise AgonError("say which: python -m agon rehearse study=NAME, a file in conf/study")
-    rehearsed(settings["study"], click.echo, in_project("transcripts/rehearsed") / settings["study"])
+    out = in_project("transcripts/rehearsed") / settings["study"]
+    rehearsed(settings["study"], click.echo, out, browsers=settings["browser"])
 
 
 def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequence[str], force: bool) -> None:

@@ -117,6 +117,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
     study: str | None
+    browser: bool
     source: str
     path: str
     recorded: dict[str, list[str]]

@@ -1,9 +1,10 @@
-"""A study tried out before anybody is invited: scripts walk through every page as participants do, over HTTP."""
+"""A study tried out before anybody is invited: scripts walk through every page as participants do, over HTTP or in browsers."""
 
 import asyncio
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from random import Random
@@ -13,14 +14,19 @@ from typing import Any
 import httpx
 
 from agon import AgonError, count, shown
+from agon.games import Choice
+from agon.games.inputs import options
+from agon.models import Halted
 from agon.plan import PERSON
 from agon.protocol import Cell, Study, cells, seated, study
+from agon_hall.browsing import Tab, browser
 from agon_hall.gather import gather
+from agon_hall.mind import Mind, known
 from agon_hall.server import Server, listening
 from agon_hall.study import STAGES, State, earned, ending
 from agon_hall.study_desk import Desk
 from agon_hall.study_pages import questions, skipped
-from agon_hall.tables import Hall, Refused, budget_of, limited
+from agon_hall.tables import Hall, Refused, Table, budget_of, limited
 from agon_hall.words import untold
 
 ANY = "anything"
@@ -30,7 +36,7 @@ PRESSES = 60
 PAUSE = 0.1
 """Seconds after which it is looked again whether one is asked."""
 PATIENCE = 240.0
-"""Seconds for which a rehearsal is waited for."""
+"""Seconds for which a rehearsal is waited for; in browsers three times as long."""
 
 
 class Forms(HTMLParser):
@@ -81,8 +87,9 @@ class Forms(HTMLParser):
 class Actor:
     """A participant that is a script: goes on until `stops`, a stage at which it closes its pages; None: to the end."""
 
-    def __init__(self, desk: Desk, client: httpx.AsyncClient, pid: str, stops: str | None = None) -> None:
+    def __init__(self, desk: Desk, client: httpx.AsyncClient | Tab, pid: str, stops: str | None = None) -> None:
         self.desk, self.client, self.pid, self.stops = desk, client, pid, stops
+        self.mind: Mind | None = None
         self.dice, self.presses, self.spoken_for = Random(pid), 0, 0
         self.who = ""
 
@@ -117,6 +124,8 @@ class Actor:
         page = await self._get(self.desk.at(self.who))
         if (code := self.desk.code(self.who)) and code not in page:
             raise AgonError(f"{self.pid} is not told the code {code}")
+        if isinstance(self.client, Tab):
+            await self.client.close()
 
     def _answers(self, page: str) -> dict[str, str]:
         """What is sent at a stage; who stops there declines, or does not know the rules."""
@@ -148,6 +157,9 @@ class Actor:
         if question is None or not forms:
             await asyncio.sleep(PAUSE)
             return
+        if self.mind is not None:
+            await self._thinks(self.mind, at, table, seat)
+            return
         self.presses += 1
         if self.presses > PRESSES:
             self.spoken_for += 1
@@ -161,11 +173,37 @@ class Actor:
         name, value = self.dice.choice(form["buttons"])
         await self._post(at, sent | {name: value})
 
+    async def _thinks(self, mind: Mind, at: str, table: Table, seat: int) -> None:
+        """The model's answer: by its button where every answer has one."""
+        question = table.questions[seat]
+        try:
+            cell, view = self.desk.cells[self.state.cell], question.view
+            action = await mind.answers_to(cell, table.row.match, seat, view, self.dice)
+        except (AgonError, Halted) as error:
+            self.mind, mind.why = None, str(error)
+            return
+        known = options(view.legal.options) if isinstance(view.legal, Choice) else {}
+        if press := next((name for name, option in known.items() if option == action), ""):
+            await self._post(at, {"form": "answer", "question": str(question.number), "press": press})
+        else:
+            with suppress(Refused):  # its time is up
+                table.answer(seat, question.number, [action])
+
     async def _get(self, at: str) -> str:
+        if isinstance(self.client, Tab):
+            return self._seen(await self.client.get(at))
         return self._read(at, await self.client.get(at))
 
     async def _post(self, at: str, sent: dict[str, str]) -> str:
+        if isinstance(self.client, Tab):
+            return self._seen(await self.client.post(at, sent))
         return self._read(at, await self.client.post(at, data=sent))
+
+    def _seen(self, page: str) -> str:
+        assert isinstance(self.client, Tab)
+        if self.client.faults:
+            raise AgonError(f"{self.pid}: {self.client.faults[0]}")
+        return page
 
     def _read(self, at: str, reply: httpx.Response) -> str:
         if reply.status_code not in (200, 422):
@@ -174,7 +212,7 @@ class Actor:
 
 
 def checks(own: Study) -> tuple[list[str], list[str]]:
-    """What would stop a study, and what is worth knowing before: keys, budgets, placeholders, the bill, the time."""
+    """What would stop a study, and what is worth knowing before: keys, budgets, placeholders."""
     faults, notes, models = [], list[str](), dict[str, Any]()
     for cell in cells(own):
         try:
@@ -194,19 +232,23 @@ def checks(own: Study) -> tuple[list[str], list[str]]:
             "finish.codes has no code for `complete`: everybody is given another one, which Prolific does not know"
         )
     notes += untold(own)
-    wanted = sum(cell.quota for cell in cells(own))
-    at_most = own.pay.show_up + (own.pay.most or 0.0)
-    bonus = f" to {wanted * at_most:,.2f}" if own.pay.most else " and bonuses without a limit" if own.pay.point else ""
-    notes.append(
-        f"the bill: {wanted} participants, {wanted * own.pay.show_up:,.2f}{bonus} {own.pay.currency}, without the platform's fee"
-    )
     if models and own.budget.usd is not None:
         matches = sum(cell.quota // len(cell.people) for cell in cells(own))
         notes.append(f"models: at most {matches * own.budget.usd:,.2f} USD in {count(matches, 'match')}")
     return faults, notes
 
 
-async def rehearsed(own: Study, folder: Path, said: Callable[[str], object], matches: int = 1) -> Desk:
+def bill(own: Study) -> str:
+    """What the participants of a study are paid, at least and at most."""
+    wanted = sum(cell.quota for cell in cells(own))
+    at_most = own.pay.show_up + (own.pay.most or 0.0)
+    bonus = f" to {wanted * at_most:,.2f}" if own.pay.most else " and bonuses without a limit" if own.pay.point else ""
+    return f"the bill: {wanted} participants, {wanted * own.pay.show_up:,.2f}{bonus} {own.pay.currency}, without the platform's fee"
+
+
+async def rehearsed(
+    own: Study, folder: Path, said: Callable[[str], object], matches: int = 1, browsers: bool = False
+) -> Desk:
     """Has every cell played so often, beside people who decline, guess and leave at each stage; the desk, when all is over.
 
     Raises AgonError for a page that fails, and for somebody who ends without a code or a reason.
@@ -218,25 +260,38 @@ async def rehearsed(own: Study, folder: Path, said: Callable[[str], object], mat
         desk = server.studies.desk(own.name)
         desk.clock = lambda: time() + skew[0]
         desk.cells = {name: _free(cell) for name, cell in desk.cells.items()}
-        async with httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{server.port}", follow_redirects=True, timeout=30, trust_env=False
-        ) as client:
+        async with AsyncExitStack() as after:
+            at = f"http://127.0.0.1:{server.port}"
+            client = httpx.AsyncClient(base_url=at, follow_redirects=True, timeout=30, trust_env=False)
+            await after.enter_async_context(client)
+            shown = await after.enter_async_context(browser()) if browsers else None
+
+            async def actor(pid: str, stops: str | None = None) -> Actor:
+                if shown is None:
+                    return Actor(desk, client, pid, stops)
+                return Actor(desk, Tab(await (await shown.new_context(base_url=at)).new_page()), pid, stops)
+
             people = matches * sum(len(cell.people) for cell in desk.cells.values())
-            actors = [Actor(desk, client, f"person-{number}") for number in range(people)]
-            odd = [Actor(desk, client, "declines"), *[Actor(desk, client, "guesses")] * bool(own.quiz.questions)]
-            leave = [
-                Actor(desk, client, f"leaves-{stage}", stage) for stage in STAGES[1:-1] if stage not in skipped(own)
-            ]
-            stay = [Actor(desk, client, f"stays-{number}") for number in (1, 2)]
-            for group in (actors, [*odd, *leave, *stay]):
+            actors = [await actor(f"person-{number}") for number in range(people)]
+            odd = ["declines", *["guesses"] * bool(own.quiz.questions), "stays-1", "stays-2"]
+            leave = [(f"leaves-{stage}", stage) for stage in STAGES[1:-1] if stage not in skipped(own)]
+            stay = [await actor(pid) for pid in odd]
+            mind = Mind(own, folder / "mind") if shown is not None and known(own) else None
+            if mind is not None:
+                after.push_async_callback(mind.close)
+                actors[0].mind = mind
+            for group in (actors, [*stay, *[await actor(*each) for each in leave]]):
                 await _walked(group, desk, skew)
             for _ in range(3):  # who has closed their pages has left
                 skew[0] += own.idle + 1
                 desk.tick()
                 await asyncio.sleep(PAUSE)
-        lost = [each.pid for each in (*actors, *odd, *stay) if each.state.stage not in ("out", "debrief")]
+        lost = [each.pid for each in (*actors, *stay) if each.state.stage not in ("out", "debrief")]
         if lost:
             raise AgonError(f"{', '.join(lost)} came to no end")
+        if mind is not None:
+            silent = f"; it answers no more: {mind.why}" if mind.why else ""
+            said(f"{mind.name}: {count(mind.answers, 'answer')} of one participant{silent}")
         if spoken := sum(each.spoken_for for each in actors):
             said(f"note: {count(spoken, 'answer')} came from a script, as forms were filled in at random for too long")
         return desk
@@ -266,8 +321,10 @@ def _free(cell: Cell) -> Cell:
     return cell._replace(entrants=tuple(ANY if "@" in each and each != PERSON else each for each in cell.entrants))
 
 
-def rehearse(name: str, said: Callable[[str], object], out: Path) -> None:
+def rehearse(name: str, said: Callable[[str], object], out: Path, browsers: bool = False) -> None:
     """Checks a study and has it walked through, in a hall that is thrown away; what `collect` would write goes to `out`.
+
+    With `browsers` everybody is at a real one; else pages are read and forms sent over HTTP.
 
     Raises AgonError where something fails.
     """
@@ -278,12 +335,12 @@ def rehearse(name: str, said: Callable[[str], object], out: Path) -> None:
     if faults:
         raise AgonError("; ".join(faults))
     with tempfile.TemporaryDirectory() as place:
-        folder, began = Path(place) / "hall", time()
+        folder, began, patience = Path(place) / "hall", time(), 3 * PATIENCE if browsers else PATIENCE
         try:
-            desk = asyncio.run(asyncio.wait_for(rehearsed(own, folder, said), PATIENCE))
+            desk = asyncio.run(asyncio.wait_for(rehearsed(own, folder, said, browsers=browsers), patience))
         except TimeoutError:
             raise AgonError(
-                f"the rehearsal of {name} did not end in {PATIENCE:.0f} seconds: somebody waits for ever"
+                f"the rehearsal of {name} did not end in {patience:.0f} seconds: somebody waits for ever"
             ) from None
         ends = _ends(own, list(desk.states.values()))
         said(
@@ -293,6 +350,7 @@ def rehearse(name: str, said: Callable[[str], object], out: Path) -> None:
         if paid:
             mean = sum(each.bonus for each in paid) / len(paid)
             said(f"bonus of who came to the end, by answers at random: {mean:.2f} {own.pay.currency} on average")
+        said(bill(own))
         gather(folder, name, out)
         said(f"{shown(out)}: what `collect` writes of a study, of these participants that are scripts")
 

@@ -8,9 +8,8 @@ import driving
 import pytest
 
 from agon_hall import tables
+from agon_hall.browsing import BROWSERS
 
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
-"""The first that is there is used; the first is made for tests, and needs less than half of the second's time."""
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--no-first-run"),

@@ -5,6 +5,8 @@ import gzip
 import html
 import json
 import re
+import shutil
+import sys
 
 import httpx
 import msgspec
@@ -23,6 +25,7 @@ from agon.loop import started
 from agon.protocol import Study, cells, match_id, study, words_of
 from agon.turns import read
 from agon_hall import study_pages
+from agon_hall.browsing import BROWSERS
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN, RULES, rules_text
 from agon_hall.server import Server, listening
@@ -82,6 +85,34 @@ def test_a_rehearsal_walks_through_every_page(tmp_path):
     assert number["left"] + number["dropped"] + number["closed"] == 5  # who left at each stage
     people, turns = pd.read_csv(tmp_path / "out/participants.csv"), read(tmp_path / "out/turns.parquet")
     assert people[people.exclusions.isna()].cell.nunique() == 8 and set(turns.agent) == {"human", "tit_for_tat"}
+
+
+@pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="no browser is on PATH")
+def test_a_rehearsal_in_a_browser_has_the_study_s_own_model_answer(tmp_path, short, monkeypatch):
+    pytest.importorskip("playwright", reason="Playwright is missing")
+    alone = {"cells": {"one": FILE["cells"]["one"]}, "models": {"agents": ["zs"], "models": ["standin"]}}
+    for module in ("rehearsal", "gather"):
+        monkeypatch.setattr(f"agon_hall.{module}.study", lambda name: msgspec.convert(FILE | alone, Study))
+    monkeypatch.setattr("agon_hall.study_pages.study", lambda name: msgspec.convert(FILE | alone, Study))
+    lines = []
+    rehearse("own", lines.append, tmp_path / "out", browsers=True)
+    assert "zs@standin: 3 answers of one participant" in lines
+    assert any("2 complete, 1 declined" in line or "3 complete, 1 declined" in line for line in lines), lines
+    assert lines[-2].startswith("the bill: 6 participants, 12.00 to 30.00 GBP")
+    people, turns = pd.read_csv(tmp_path / "out/participants.csv"), read(tmp_path / "out/turns.parquet")
+    assert people.stage.isin(["out", "debrief", "survey"]).all() and turns.valid.any()
+
+
+@pytest.mark.parametrize(("without", "said"), [("path", "none is on PATH"), ("playwright", "pip install playwright")])
+def test_a_rehearsal_in_a_browser_that_is_missing_says_so(tmp_path, monkeypatch, without, said):
+    if without == "path":
+        pytest.importorskip("playwright", reason="Playwright is missing")
+        monkeypatch.setenv("PATH", str(tmp_path))
+    else:
+        monkeypatch.setitem(sys.modules, "playwright.async_api", None)
+    with pytest.raises(AgonError, match=said) as error:
+        rehearse(NAMES[0], lambda line: None, tmp_path / "out", browsers=True)
+    assert "\n" not in str(error.value)
 
 
 def test_a_rehearsal_names_what_is_missing(monkeypatch):
