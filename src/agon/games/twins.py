@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, Literal
@@ -128,6 +128,12 @@ class Isomorphism:
     """What rules and events have become, by what they are."""
     _texts: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     """What texts have become."""
+    _choices: dict[tuple[tuple[str, ...], str], Choice] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
+    """What options in a phase have become."""
+    _points: dict[tuple[type, float], float] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """What a seat is paid there."""
 
     def __post_init__(self) -> None:
         if sorted(self.seats) != list(range(len(self.seats))):
@@ -194,21 +200,29 @@ class Isomorphism:
 
     def paid(self, payoffs: Sequence[float]) -> tuple[float, ...]:
         """Points of each seat."""
-        exact = [self.factor * _exact(each) + self.shift for each in payoffs]
-        return self.by_seats(
-            [
-                int(new) if new == int(new) and type(old) is int else float(new)
-                for new, old in zip(exact, payoffs, strict=True)
-            ]
-        )
+        return self.by_seats([self._point(each) for each in payoffs])
+
+    def _point(self, old: float) -> float:
+        new = self._points.get((type(old), old))
+        if new is None:
+            exact = self.factor * _exact(old) + self.shift
+            new = int(exact) if exact == int(exact) and type(old) is int else float(exact)
+            _kept(self._points, (type(old), old), new)
+        return new
 
     def view(self, view: Observation) -> Observation:
         """What the seat sees there."""
         rules = self._once(view.rules, lambda: self._rules(view.rules))
-        past = tuple(self._happened(each, view.seat, view.phase) for each in view.past)
-        legal = None if view.legal is None else self.space(view.legal, view.phase)
+        known, seat, phase = self._known, view.seat, view.phase
+        past = tuple(
+            [
+                made[1] if (made := known.get(id(each))) is not None else self._happened(each, seat, phase)
+                for each in view.past
+            ]
+        )
+        legal = None if view.legal is None else self.space(view.legal, phase)
         return view._replace(
-            seat=self.seat(view.seat),
+            seat=self.seat(seat),
             legal=legal,
             past=past,
             rules=rules,
@@ -217,9 +231,14 @@ class Isomorphism:
 
     def space(self, space: Space, phase: str) -> Space:
         """What may be answered in a phase."""
-        if isinstance(space, Choice) and (self.order == REVERSED or set(self.order) & set(space.options)):
-            space = Choice(self.listed(space.options))
-        return self.value(space, phase)
+        if type(space) is not Choice:
+            return self.value(space, phase)
+        made = self._choices.get((space.options, phase))
+        if made is None:
+            moves = self.order == REVERSED or set(self.order) & set(space.options)
+            listed = Choice(self.listed(space.options)) if moves else space
+            made = _kept(self._choices, (space.options, phase), self.value(listed, phase))
+        return made
 
     def value(self, value: Any, what: str = "") -> Any:
         """An action, a fact, or anything made of texts, numbers and the like; `what` is its phase, or the name of its field."""
@@ -319,7 +338,13 @@ def _none_or(change: Callable[[int], int], seat: int | None) -> int | None:
 
 
 def _exact(value: Number) -> Fraction:
-    return value if isinstance(value, Fraction) else Fraction(str(value))
+    return value if isinstance(value, Fraction) else _written(value)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _written(value: float) -> Fraction:
+    """The number as it is written: 0.1 is a tenth."""
+    return Fraction(str(value))
 
 
 def _number(value: Number, like: Number) -> Any:

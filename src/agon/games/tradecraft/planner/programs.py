@@ -112,8 +112,7 @@ class Program:
             fits = all(low <= 0 <= high for _, low, high in self._rows)
             return Solved("solved", [], 0.0) if fits else Solved("impossible", None, np.inf)
         asked = self._costs if costs is None else [UNIT * costs.get(variable, 0.0) for variable in range(self.size)]
-        options = {"mip_rel_gap": 0.0, "node_limit": nodes}
-        found = self._answer(asked, self._highs, integrality=np.array(self._whole), options=options)
+        found = self._answer(asked, self._highs, nodes)
         if found.status == 2:
             return Solved("undecided", None, 0.0) if self._cut_off() else Solved("impossible", None, np.inf)
         bound = max(0.0, found.mip_dual_bound or 0.0)
@@ -121,19 +120,33 @@ class Program:
             return Solved("undecided", None, bound)
         return Solved("solved" if found.status == 0 else "undecided", found.x.tolist(), bound)
 
-    def _answer(self, costs: Sequence[float], highs: Sequence[float], **how: Any) -> Any:
-        """What the solver finds; its status 2 means that there is no solution."""
-        starts = np.cumsum([0, *(len(terms) for terms, _, _ in self._rows)])
-        columns = [variable for terms, _, _ in self._rows for variable in terms]
-        factors = [factor for terms, _, _ in self._rows for factor in terms.values()]
-        matrix = csr_array((factors, columns, starts), shape=(len(self._rows), len(self._costs)))
-        limits = LinearConstraint(matrix, [low for _, low, _ in self._rows], [high for _, _, high in self._rows])
-        return milp(np.array(costs), bounds=Bounds(0, np.array(highs)), constraints=limits, **how)
+    def _answer(self, costs: Sequence[float], highs: Sequence[float], nodes: int = 0) -> Any:
+        """What the solver finds, in whole pieces with `nodes`; its status 2 means that there is no solution."""
+        rows = tuple((tuple(terms.items()), low, high) for terms, low, high in self._rows)
+        return _found(tuple(costs), tuple(highs), rows, tuple(self._whole) if nodes else (), nodes)
 
     def _cut_off(self) -> bool:
         """Whether there is a solution with fractions of pieces if variables may be above LARGE, and none otherwise."""
         nothing, free = [0.0] * self.size, [np.inf if high == LARGE else high for high in self._highs]
         return self._answer(nothing, free).status != 2 and self._answer(nothing, self._highs).status == 2
+
+
+@functools.lru_cache(maxsize=4096)
+def _found(
+    costs: tuple[float, ...],
+    highs: tuple[float, ...],
+    rows: tuple[tuple[tuple[tuple[int, float], ...], float, float], ...],
+    whole: tuple[int, ...],
+    nodes: int,
+) -> Any:
+    """What the solver finds: players of one table, and matches of one problem, often ask the same."""
+    starts = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])
+    columns = [variable for terms, _, _ in rows for variable, _ in terms]
+    factors = [factor for terms, _, _ in rows for _, factor in terms]
+    matrix = csr_array((factors, columns, starts), shape=(len(rows), len(costs)))
+    limits = LinearConstraint(matrix, [low for _, low, _ in rows], [high for _, _, high in rows])
+    how = {"integrality": np.array(whole), "options": {"mip_rel_gap": 0.0, "node_limit": nodes}} if nodes else {}
+    return milp(np.array(costs), bounds=Bounds(0, np.array(highs)), constraints=limits, **how)
 
 
 def least(bound: float) -> int:
