@@ -149,8 +149,9 @@ def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapp
 
 def tables(hall: Hall) -> str:
     """All tables, the newest first, as HTML."""
-    rows = [{"row": row, "key": hall.key("host", row.id), **_about(hall, row)} for row in reversed(hall.store.tables())]
-    return part("tables.html", rows=rows[:SHOWN], more=max(0, len(rows) - SHOWN), stands=STANDS)
+    all_ = hall.store.tables()[::-1]
+    rows = [{"row": row, "key": hall.key("host", row.id), **_about(hall, row)} for row in all_[:SHOWN]]
+    return part("tables.html", rows=rows, more=len(all_) - len(rows), stands=STANDS)
 
 
 def _about(hall: Hall, row: TableRow) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The page of one seat at a table, and that of those who watch: what is asked, what is seen, what just happened."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from time import time
@@ -33,25 +34,24 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
     """What a seat sees and may do; `seat` None: what anybody may see."""
     view = table.view(seat)
     question = None if seat is None else table.questions.get(seat)
-    drafts = {form: draft for (place, form), draft in table.drafts.items() if place == seat}
+    drafts = defaultdict(Draft, {form: draft for (place, form), draft in table.drafts.items() if place == seat})
     person = None if seat is None else table.store.people(table.id).get(seat)
     shown = dict.fromkeys(("status", "clock", "first", "need", "ask", "more", "rules", "leave"), "")
-    say = table.say
-    shown["status"] = part(
-        "status.html", say=say, table=table, seat=seat, person=person, view=view, **_stands(table, seat, view)
-    )
+    drawn = partial(part, say=table.say)
+    stands = _stands(table, seat, view)
+    shown["status"] = drawn("status.html", table=table, seat=seat, person=person, view=view, **stands)
     if question is not None and person is not None and not person.away and (left := question.left()) is not None:
         known = {"reading": seat not in table.read, "stood_in": table.stand_in is not None}
-        shown["clock"] = part("clock.html", say=say, left=round(left), **known)
+        shown["clock"] = drawn("clock.html", left=round(left), **known)
     way = table.ways.get(-1 if seat is None else seat, "")
     if way and table.status in ("over", "closed", "stopped"):
-        shown["first"] = part("way.html", say=say, way=way)
+        shown["first"] = drawn("way.html", way=way)
     if seat is not None and person is None:
-        shown["ask"] = part("sit.html", table=table, most=NAME, why=drafts.get("sit", Draft()).why)
+        shown["ask"] = drawn("sit.html", table=table, most=NAME, why=drafts["sit"].why)
     elif person is not None and person.away:
-        shown["ask"] = part("back.html")
+        shown["ask"] = drawn("back.html")
     elif person is not None and table.status == "playing":
-        shown["leave"] = part("leave.html", say=say, why=drafts.get("leave", Draft()).why, way=way)
+        shown["leave"] = drawn("leave.html", why=drafts["leave"].why, way=way)
     if view is None or (seat is not None and person is None):
         return shown
     scene = scene_of(table, seat, view)
@@ -62,25 +62,21 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
     shown["more"] = "".join(html for name, html in board.items() if name not in needed)
     told = rules_text(view, table.game, table.start)
     waits = seat is not None and table.status == "playing" and seat not in table.read and not way
-    shown["first" if waits else "rules"] = part(
-        "rules.html", say=say, told=safe(told), waits=waits, clock=table.row.seconds
-    )
+    shown["first" if waits else "rules"] = drawn("rules.html", told=safe(told), waits=waits)
     if seat is None or person is None:
         return shown
     if table.opens:
-        shown["need"] = part("spoken.html", say=say, own=_spoken_for(table, seat, view)) + shown["need"]
+        shown["need"] = drawn("spoken.html", own=_spoken_for(table, seat, view)) + shown["need"]
     if table.status == "over":
-        shown["ask"] = part(
-            "closing.html", say=say, way=way, told=safe(page_of(view.rules).closing(scene, table.game, table.state))
-        )
+        told = page_of(view.rules).closing(scene, table.game, table.state)
+        shown["ask"] = drawn("closing.html", way=way, told=safe(told))
     elif question is not None and not person.away:
-        draft = drafts.get("answer", Draft())
-        draft = draft if draft.number == question.number else Draft()
+        draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
         made = partial(asked, scene)
-        form = things.draw(made, draft.entered, "answer", str(question.number), draft.why, say)
+        form = things.draw(made, draft.entered, "answer", str(question.number), draft.why, table.say)
         shown["ask"] = question_text(view) + form
     look = partial(page_of(view.rules).ask, scene)
-    shown["more"] += things.draw(look, drafts.get("look", Draft()).entered, "look", say=say)
+    shown["more"] += things.draw(look, drafts["look"].entered, "look", say=table.say)
     return shown
 
 
