@@ -120,18 +120,12 @@ async def page(request: Request) -> Response:
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
         return sent_on(f"/seat?key={desk.hall.key('seat', table.id, state.seat)}")
-    context = about(desk, who, state) | {
-        "own": desk.at(who),
-        "given": given,
-        "faults": wanted,
-        "why": why,
-        "leaving": leaving,
-    }
+    context = about(desk, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
     status = 422 if why or wanted else 200
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
 
     def draw() -> Parts:
-        """In the lobby how long it lasts; before the match is over, that somebody has come further than this page."""
+        """In the lobby how long it lasts; else that somebody has come further than this page."""
         if here in (*BEFORE, "match", "survey") and desk.states[who].stage != here:
             return {"wait": part("moved.html", to=desk.at(who), say=desk.say)}
         return {"wait": part("waiting.html", **waiting(desk, who)) if here == "lobby" and not leaving else ""}
@@ -192,6 +186,7 @@ def about(desk: Desk, who: str, state: State) -> dict[str, Any]:
     link = own.finish.links.get(came[0], "") if code else ""  # type: ignore[call-overload]
     ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
     return {
+        "own": desk.at(who),
         "lang": own.language,
         "say": desk.say,
         "study": own,
