@@ -108,6 +108,12 @@ def test_a_page_shows_headings_and_tables_as_such():
     assert "<h1" in text and "<th>a</th>" in text and "<td>1</td>" in text and "&lt;" not in text
 
 
+def test_a_table_has_a_dash_for_what_is_absent_and_no_minus_nought():
+    html = pd.DataFrame({"a": [1, None], "b": [-0.0, -0.5]}).to_html(notebook=True)
+    text = shown(nbformat.v4.new_output("execute_result", {"text/html": html}, execution_count=1))
+    assert "NaN" not in text and "<td>–</td>" in text and "<td>0.0</td>" in text and "<td>-0.5</td>" in text  # noqa: RUF001
+
+
 def test_nothing_on_a_page_runs():
     hostile = "<script>alert(2)</script><img src=x onerror=alert(3)><style>body {display: none}</style>"
     text = shown(nbformat.v4.new_output("execute_result", {"text/html": hostile}, execution_count=1))

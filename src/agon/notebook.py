@@ -233,7 +233,7 @@ def page(notebook: Any, title: str, way: Mapping[str, str] | None = None) -> str
         require_js_url="",
         exclude_input_prompt=True,
         exclude_output_prompt=True,
-        filters={"clean_html": sanitized},
+        filters={"clean_html": lambda element: _plain(sanitized(element))},
     )
     notebook = _set_up(notebook)
     exporter.log.setLevel(logging.ERROR)  # it warns of the texts that are put in below
@@ -245,6 +245,12 @@ def page(notebook: Any, title: str, way: Mapping[str, str] | None = None) -> str
             if alt := output.get("metadata", {}).get("image/png", {}).get("alt"):
                 body = body.replace('alt="No description has been provided for this image"', f'alt="{escape(alt)}"', 1)
     return str(body)
+
+
+def _plain(html: str) -> str:
+    """Tables as a reader expects them: a dash for what is absent, and no minus before nought."""
+    html = re.sub(r"<td>(NaN|nan|None|<NA>|&lt;NA&gt;)</td>", "<td>–</td>", html)  # noqa: RUF001
+    return re.sub(r"<td>-(0(?:\.0+)?)</td>", r"<td>\1</td>", html)
 
 
 def sanitized(element: str | bytes) -> str:

@@ -46,7 +46,7 @@ class Findings:
         verdicts = [str(known.verdict[each]) for each in statements]
         self.rows.append((self.paper, question, finding, figure, "; ".join(statements), "; ".join(verdicts)))
         lines = [_line(known.loc[each]) for each in statements]
-        played = f", [the matches, move by move]({matches})" * bool(matches)
+        played = f", [the matches]({matches})" * bool(matches)
         rule = "[the rule of the verdicts](../docs/statements-rule.md)"
         places = f"[The numbers](../results/{data}), [the reasoning]({notebook}.html){played}, {rule}"
         text = "\n".join([*lines, "", f"{how} {places}."])
