@@ -36,7 +36,7 @@ def strata_figure(strata: pd.DataFrame, together: pd.Series, keys: list[str], mo
         np.abs([*table.difference, together.difference, together.low, together.high])
     )
     if np.isfinite(most) and alone and bool(table.low.abs().max() > widest or table.high.abs().max() > widest):
-        widest = most
+        widest = min(most, 1.05 * np.nanmax(np.abs([*table.low, *table.high])))
     widest = min(widest if widest > 0 else 1.0, 1.02 * most)
     for at, (_, part) in enumerate(rows):
         if part is None:
