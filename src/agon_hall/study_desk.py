@@ -3,6 +3,7 @@
 import hmac
 import json
 import logging
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -35,13 +36,15 @@ ALL = ""
 """In the place of a participant: who is told of all."""
 PID = 100
 """Letters that a participant's name may have."""
+NAMED = re.compile(r"\w[\w .:@+~-]*")
+"""What it is made of; it stands in a file that is opened in spreadsheets, which take `=` and the like for sums."""
 
 
 def told_apart(query: Mapping[str, str]) -> tuple[str, str] | None:
     """Source and name of a participant, from the parameters of a link; None where it has none. Raises Refused for no names."""
     for parameter, source in PARAMETERS.items():
         if pid := query.get(parameter, "").strip():
-            if len(pid) > PID or not pid.isprintable():
+            if len(pid) > PID or not NAMED.fullmatch(pid):
                 raise Refused("This link is not whole: please open it again where you found it.")
             return source, pid
     return None

@@ -226,8 +226,10 @@ def test_platforms_tell_people_apart_by_their_own_names():
     assert told_apart({"workerId": "W", "assignmentId": "A"}) == ("mturk", "W")
     assert told_apart({"survey_code": "7"}) == ("sona", "7")
     assert told_apart({"x": "1"}) is None
-    with pytest.raises(Refused, match="not whole"):
-        told_apart({"pid": "x" * 101})
+    assert told_apart({"participant": "a.b+c@example.org"}) == ("link", "a.b+c@example.org")
+    for pid in ("x" * 101, "=1+1", "@SUM(A1)", "+1", "<b>", "a\nb", "\u202ea", "a\0"):
+        with pytest.raises(Refused, match="not whole"):
+            told_apart({"pid": pid})
 
 
 # --- under way

@@ -1,6 +1,7 @@
 """The two ready studies, end to end at browsers: whoever comes, leaves, reloads or loses the server ends with a code or a reason."""
 
 import pytest
+from driving import NARROW, UNNAMED
 from walking import Walker, collected, ready, walk
 
 from agon_hall.study import WHY
@@ -74,3 +75,61 @@ def test_everybody_comes_to_an_end_and_nothing_is_lost(server, come, of, number)
             assert (asked.valid & asked.fallback.eq("")).sum() == each.moves, each.habit
             assert asked.action.notna().all() and (bool(why) or asked.valid.all())
         assert not each.errors
+
+
+FOCUS = """() => {
+  const at = document.activeElement, group = at.type === "radio" ? at.closest("fieldset").querySelector("legend").textContent + ": " : "";
+  return (group + (at.labels?.[0] || at).textContent).trim();
+}"""
+"""What has the focus, by its words."""
+
+
+def test_a_study_is_done_by_keys_alone_on_small_and_enlarged_screens_and_stays_done(server, come):
+    """320 px, and 640 as 1,280 px are at 200 %; after the code neither the back key nor an old form changes anything."""
+    own = ready(server, "keys", OF["counterfactual"])
+    ada = come(server, own, "stays")
+    page = ada.page
+
+    def tab_to(wanted, key="Enter"):
+        for width in (320, 640):
+            page.set_viewport_size({"width": width, "height": 640})
+            wide, room = page.evaluate(NARROW)
+            assert wide <= room, (wanted, wide, room)
+        assert not UNNAMED.findall(page.locator("body").aria_snapshot())
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            if page.evaluate(FOCUS).startswith(wanted):
+                return page.keyboard.press(key)
+        raise AssertionError(f"no key leads to {wanted}:\n{page.locator('body').aria_snapshot()}")
+
+    def chooses(asked):
+        for each in asked:
+            if options := each.get("options"):
+                tab_to(f"{each['ask']}: {options[0]}", "Space")
+                for _ in range(options.index(each.get("right", options[0]))):
+                    page.keyboard.press("ArrowDown")
+        tab_to("Send")
+
+    tab_to("I agree, and take part")
+    page.get_by_text("How it goes").wait_for()
+    tab_to("I have read the rules")
+    page.get_by_text("Some questions about the rules").wait_for()
+    old = page.url
+    chooses(own["quiz"]["questions"])
+    page.wait_for_url("**/seat?*")
+    for number in range(1, 4):
+        page.get_by_text(f"Round {number}: choose").wait_for()
+        tab_to(page.locator("#answer-form button:not([hidden])").first.inner_text())
+    page.get_by_text("The match is over").wait_for()
+    tab_to("Go on with the study")
+    page.get_by_text("Some questions at the end").wait_for()
+    chooses(own["survey"])
+    page.get_by_text("COMPLETE1").wait_for()
+    for _ in range(3):
+        page.go_back()
+    page.goto(old)
+    page.get_by_text("COMPLETE1").wait_for()
+    for form in ({"do": "survey", "0": "A person", "2": "Rarely"}, {"do": "withdraw"}, {"do": "agree"}):
+        assert "COMPLETE1" in page.request.post(old, form=form).text()
+    found = collected(server, own, 1)
+    assert list(found.people.stage) == ["debrief"] and found.turns[found.turns.agent == "human"].valid.all()
