@@ -59,6 +59,10 @@ BY_CHANCE = (
 """What uniform play says something about: it has no tokens and no void rounds."""
 
 
+Cells = tuple[pd.DataFrame, np.ndarray]
+"""The combinations of some columns in the order of their first rows, and for each row of a table the number of its own."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """The tables that statements are decided from: those of `claims`, models by their short names, and each caption's true variant.
@@ -170,7 +174,21 @@ class Evidence:
             name for one in where.get("opponent", ()) for name in (SCRIPTS[game] if one == "scripts" else [one])
         ]
         wanted = {"variant": VARIANTS, "model": MODELS, "agent": (*PLAIN, *VOTED), **where}
-        return complete(self.matches, {**wanted, "opponent": opponents or (*PEERS, *SCRIPTS[game])})
+        wanted |= {"opponent": opponents or (*PEERS, *SCRIPTS[game])}
+        columns = tuple(wanted)
+        if columns not in self._cells:
+            table = self.matches[[*columns]]
+            first = ~table.duplicated()
+            self._cells[columns] = (
+                table[first],
+                table.groupby([*columns], observed=True, sort=False, dropna=False).ngroup().to_numpy(),
+            )
+        return complete(self.matches, wanted, self._cells[columns])
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, ...], Cells]:
+        """Of the matches, by columns."""
+        return {}
 
     def matrix(self, game: str, variant: str) -> pd.DataFrame:
         """What the first seat is paid: index its action, columns the other's, in the game's order."""
@@ -186,10 +204,15 @@ class Evidence:
         return str(found.variant.iloc[0])
 
 
-def complete(table: pd.DataFrame, wanted: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """The rows with the wanted values. Raises Missing when any combination of these has no row."""
-    rows = table[pd.concat([table[key].isin(values) for key, values in wanted.items()], axis=1).all(axis=1)]
-    cells = rows[[*wanted]].drop_duplicates()
+def complete(table: pd.DataFrame, wanted: Mapping[str, Sequence[Any]], known: Cells | None = None) -> pd.DataFrame:
+    """The rows with the wanted values. Raises Missing when any combination of these has no row.
+
+    `known`: the table's cells by the wanted columns.
+    """
+    every = table[[*wanted]] if known is None else known[0]
+    fits = pd.concat([every[key].isin(values) for key, values in wanted.items()], axis=1).all(axis=1)
+    rows = table[fits if known is None else fits.to_numpy()[known[1]]]
+    cells = every[fits].drop_duplicates()
     gaps = prod(map(len, wanted.values())) - len(cells)
     if gaps:
         absent = [
