@@ -158,7 +158,10 @@ def _stream(
     request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], came: Callable[[bool], object]
 ) -> Response:
     """Server-sent events: `parts` that have changed since they were last sent, and `ping`."""
-    seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
+    again = (
+        "last-event-id" in request.headers
+    )  # what it shows may be what a form brought since then: it is sent everything
+    seen = "" if again else request.query_params.get("seen", "")
 
     async def events() -> AsyncIterator[str]:
         changed = asyncio.Event()
@@ -169,7 +172,7 @@ def _stream(
         last, stopping = seen, request.app.state.stopping
         came(True)
         try:
-            yield "retry: 1000\n\n"
+            yield "retry: 1000\nid: here\n\n"  # with an id, a browser that connects again says so
             while not stopping.is_set():
                 try:
                     async with asyncio.timeout(PING):

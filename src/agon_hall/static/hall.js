@@ -80,6 +80,7 @@
   function take(html, kept) {
     const page = new DOMParser().parseFromString(html, "text/html"), parts = {};
     if (old(page.querySelector("main")?.dataset.at)) return;  // what came as news meanwhile is newer
+    if (live) live.dataset.seen = page.querySelector("main").dataset.seen || "";
     const found = [...page.querySelectorAll("[data-part]")];
     if (!found.length || found.some((each) => !by(each.id))) put(main, page.querySelector("main").innerHTML, kept);
     else for (const each of found) if (by(each.id).innerHTML !== each.innerHTML) parts[each.id] = each.innerHTML;
@@ -194,9 +195,9 @@
     source.onopen = source.onmessage = null;
     source.addEventListener("open", alive);
     source.addEventListener("ping", alive);
-    source.addEventListener("parts", (event) => { alive(); live.dataset.seen = event.lastEventId;
+    source.addEventListener("parts", (event) => { alive();
       const news = JSON.parse(event.data);
-      if (!old(news.at)) show(news.parts);
+      if (!old(news.at)) { live.dataset.seen = event.lastEventId; show(news.parts); }
     });
     source.onerror = () => {
       setTimeout(() => { if (source.readyState !== 1) by("lost").hidden = false; }, 1500);
