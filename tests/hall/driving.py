@@ -612,10 +612,10 @@ async def serving(tmp_path, **more):
             await running
 
 
-async def events(port, path, seen=""):
+async def events(port, path, seen="", **headers):
     """What a page is told, as it comes: parts (id -> HTML)."""
-    at = path.replace("?", "/events?") + f"&seen={seen}"
-    async with httpx.AsyncClient(timeout=60) as client, client.stream("GET", f"http://localhost:{port}{at}") as reply:
+    url = f"http://localhost:{port}{path.replace('?', '/events?')}&seen={seen}"
+    async with httpx.AsyncClient(timeout=60) as client, client.stream("GET", url, headers=headers) as reply:
         assert reply.status_code == 200, await reply.aread()
         async for line in reply.aiter_lines():
             if line.startswith("data: {"):

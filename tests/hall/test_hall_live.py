@@ -52,6 +52,18 @@ def test_what_happens_while_a_page_is_loaded_is_shown(tmp_path, short):
     run(check())
 
 
+def test_a_page_that_connects_again_is_sent_everything(tmp_path, short):
+    async def check():
+        async with serving(tmp_path) as (table, path, _, port):
+            table.sit(0, "Ada")
+            ada = await Visitor(f"http://localhost:{port}", path).opens()
+            seen = ada.page.find("main")["data-seen"]  # a browser says this again, whatever a form has brought since
+            async with aclosing(events(port, path, seen, **{"Last-Event-ID": "here"})) as told:
+                assert {"status", "ask", "more"} <= set(await soon(told, "Your turn, round 1"))
+
+    run(check())
+
+
 def test_a_page_that_cannot_be_drawn_is_drawn_again_and_keeps_no_other_from_being_told(
     tmp_path, short, caplog, monkeypatch
 ):
