@@ -74,6 +74,8 @@ async def join(request: Request) -> Response:
         desk = request.app.state.studies.desk(request.path_params["study"])
         came = told_apart(request.query_params)
         if came is not None:
+            if request.method == "HEAD":  # whoever asks what a link leads to is no participant
+                return Response()
             return sent_on(desk.at(desk.join(*came)))
     except Refused as refused:
         raise NoPage(desk.study.title, desk.say(str(refused)), HTTPStatus.BAD_REQUEST) from None

@@ -25,7 +25,8 @@ def spoken(words: Mapping[str, str]) -> Say:
 
     def say(sentence: str, *given: object) -> str:
         said = words.get(sentence, sentence)
-        return said.format(*given) if given else said
+        first, *others = said.split("{}")
+        return first + "".join(f"{each}{after}" for each, after in zip(given, others, strict=True)) if given else said
 
     return say
 

@@ -153,6 +153,7 @@ def test_links_that_are_none_open_nothing(tmp_path):
         assert (await client.get("/join/nowhere?pid=1")).status_code == 404
         assert "Your participant number" in (await client.get("/join/own")).text
         assert (await client.get("/join/own", params={"pid": "x" * 101})).status_code == 400
+        assert (await client.head("/join/own?pid=1")).status_code == 200 and not desk.states  # asked by a machine
         at = str((await client.get("/join/own?pid=1")).url)
         for wrong in (at[:-1] + ("0" if at[-1] != "0" else "1"), at.rsplit(".", 1)[0], "/part/own"):
             for page in (wrong, wrong.replace("/own", "/own/events")):
