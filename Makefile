@@ -21,18 +21,21 @@ repro: .venv/.ok
 	@cat reports/summary.txt
 
 # DVC runs stage after stage, on one core. From nothing, two lines of stages run beside each other, then two that read what these have
-# made. What is in none of them, or did not come to its end there, is for the `dvc repro` that follows.
+# made, and two that read all. What is in none of them, or did not come to its end there, is for the `dvc repro` that follows.
 WAVE = $(MAKE) --silent --jobs=2
 waves: .venv/.ok
 	-@dvc repro --quiet compose
 	@$(WAVE) line-tradecraft line-others
 	@$(WAVE) line-claims line-rest
+	@$(WAVE) line-matches line-explorers
 line-%:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' own@tradecraft_viewer 'tradecraft_*'
 line-others: STAGES = printed@magic_tables twins 'ingest@c*' 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic replay@twins_pocket printed@magic_claims play_notebook
-line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual
-line-rest: STAGES = statistics twins_notebook paper@tradecraft_tables 'beside@*' own@magic_viewer pocket findings@magic findings@tradecraft
+line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual pocket
+line-rest: STAGES = statistics twins_notebook paper@tradecraft_tables 'beside@*' own@magic_viewer findings@magic findings@tradecraft
+line-matches: STAGES = replays
+line-explorers: STAGES = explorers
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources

@@ -270,7 +270,8 @@ class Trial:
     @property
     def true(self) -> bool:
         """Whether it holds, of the only record set."""
-        return bool(self.parts.any(axis=None) if self.quantifier == "any" else self.parts.all(axis=None))
+        parts = self.parts.to_numpy(bool)
+        return bool(parts.any() if self.quantifier == "any" else parts.all())
 
     @property
     def counted(self) -> bool:
@@ -280,6 +281,8 @@ class Trial:
     @classmethod
     def joined(cls, trials: Sequence["Trial"]) -> "Trial":
         """The same test in the record sets of several blocks."""
+        if len(trials) == 1:
+            return trials[0]
         sizes = pd.concat([each.sizes for each in trials], ignore_index=True) if trials[0].sizes is not None else None
         estimate = pd.concat([each.estimate for each in trials], ignore_index=True)
         return cls(estimate, pd.concat([each.parts for each in trials], ignore_index=True), sizes, trials[0].quantifier)

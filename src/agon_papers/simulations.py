@@ -14,7 +14,7 @@ from agon_papers import draws
 from agon_papers.comparisons import Trial
 from agon_papers.draws import SEED, correlated, within_cells
 from agon_papers.statements import KINDS
-from agon_papers.verdicts import LOOKS, settle
+from agon_papers.verdicts import LOOKS, Settled, settle
 
 Numbers = NDArray[np.float64]
 CHUNK = 50
@@ -364,7 +364,8 @@ def _decided(case: Case, repetitions: int) -> list[dict[str, bool]]:
         if case.bent:
             drawn = drawn - drawn.mean(axis=0) + own
         for one, many in zip(own, drawn.swapaxes(0, 1), strict=True):
-            verdict, (low, high) = _verdict(case, one, many, margin, far)
+            verdict, found = _verdict(case, one, many, margin, far)
+            low, high = found.tests[0].ends(found.tails)
             row = {"holds": verdict == "holds", "fails": verdict == "fails"}
             row["covers"] = bool(low - 1e-9 <= truth <= high + 1e-9)
             for away in AWAY if len(out) < POWER else ():
@@ -374,14 +375,14 @@ def _decided(case: Case, repetitions: int) -> list[dict[str, bool]]:
     return out
 
 
-def _verdict(case: Case, one: Numbers, many: Numbers, margin: Numbers, far: Numbers) -> tuple[str, list[float]]:
-    """What is decided, and the interval. `one`: the records' gaps; `many`: record sets x gaps."""
+def _verdict(case: Case, one: Numbers, many: Numbers, margin: Numbers, far: Numbers) -> tuple[str, Settled]:
+    """What is decided, and by which record sets. `one`: the records' gaps; `many`: record sets x gaps."""
     recorded, drawn = (_found(case, each, margin, far) for each in (one[None], many))
     cells = () if case.drawing == "count" else case.of.sizes
     found = settle([recorded], lambda block: [_block(drawn, block)], cells)
     sure = found.decided and all(each.true == recorded.true for each in recorded.stepped())
     said = "undecided" if not sure else "holds" if recorded.true else "fails"
-    return said, found.tests[0].ends(found.tails)
+    return said, found
 
 
 def _found(case: Case, gaps: Numbers, margin: Numbers, far: Numbers) -> Trial:

@@ -132,8 +132,8 @@ def settle(recorded: Sequence[Trial], drawn: Callable[[int], Sequence[Trial]], c
         blocks += [drawn(block) for block in range(len(blocks), look)]
         pairs = zip(zip(*blocks, strict=True), recorded, strict=True)
         tests = [Trial.joined(each).centred(own, cells) for each, own in pairs]
-        parts = pd.concat([test.parts for test in tests], axis=1)
-        agreeing = int(parts.all(axis=1).sum() if holds else (~parts).sum().max())
+        parts = np.concatenate([test.parts.to_numpy(bool) for test in tests], axis=1)
+        agreeing = int(parts.all(axis=1).sum() if holds else (~parts).sum(axis=0).max())
         many = max(test.chosen for test in tests) if holds else parts.shape[1]
         found = Settled(tests, agreeing, len(parts), many, free)
         low, high = proportion_interval(agreeing, len(parts), SURE)

@@ -272,11 +272,10 @@ class Isomorphism:
             items = {self.value(key): self._field(each, str(key), what) for key, each in value.items()}
             return type(value)(items) if isinstance(value, dict) else items
         if is_dataclass(value) and not isinstance(value, type):
-            return (
-                self._once(value, lambda: self._dataclass(value, what))
-                if not isinstance(value, Space)
-                else (self._dataclass(value, what))
-            )
+            if isinstance(value, Space):
+                return self._dataclass(value, what)
+            make: Callable[..., Any] = _told_apart if hasattr(value, "digest") else Isomorphism._dataclass
+            return self._once(value, lambda: make(self, value, what))
         return value
 
     def _field(self, value: Any, name: str, what: str) -> Any:
@@ -319,6 +318,12 @@ class Isomorphism:
         if known is None:
             known = _kept(self._known, id(value), (value, make()))
         return known[1]
+
+
+@lru_cache(maxsize=16)
+def _told_apart(map: Isomorphism, value: Any, what: str) -> Any:
+    """What is told apart by a hash of its text: rules of thousands of recipes, which all maps that are equal need."""
+    return map._dataclass(value, what)
 
 
 def _kept(known: dict[Any, Any], key: Any, made: Any) -> Any:
@@ -397,6 +402,8 @@ class Twin(Game[Any]):
     _map: Isomorphism = field(init=False, repr=False, compare=False)
     """What is left to be mapped."""
     _telling: Telling | None = field(init=False, repr=False, compare=False)
+    _legal: dict[int, tuple[Any, Space]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """Seat -> the state that it was asked of last, and what it may do there: each step asks several times."""
 
     def __post_init__(self) -> None:
         if self.map.seats and len(self.map.seats) != self.of.seats:
@@ -474,9 +481,12 @@ class Twin(Game[Any]):
 
     def legal_actions(self, state: Any, seat: int) -> Space:
         """The same actions in other clothes."""
-        seat = self._map.inverse.seat(seat)
-        phase = self._engine.observe(state, seat).phase
-        return self._map.space(self._engine.legal_actions(state, seat), phase)
+        known = self._legal.get(seat)
+        if known is None or known[0] is not state:
+            own = self._map.inverse.seat(seat)
+            phase = self._engine.observe(state, own).phase
+            known = self._legal[seat] = state, self._map.space(self._engine.legal_actions(state, own), phase)
+        return known[1]
 
     def observe(self, state: Any, seat: int) -> Observation:
         """The same in other clothes."""

@@ -4,7 +4,6 @@ from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 FINEST = 2_000_000
 """Steps in which `flips` counts at most."""
@@ -39,6 +38,8 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def mcnemar_bounds(before: int, after: int, n: int) -> tuple[float, float]:
     """Smallest and largest p that McNemar's exact test can have for `before` and `after` of `n` decisions, over all ways to pair them."""
+    from scipy.stats import binom  # here: it takes half a second, and few need it
+
     low, high = sorted((before, after))
     fewest = np.arange(min(low, n - high) + 1)
     changed = 2 * fewest + (high - low)
