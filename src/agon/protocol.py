@@ -162,6 +162,8 @@ class Study(Part, frozen=True):
     """Of conf/language, whose sentences stand on the pages; what games say stays as it is."""
     words: dict[str, str] = {}
     """Other sentences than those: English -> as it is said here; {} stands for an amount or a name."""
+    signed: bool = False
+    """Whether only those may come to whom a link of their own was given: the page Studies makes them. Platforms' links are none."""
     intro: str = ""
     """Stands above the rules."""
     quiz: Quiz = Quiz()

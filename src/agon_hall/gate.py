@@ -26,11 +26,33 @@ OPEN = ("seat", "watch", "static", "login", "join", "part")
 """First parts of addresses that need no password: a seat's key is its own, and what is watched is public."""
 COOKIE = "agon"
 MANY = 1000
-"""Browsers that have given the password and are remembered; the oldest is forgotten first."""
-GUESSES = {False: (10, 10), True: (60, 1)}
-"""Wrong passwords that one address, and that all (True), may send at once, and seconds until one more."""
+"""Browsers that have given the password, and addresses, that are remembered; the oldest is forgotten first."""
+GUESSES, GUESSES_IN_ALL = (10, 10), (60, 1)
+"""Wrong passwords that one address, and that all, may send at once, and seconds until one more."""
+COMERS = 120, 6
+"""Participants who may come to studies from one address for the first time at once, a full room, and seconds until one more."""
 
 log = logging.getLogger("agon_hall")
+
+
+class Throttle:
+    """What an address may do at once, so many times, and `pause` seconds later once more."""
+
+    def __init__(self, most: int, pause: float) -> None:
+        self._most, self._pause = most, pause
+        self._paid: OrderedDict[str, float] = OrderedDict()
+        """Address -> when what it has done will have been paid off; the one that did something least lately is forgotten first."""
+
+    def wait(self, address: str) -> int:
+        """Seconds until it may once more."""
+        now = monotonic()
+        return max(0, ceil(self._paid.get(address, now) - now - self._most * self._pause))
+
+    def count(self, address: str, times: int = 1) -> None:
+        """It has done it; -1 takes one back."""
+        self._paid[address] = max(self._paid.pop(address, 0.0), monotonic()) + times * self._pause
+        while len(self._paid) > MANY:
+            self._paid.popitem(last=False)
 
 
 class Password:
@@ -45,8 +67,7 @@ class Password:
         self._hash = self._hashed(password)
         self._entered: OrderedDict[bytes, float] = OrderedDict()
         """Of browsers that have given it, hashes of their tokens, and until when these hold."""
-        self._wrong: OrderedDict[str, float] = OrderedDict()
-        """Address, or "" for all -> when what it has sent will have been paid off."""
+        self._wrong, self._wrong_in_all = Throttle(*GUESSES), Throttle(*GUESSES_IN_ALL)
         self._turn = asyncio.Lock()
 
     def _hashed(self, password: str) -> bytes:
@@ -54,12 +75,7 @@ class Password:
 
     def wait(self, address: str) -> int:
         """Seconds until another password of that address is looked at."""
-        now = monotonic()
-        waits = [
-            self._wrong.get(place, now) - now - most * pause
-            for place, (most, pause) in zip((address, ""), GUESSES.values(), strict=True)
-        ]
-        return max(0, *map(ceil, waits))
+        return max(self._wrong.wait(address), self._wrong_in_all.wait(""))
 
     async def entered(self, password: str, address: str) -> str | None:
         """A token for who has given the right password; None for a wrong one. Others are served while it is hashed."""
@@ -77,10 +93,8 @@ class Password:
         return token
 
     def _count(self, address: str, wrong: int) -> None:
-        for place, (_, pause) in zip((address, ""), GUESSES.values(), strict=True):
-            self._wrong[place] = max(self._wrong.pop(place, 0.0), monotonic()) + wrong * pause
-        while len(self._wrong) > MANY:
-            self._wrong.popitem(last=False)
+        self._wrong.count(address, wrong)
+        self._wrong_in_all.count("", wrong)
 
     def knows(self, token: str | None) -> bool:
         """Whether that token was given to somebody."""

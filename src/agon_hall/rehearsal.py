@@ -107,7 +107,7 @@ class Actor:
 
     async def walk(self) -> None:
         """The whole way. Raises AgonError for a page that fails."""
-        link = f"/join/{self.desk.study.name}?pid={self.pid}"
+        link = self.desk.link(self.pid)
         await self._get(link)
         self.who = self.desk.join("link", self.pid)
         last = STAGES.index(self.stops or "debrief")

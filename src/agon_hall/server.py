@@ -27,7 +27,7 @@ from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
 from agon_hall import desks, families, gate, lobby, seat, study_pages, watching, web
 from agon_hall.door import HEADER, IDLE, Crowd, Door, entrance
-from agon_hall.gate import Gate, Password
+from agon_hall.gate import COMERS, Gate, Password, Throttle
 from agon_hall.lobby import warm
 from agon_hall.tables import DAYS, Hall
 
@@ -67,6 +67,7 @@ def application(
     app.state.hall = hall
     app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in own)
     app.state.password, app.state.once = known, OrderedDict()
+    app.state.newcomers = Throttle(*COMERS)
     app.state.stopping, app.state.streams = asyncio.Event(), set()
     app.state.studies = study_pages.Studies(hall, app.state.stopping)
     return app

@@ -11,6 +11,7 @@ from hashlib import sha256
 from random import Random
 from time import time
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -32,6 +33,8 @@ PARAMETERS = {
     "participant": "link",
 }
 """Parameter of a link by which participants are told apart -> where they come from."""
+SIGNED = "sig"
+"""Parameter with a link's signature."""
 ALL = ""
 """In the place of a participant: who is told of all."""
 PID = 100
@@ -84,6 +87,19 @@ class Desk:
         """The address of their pages."""
         return f"/part/{self.study.name}?key={self.key(who)}"
 
+    def link(self, pid: str) -> str:
+        """What brings somebody whom no platform sends; signed where nobody else may come."""
+        signed = f"&{SIGNED}={self._signature(pid)}" if self.study.signed else ""
+        return f"/join/{self.study.name}?pid={quote(pid, safe='')}{signed}"
+
+    def admits(self, source: str, pid: str, signature: str) -> bool:
+        """Whether a link lets in: any does, unless the study takes signed ones alone."""
+        right = hmac.compare_digest(signature.encode(), self._signature(pid).encode())
+        return not self.study.signed or (source == "link" and right)
+
+    def _signature(self, pid: str) -> str:
+        return hmac.new(self.hall.secret, f"link/{self.study.name}/{pid}".encode(), sha256).hexdigest()[:16]
+
     def opened(self, key: str) -> str | None:
         """The participant of a key; None for a key that is none."""
         who = key.partition(".")[0]
@@ -100,6 +116,10 @@ class Desk:
         return kind and self.study.finish.codes.get(kind, own)
 
     # --- what people do
+
+    def knows(self, source: str, pid: str) -> bool:
+        """Whether they have come before."""
+        return (source, pid) in self.hall.store.came(self.study.name).values()
 
     def join(self, source: str, pid: str) -> str:
         """Who comes by a link: the same participant as the last time, however often and wherever it is opened. Raises Refused."""

@@ -20,14 +20,18 @@ from agon.conf import load, names
 from agon.games.html import text
 from agon.loop import started
 from agon.protocol import Asked, Cell, Study, study
+from agon_hall.door import address
+from agon_hall.gate import Throttle
 from agon_hall.rules import rules_text
 from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
-from agon_hall.study_desk import ALL, Desk, told_apart
+from agon_hall.study_desk import ALL, SIGNED, Desk, told_apart
 from agon_hall.tables import Hall, Refused
 from agon_hall.web import NoPage, Parts, live, part, posted, render, routes_of, safe, sent_on, streams
 
 log = logging.getLogger("agon_hall")
 
+MOST = 10_000
+"""Links that are shown at once."""
 TICK = 1.0
 """Seconds after which it is looked who has come, left and finished."""
 
@@ -70,12 +74,24 @@ class Studies:
 
 async def join(request: Request) -> Response:
     """Whoever opens the link of a study: who has been here goes on where they were."""
+    query, here = request.query_params, address(request.scope)
+    newcomers: Throttle = request.app.state.newcomers
     try:
         desk = request.app.state.studies.desk(request.path_params["study"])
-        came = told_apart(request.query_params)
+        came = told_apart(query)
+        if not desk.admits(*(came or ("", "")), query.get(SIGNED, "")):
+            raise Refused("This link is not whole: please open it again where you found it.")
         if came is not None:
             if request.method == "HEAD":  # whoever asks what a link leads to is no participant
                 return Response()
+            if not desk.knows(*came):
+                if newcomers.wait(here):
+                    why = desk.say(
+                        "Too many people have come from your network just now. Please try again in a minute."
+                    )
+                    logged = "too many who come for the first time"
+                    raise NoPage(desk.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, logged)
+                newcomers.count(here)
             return sent_on(desk.at(desk.join(*came)))
     except Refused as refused:
         raise NoPage(desk.study.title, desk.say(str(refused)), HTTPStatus.BAD_REQUEST) from None
@@ -243,8 +259,11 @@ async def monitor(request: Request) -> Response:
         desk: Desk = request.app.state.studies.desk(name)
     except AgonError as error:
         raise NoPage("This study cannot be run", str(error), HTTPStatus.UNPROCESSABLE_ENTITY) from None
-    at = f"{str(request.base_url).rstrip('/')}/join/{name}"
-    more = {"link": f"{at}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": f"{at}?pid=1"}
+    asked, base = request.query_params.get("number", ""), str(request.base_url).rstrip("/")
+    number = int(asked) if asked.isdecimal() and len(asked) < 9 else sum(cell.quota for cell in desk.cells.values())
+    given = [base + desk.link(str(each)) for each in range(1, min(max(number, 1), MOST) + 1)]
+    more: dict[str, Any] = {"given": given if desk.study.signed else [], "most": MOST, "own_name": name}
+    more |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": base + desk.link("test")}
     title = f"Study: {desk.study.title}"
     return live(request, partial(monitored, desk), desk.watching[ALL], title, "monitor.html", more=more)
 

@@ -346,7 +346,7 @@ def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, capl
 
 
 def test_a_password_is_slow_to_check_and_its_cookie_is_chance(tmp_path, short, monkeypatch):
-    monkeypatch.setitem(gate.GUESSES, False, (10, 1000))  # also where hashing takes long
+    monkeypatch.setattr(gate, "GUESSES", (10, 1000))  # also where hashing takes long
 
     async def check():
         async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):

@@ -24,7 +24,7 @@ from agon.games.html import as_text
 from agon.loop import started
 from agon.protocol import Study, cells, match_id, study, words_of
 from agon.turns import read
-from agon_hall import study_pages
+from agon_hall import gate, study_pages
 from agon_hall.browsing import BROWSERS
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN, RULES, rules_text
@@ -161,6 +161,49 @@ def test_links_that_are_none_open_nothing(tmp_path):
         assert (await client.post(at.replace("own", "counterfactual_people"), data={"do": "agree"})).status_code == 403
         foreign = await client.post(at, data={"do": "agree"}, headers={"Origin": "http://elsewhere.example"})
         assert foreign.status_code == 403 and next(iter(desk.states.values())).stage == "consent"
+
+    walking(tmp_path, walk)
+
+
+def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path, monkeypatch):
+    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
+
+    async def walk(client, desk):
+        shown = html.unescape((await client.get("/monitor?study=own&number=3")).text)
+        first, second, third = re.findall(r"/join/own\?pid=\d&sig=\w+", shown)
+        assert "PROLIFIC" not in shown and third
+        sig = second.partition("sig=")[2]
+        others = [
+            "",
+            "?pid=1",
+            "?pid=1&sig=",
+            f"?pid=1&sig={sig}",
+            f"?PROLIFIC_PID=1&pid=2&sig={sig}",
+            f"?workerId=2&sig={sig}",
+        ]
+        for query in [*others, f"?participant=9&sig={sig}", "?pid=1&sig=\u00e9"]:
+            page = await client.get(f"/join/own{query}")
+            assert page.status_code == 400 and "This link is not whole" in page.text and not desk.states, query
+        for link in (first, second, second):
+            assert "Do you want to take part?" in (await client.get(link)).text
+        assert sorted(desk.hall.store.came("own").values()) == [("link", "1"), ("link", "2")]
+
+    walking(tmp_path, walk, signed=True)
+
+
+def test_nobody_fills_a_study_from_one_place_in_a_moment(tmp_path, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(gate, "monotonic", lambda: now[0])
+
+    async def walk(client, desk):
+        most, pause = gate.COMERS
+        came = [(await client.get(f"/join/own?pid={number}")).status_code for number in range(most + 3)]
+        assert came.count(200) == len(desk.states) == most + 1 and came[-2:] == [429, 429]
+        assert (await client.get("/join/own?pid=1")).status_code == 200  # who has come before may come again
+        page = await client.get("/join/own?pid=new")
+        assert page.status_code == 429 and "from your network" in page.text and len(desk.states) == most + 1
+        now[0] += pause
+        assert (await client.get("/join/own?pid=new")).status_code == 200
 
     walking(tmp_path, walk)
 
@@ -349,11 +392,36 @@ def test_two_people_meet_lose_the_server_and_come_to_their_codes(server, person)
         each.page.get_by_role("link", name="Go on with the study").click()
         each.page.get_by_label("Why?").fill("so")
         each.page.get_by_label("b", exact=True).check()
+        each.page.reload()  # what is not sent yet is there again
+        assert each.page.get_by_label("Why?").input_value() == "so"
+        assert each.page.get_by_label("b", exact=True).is_checked()
         each.page.get_by_role("button", name="Send").click()
         each.page.get_by_text("DONE").wait_for()
+        assert each.page.evaluate("sessionStorage.length") == 0
         assert "3.20 GBP" in each.page.locator("main").inner_text()  # 2 for coming, 0.1 for each of 12 points
     said = server.run("collect", "study=own")
     assert said.returncode == 0 and "2 participants, 2 at the end, 1 match" in said.stdout
+
+
+def test_six_tabs_of_one_person_leave_the_browser_free(server, person):
+    changes = {"name": "own", "cells": {"two": FILE["cells"]["two"]}, "seconds": 600, "dropout": {"away": 600}}
+    (server.project / "conf/study/own.yaml").write_text(yaml.safe_dump(FILE | changes))
+    one, other = person(), person()
+    goes(one, server, "c")
+    one.page.get_by_text("Please wait for another participant.").wait_for()
+    tabs = [one.page.context.new_page() for _ in range(6)]
+    for tab in tabs:
+        tab.goto(one.page.url)
+        tab.get_by_text("Please wait for another participant.").wait_for()
+    goes(other, server, "d")
+    for tab in (one.page, *tabs):  # those that listen, and those that ask now and then
+        tab.wait_for_url("**/seat?*")
+    for tab in tabs:
+        tab.reload()
+    tabs[-1].locator("#answer-form").get_by_role("button", name="cooperation").click()
+    plays((other,), 1)
+    for tab in tabs:
+        tab.get_by_text("ound 2").first.wait_for()
 
 
 def test_the_notebook_sets_people_beside_models():

@@ -73,8 +73,10 @@
     if (at) main.dataset.at = at;
     return false;
   }
+  const elsewhere = (answer) => answer.redirected && answer.url.split("#")[0] !== location.href.split("#")[0];
   async function reload() {
     const answer = await fetch(location.href, { headers: { "X-Hall": "1" } });
+    if (elsewhere(answer)) return location.replace(answer.url);
     take(await answer.text(), (field) => !fresh(field));
   }
   function take(html, kept) {
@@ -102,7 +104,7 @@
     const slow = setTimeout(() => note(form, button ? said("sending") : ""), 400), late = setTimeout(() => stop.abort("late"), 20000);
     try {
       const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(data), headers: { "X-Hall": "1" }, signal: stop.signal });
-      if (answer.redirected && answer.url.split("#")[0] !== location.href.split("#")[0]) { location.href = answer.url; return; }
+      if (elsewhere(answer)) { location.href = answer.url; return; }
       if (answer.status >= 500 || [403, 404, 413, 429].includes(answer.status)) throw new Error((await answer.text()).slice(0, 200));
       const html = await answer.text();
       if (sent.get(form) === stop) { delete form.dataset.sending; take(html, kept); }
@@ -185,10 +187,36 @@
     });
   }
 
+  // ---- what is filled in and not sent is there after a reload, in this tab
+  const form = document.querySelector("form[data-keep]"), unsent = "unsent " + location.pathname;
+  try {
+    const [stage, known] = JSON.parse(sessionStorage.getItem(unsent)) || [];
+    if (stage !== form?.dataset.keep) sessionStorage.removeItem(unsent);
+    else for (const each of form ? fields(form) : []) {
+      if (!fresh(each) || !(called(each) in known)) continue;
+      if (tick(each)) each.checked = known[called(each)]; else if (each.type !== "hidden") each.value = known[called(each)];
+    }
+    form?.addEventListener("input", () => sessionStorage.setItem(unsent,
+      JSON.stringify([form.dataset.keep, Object.fromEntries(fields(form).map((each) => [called(each), value(each)]))])));
+  } catch { /* a browser that keeps nothing */ }
+
   // ---- news, as it happens
   const live = document.querySelector("[data-live]");
-  let source, heard, wait = 500;
-  function listen() {
+  const PLACES = 4;  // a browser has six connections to a server, and forms need one: so many pages listen, further ones ask again and again
+  let source, heard, wait = 500, later, placed = !navigator.locks;
+  const free = (place) => new Promise((done) => navigator.locks.request("news " + place, { ifAvailable: true }, (lock) => {
+    done(Boolean(lock));
+    return lock && new Promise(() => {});  // held as long as the page is open
+  }));
+  async function listen() {
+    clearTimeout(later);
+    for (let place = 0; !placed && place < PLACES; place += 1) placed = await free(place);
+    if (placed) return open();
+    if (!document.hidden) try { await reload(); by("lost").hidden = true; } catch { by("lost").hidden = false; }
+    heard = Date.now();
+    later = setTimeout(listen, 4000);
+  }
+  function open() {
     source?.close();
     source = new EventSource(live.dataset.live + (live.dataset.live.includes("?") ? "&" : "?") + "seen=" + live.dataset.seen);
     const alive = () => { heard = Date.now(); wait = 500; by("lost").hidden = true; };
