@@ -1,5 +1,6 @@
 """Here so that tests/ is on the path and every test can `import harness`; and what holds for all tests."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,11 @@ EXAMPLES = 100 if os.environ.get("AGON_FULL") == "1" else 40
 """Cases of a property that does not say itself how many; on a shared machine a case may wait for its turn."""
 settings.register_profile("agon", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("agon")
+
+
+def pytest_collection_finish():
+    """What is there for good is never looked through again: libraries that collect garbage at every call wait for thousands of tests."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
