@@ -7,6 +7,7 @@ what the map says. A family says what solves its games in `solutions.py`: `solut
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import lru_cache
 from itertools import islice, product
 from math import isclose, prod
 from pathlib import Path
@@ -291,8 +292,9 @@ def differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any
             yield from differences(first, second, f"{path} {name}".strip())
 
 
-def solutions(game: Game[Any]) -> dict[str, Any]:
-    """What solves a game, by the names of its family; nothing where the family does not say."""
+@lru_cache(maxsize=64)
+def solutions(game: Game[Any]) -> Mapping[str, Any]:
+    """What solves a game, by the names of its family; nothing where the family does not say. Found once for all twins of a game."""
     module = family_module(game, "solutions")
     return {} if module is None else module.solutions(game)
 
