@@ -20,20 +20,20 @@ repro: .venv/.ok
 	@dvc repro --quiet
 	@cat reports/summary.txt
 
-# DVC runs stage after stage, on one core. From nothing, two lines of stages run beside each other, then two that read what these have
-# made, and two that read all. What is in none of them, or did not come to its end there, is for the `dvc repro` that follows.
-WAVE = $(MAKE) --silent --jobs=2
+# DVC runs stage after stage, on one core. From nothing, two lines of stages run beside each other; a line begins when those that it reads
+# from have ended. What is in none of them, or did not come to its end there, is for the `dvc repro` that follows.
 waves: .venv/.ok
 	-@dvc repro --quiet compose
-	@$(WAVE) line-tradecraft line-others
-	@$(WAVE) line-claims line-rest
-	@$(WAVE) line-matches line-explorers
+	@$(MAKE) --silent --jobs=2 line-matches line-explorers
 line-%:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' own@tradecraft_viewer 'tradecraft_*'
-line-others: STAGES = printed@magic_tables twins 'ingest@c*' 'play@[ms]*' 'replay@[ms]*' replay@pocket replay@pocket_magic replay@twins_pocket printed@magic_claims play_notebook
-line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual pocket
-line-rest: STAGES = statistics twins_notebook paper@tradecraft_tables 'beside@*' own@magic_viewer findings@magic findings@tradecraft
+line-others: STAGES = 'ingest@c*' 'play@[ms]*' twins printed@magic_tables 'replay@[ms]*' replay@pocket replay@pocket_magic replay@twins_pocket printed@magic_claims play_notebook
+line-claims: line-others
+line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual own@magic_viewer
+line-rest: line-tradecraft line-others
+line-rest: STAGES = statistics twins_notebook paper@tradecraft_tables pocket 'beside@*' findings@magic findings@tradecraft
+line-matches line-explorers: line-claims line-rest
 line-matches: STAGES = replays
 line-explorers: STAGES = explorers
 
