@@ -69,9 +69,9 @@ ELSEWHERE = [
     "hydra.utils.instantiate",
     "importlib.import_module",
     "agon.conf.load",
-    "agon.report.gather",
-    "agon.notebook.run",
-    "agon.commands.play",
+    "agon.report.index.gather",
+    "agon.notebook.execution.run",
+    "agon.cli.commands.play",
     "agon_papers.comparisons.os",
     "agon.gamesx.Game",
 ]

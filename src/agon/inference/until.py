@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agon import AgonError
-from agon.compare import known, scores
 from agon.conf import Until, offered
-from agon.design import sides
-from agon.estimate import estimates
+from agon.inference.compare import known, scores
+from agon.inference.power import sides
 from agon.metrics.sequential import ahead, capital, costs, decided, interval
 from agon.models import Model
 from agon.models.ledger import Replayed
 from agon.plan import Match
 from agon.play import Played, play_at_once
 from agon.play import table as turns_of
+from agon.record.estimate import estimates
 
 TIME = {"input": 0.0, "output": 1.0}
 """In the place of prices, where nothing costs money or some price is not known: tokens received, which take the time."""

@@ -18,6 +18,7 @@ from agon import PACKAGES, ROOT, AgonError, count
 from agon.conf import find_families, names, offered, settings_of
 from agon.games.base import family_module, modules
 from agon.games.tables import seat_table
+from agon.inference.prereg import Exclusion, Hypothesis, checked, exclusions, hypotheses, registrations
 from agon.metrics.differences import Cells, Difference, alone, difference
 from agon.metrics.exact import holm
 from agon.metrics.power import needed
@@ -26,7 +27,6 @@ from agon.metrics.tallies import METRICS as OF_TESTED
 from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
 from agon.metrics.tallies import RANGES as RANGES_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
-from agon.prereg import Exclusion, Hypothesis, checked, exclusions, hypotheses, registrations
 from agon.replay import called, offering
 from agon.turns import PARTIAL, matches, partial, replaced, tidy
 
@@ -270,7 +270,7 @@ def compare(
     `within`, repetitions are pairs. A match in which a seat gave no answer of its own has no metric of what was played.
     A metric of OF_ASKING says how asking went, and counts these matches too: what gave no readable answer is a share of 0.
     `detect`: a difference, for which the matches needed are said too; of several metrics, the difference of each by its name.
-    `alike`: all strata count alike, however many matches they have, as in `agon.design`; else as their matches weigh.
+    `alike`: all strata count alike, however many matches they have, as in `agon.inference.power`; else as their matches weigh.
     Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
     """
     turns = _with_all(turns)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import click
 
 from agon import (
+    CODE,
     ROOT,
     SHIPPED,
     AgonError,
@@ -40,13 +41,13 @@ from agon.games.settings import Force, make_settings
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    from agon.estimate import Estimate, Habits
+    from agon.inference.until import Order
     from agon.models import Model
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget, Spent
     from agon.models.recording import Recording
     from agon.plan import Match
-    from agon.until import Order
+    from agon.record.estimate import Estimate, Habits
 
 T = TypeVar("T")
 
@@ -64,8 +65,8 @@ def plan(settings: Settings) -> None:
     power=true says what the design can detect of `metric`, detect=2 how many matches show a difference of 2, and with
     budget.usd=50 what 50 dollars can decide; variance=[FILE,FILE] are turns whose matches vary alike (docs/how-to/plan-a-design.md).
     """
-    from agon.estimate import Habits, estimates
     from agon.models.batch import Journal, batched
+    from agon.record.estimate import Habits, estimates
 
     name, matches, models, recording = _experiment(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
@@ -113,7 +114,7 @@ def _say_power(
     wanted, metric, usd = settings["detect"], settings["metric"], settings["budget"]["usd"]
     if not (settings["power"] or wanted):
         return
-    from agon.design import design
+    from agon.inference.power import design
 
     varying, files = _varying(settings, name, {match.game.name for match in matches})
     assumed = settings["sd"] or 1.0
@@ -168,7 +169,7 @@ def _varying(settings: Settings, name: str, games: Collection[str]) -> tuple[Dat
     """How recorded matches of these games vary, and the files that say so: those named, the experiment's own, or else the papers'."""
     import pandas as pd
 
-    from agon.design import variances
+    from agon.inference.power import variances
     from agon.turns import read
 
     files = list(settings["variance"])
@@ -184,7 +185,7 @@ def _prices(matches: Sequence[Match], models: Mapping[str, Model], habits: Habit
     """What a match is expected to cost, by kind, and one of every kind, by model: US dollars, absent where a price is not known."""
     import pandas as pd
 
-    from agon.estimate import estimates
+    from agon.record.estimate import estimates
 
     first = {match.config: match for match in reversed(matches)}
     usd: dict[tuple[str, str], float | None] = {}
@@ -227,15 +228,15 @@ def record(settings: Settings) -> int:
     """
     import asyncio
 
-    from agon.estimate import Habits, estimates
-    from agon.misfit import misfit
+    from agon.inference.prereg import register, withdraw
     from agon.models.batch import Journal, batched
     from agon.models.heard import Unreadable
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
-    from agon.prereg import register, withdraw
     from agon.record import record as recorded
+    from agon.record.estimate import Habits, estimates
+    from agon.record.misfit import misfit
 
     name, matches, models, recording = _experiment(settings)
     asking = [match for match in matches if any(seat.model for seat in match.seats)]
@@ -331,8 +332,8 @@ def _order(settings: Settings, asking: Sequence[Match], models: Mapping[str, Mod
     import msgspec
 
     from agon.conf import Until
+    from agon.inference.until import Order
     from agon.models.ledger import Replayed
-    from agon.until import Order
 
     order = Order(asking, msgspec.convert(settings["until"], Until), models)
     order.recorded({name: Replayed(name, model.identity, recording, model.room) for name, model in models.items()})
@@ -347,10 +348,10 @@ def play(settings: Settings) -> None:
     """
     from filelock import FileLock
 
-    from agon.estimate import Habits, estimates
-    from agon.misfit import misfit
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
+    from agon.record.estimate import Habits, estimates
+    from agon.record.misfit import misfit
     from agon.turns import write
 
     name, matches, models, recording = _experiment(settings)
@@ -495,7 +496,7 @@ def verify() -> None:
 
     Every file is read, and every copy of it in store/ and .dvc/cache. make repro begins with it.
     """
-    from agon.inputs import verify as verified
+    from agon.cli.pinned import verify as verified
 
     if not (ROOT / "data.dvc").is_file():
         raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
@@ -587,8 +588,8 @@ def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequen
     has its parameters. Others, parameter=value, need a name: run=RUN writes all of it below runs/RUN/. A run that is there is
     made again with force=true.
     """
-    from agon.notebook import PARTS, folder_of
-    from agon.notebook import run as executed
+    from agon.notebook.execution import PARTS, folder_of
+    from agon.notebook.execution import run as executed
 
     folder = folder_of(run)
     if changed and not run and not force:
@@ -698,9 +699,9 @@ def compare(
     """
     import pandas as pd
 
-    from agon.compare import compare as compared
-    from agon.compare import excluded, registered
     from agon.conf import configuration
+    from agon.inference.compare import compare as compared
+    from agon.inference.compare import excluded, registered
     from agon.turns import read, write_table
 
     if experiment and turns:
@@ -758,7 +759,7 @@ def rate(
     Strengths by Bradley and Terry's model, or Plackett and Luce's, with intervals, ranks and the advantage of seats:
     docs/how-to/rate-many-players.md.
     """
-    from agon.compare import rate as rated
+    from agon.inference.compare import rate as rated
     from agon.turns import read, write_table
 
     if bool(experiment) == bool(turns):
@@ -800,7 +801,7 @@ def _listed(kind: str) -> list[tuple[str, ...]]:
     if kind not in LISTED:
         raise AgonError(f"{kind!r} cannot be listed: {offered(kind, LISTED)}")
     if kind == "metrics":
-        from agon.compare import known
+        from agon.inference.compare import known
 
         return [(each.name, f"{each.games}:", each.gives) for each in known()]
     if kind == "notebooks":
@@ -831,8 +832,8 @@ def _experiment(settings: Settings) -> tuple[str, list[Match], dict[str, Model],
 
     experiment = settings["experiment"]
     if settings["study"]:
-        from agon.protocol import matches as of_study
-        from agon.protocol import study
+        from agon_hall.protocol import matches as of_study
+        from agon_hall.protocol import study
 
         made = study(settings["study"])
         (matches, models), name = of_study(made), made.name
@@ -932,9 +933,8 @@ def _same() -> str:
 
 def _code(matches: Sequence[Match], recording: Path | None) -> str:
     """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
-    code = Path(__file__).parent
-    sources = {path for part in ("games", "agents", "models") for path in (code / part).rglob("*.py")}
-    sources |= {code / name for name in ("conf.py", "loop.py", "plan.py", "play.py", "turns.py")}
+    sources = {path for part in ("games", "agents", "models") for path in (CODE / part).rglob("*.py")}
+    sources |= {CODE / name for name in ("conf.py", "loop.py", "plan.py", "play.py", "turns.py")}
     made = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
     made |= {type(match.game) for match in matches}
     sources |= {Path(file) for each in made if (file := inspect.getsourcefile(each))}

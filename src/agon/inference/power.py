@@ -1,7 +1,7 @@
 """What a planned experiment can detect, how many matches a difference takes, and where its money tells most: by the noncentral t.
 
 A kind is what matches have in common that differ in their repetition alone; a cell is one player's side of a kind. Cells are fixed,
-matches are drawn; a comparison is of two agents, or of two models, within all else that they share, as `agon.compare` does it, with
+matches are drawn; a comparison is of two agents, or of two models, within all else that they share, as `compare` does it, with
 cells that count alike. Where some seat asks a model, players that ask none are opponents.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon.compare import players, scores
+from agon.inference.compare import players, scores
 from agon.metrics.power import allocated, detectable, fewest
 from agon.plan import Match
 

@@ -1,4 +1,4 @@
-"""Notebooks through papermill: checked parameters in, an executed copy without clock times and an HTML page out."""
+"""Notebooks through papermill: checked parameters in, an executed copy and its page out."""
 
 import logging
 import re
@@ -6,24 +6,21 @@ import warnings
 from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import papermill
 import yaml  # type: ignore[import-untyped]
-from bleach import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, clean  # type: ignore[import-untyped]
-from nbconvert import HTMLExporter
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
 from agon import ROOT, AgonError, input_files, input_path, shown
 from agon.conf import names, offered, settings_of
-from agon.prereg import FILE as REGISTERED
+from agon.inference.prereg import FILE as REGISTERED
+from agon.notebook.page import page, settle, title
 
 RUNS = "runs"
 """The folder of runs, each in a folder of its name."""
@@ -149,7 +146,7 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     way |= {"this page as a notebook": target.name} | (
         {"its tables and figures": f"../{_below(out, folder)}/"} if out else {}
     )
-    target.with_suffix(".html").write_text(page(executed, _title(executed) or name, way), encoding="utf-8")
+    target.with_suffix(".html").write_text(page(executed, title(executed) or name, way), encoding="utf-8")
     failed.unlink()
     return target
 
@@ -159,7 +156,7 @@ def header(source: Path, parameters: Mapping[str, Any]) -> str:
     if not any((ROOT / "data/recordings").glob(f"*/{REGISTERED}")):
         return ""
     # here: they take a second to import
-    from agon.compare import as_registered, carrying
+    from agon.inference.compare import as_registered, carrying
     from agon.turns import is_turns, read
 
     known = _usual(source) | dict(parameters)
@@ -184,77 +181,5 @@ def _line(error: object) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def settle(notebook: Any) -> None:
-    """Takes out what differs from run to run: clock times, cell ids, versions of the kernel's parts."""
-    notebook.metadata.pop("papermill", None)
-    notebook.metadata.get("language_info", {}).pop("version", None)
-    for number, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{number}"
-        cell.metadata.pop("execution", None)
-        cell.metadata.pop("papermill", None)
-
-
-HEADINGS, TABLES = ("h1", "h2", "h3", "h4", "h5", "h6"), ("table", "thead", "tbody", "tr", "th", "td")
-TAGS = {*ALLOWED_TAGS, *HEADINGS, *TABLES, "p", "br", "hr", "pre", "div", "span"}
-ATTRIBUTES = {**ALLOWED_ATTRIBUTES, "*": ["class", "id"], "th": ["colspan", "rowspan"], "td": ["colspan", "rowspan"]}
-"""What text and outputs may hold; nbconvert's own choice shows headings and most of a table as source."""
-
-
 def _below(out: str, folder: Path) -> str:
     return Path(out).relative_to(folder.relative_to(ROOT)).as_posix()
-
-
-def _title(notebook: Any) -> str:
-    """The first line of its first cell, which is its question."""
-    first = notebook.cells[0].source if notebook.cells else ""
-    return str(first).strip().partition("\n")[0].lstrip("# ")
-
-
-def _set_up(notebook: Any) -> Any:
-    """A copy in which the cells between the title and the first that shows something are marked, for the page to fold them."""
-    marked = deepcopy(notebook)
-    cells = marked.cells
-    shown = next((place for place, cell in enumerate(cells) if cell.get("outputs")), 0)
-    silent = [place for place in range(1, shown) if cells[place].cell_type == "code"]
-    if silent and silent[-1] > 1:
-        cells[1].metadata["agon_setup"], cells[silent[-1]].metadata["agon_setup"] = "first", "last"
-    return marked
-
-
-def page(notebook: Any, title: str, way: Mapping[str, str] | None = None) -> str:
-    """The notebook as one HTML page, with its text and outputs sanitized, its code folded, and every picture's alternative text.
-
-    `way`: text -> target of the links at its top.
-    """
-    exporter = HTMLExporter(
-        raw_template=files("agon").joinpath("templates/notebook.html.j2").read_text(encoding="utf-8"),
-        sanitize_html=True,
-        mathjax_url="",
-        require_js_url="",
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        filters={"clean_html": lambda element: _plain(sanitized(element))},
-    )
-    notebook = _set_up(notebook)
-    exporter.log.setLevel(logging.ERROR)  # it warns of the texts that are put in below
-    body, _ = exporter.from_notebook_node(
-        notebook, resources={"metadata": {"name": title}, "way": list((way or {}).items())}
-    )
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if alt := output.get("metadata", {}).get("image/png", {}).get("alt"):
-                body = body.replace('alt="No description has been provided for this image"', f'alt="{escape(alt)}"', 1)
-    return str(body)
-
-
-def _plain(html: str) -> str:
-    """Tables as a reader expects them: a dash for what is absent, and no minus before nought."""
-    html = re.sub(r"<td>(NaN|nan|None|<NA>|&lt;NA&gt;)</td>", "<td>–</td>", html)  # noqa: RUF001
-    return re.sub(r"<td>-(0(?:\.0+)?)</td>", r"<td>\1</td>", html)
-
-
-def sanitized(element: str | bytes) -> str:
-    """HTML with nothing in it that runs or styles."""
-    text = element.decode() if isinstance(element, bytes) else str(element)
-    text = re.sub(r"<(style|script)\b.*?</\1\s*>", "", text, flags=re.DOTALL | re.IGNORECASE)
-    return str(clean(text, tags=TAGS, attributes=ATTRIBUTES))

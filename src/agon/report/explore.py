@@ -11,9 +11,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from agon import AgonError
-from agon.report import PAGES
+from agon.report.index import PAGES
 
-PARTS = files("agon").joinpath("templates/explore")
+PARTS = files("agon.report").joinpath("templates/explore")
 CODED = 0.5
 """A column of text with fewer different values than this share of its rows is written as a list of values and their places."""
 

@@ -23,8 +23,21 @@ import click
 import msgspec
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, fault_of, input_path, input_places, shown, visible
-from agon.__main__ import stopped
+from agon import (
+    CODE,
+    CONFIG,
+    MARK,
+    ROOT,
+    SHIPPED,
+    STRANGE,
+    AgonError,
+    fault_of,
+    input_path,
+    input_places,
+    shown,
+    stopped,
+    visible,
+)
 
 SETTINGS = "[setting=value ...]"
 OF_RUNS = ("run", "force")
@@ -125,7 +138,7 @@ class OfNotebook(Verb):
     """A verb whose settings are the parameters of the notebook that is named."""
 
     def _composed(self, words: Sequence[str]) -> Composed:
-        from agon.notebook import parameters
+        from agon.notebook.execution import parameters
 
         names = [word for word in words if "=" not in word]
         if len(names) != 1:
@@ -231,7 +244,7 @@ def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 def _families() -> Iterator[str]:
     """The modules of verbs of families of games: those in agon, and those outside src."""
-    for path in sorted(Path(__file__).parent.glob("games/*/commands.py")):
+    for path in sorted(CODE.glob("games/*/commands.py")):
         yield f"agon.games.{path.parent.name}.commands"
     from agon.conf import find_families
 
@@ -254,7 +267,7 @@ def _verb(run: Callable[..., int | None]) -> Verb:
 @cache
 def _all() -> tuple[dict[str, Verb], list[str]]:
     """All verbs by name; and, in a line each, what is wrong with a family's commands, which breaks no others."""
-    known, faults = dict(_verbs("agon.commands")), []
+    known, faults = dict(_verbs("agon.cli.commands")), []
     for module in _families():
         try:
             own = _verbs(module)
@@ -275,7 +288,7 @@ class Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> Verb | None:
         """The verb of that name, if there is one."""
-        return _verbs("agon.commands").get(cmd_name) or _all()[0].get(cmd_name)
+        return _verbs("agon.cli.commands").get(cmd_name) or _all()[0].get(cmd_name)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes which commands are missing."""
