@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from agon import ROOT
-from agon.cli import OF_RUNS, agon, main
+from agon.cli import agon, main
+from agon.cli.verb import OF_RUNS
 from agon.conf import Twins, built, load
 from agon.games.twins import twin
 from agon.plan import plan

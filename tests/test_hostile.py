@@ -71,7 +71,7 @@ ELSEWHERE = [
     "agon.conf.load",
     "agon.report.index.gather",
     "agon.notebook.execution.run",
-    "agon.cli.commands.play",
+    "agon.cli.playing.play",
     "agon_papers.comparisons.os",
     "agon.gamesx.Game",
 ]
@@ -91,7 +91,7 @@ WITHIN = [
     ".",
     "",
 ]
-NO_GAME = ["agon.games.settings.make_settings", "agon.models.recording.Writer", "agon.games.matrix.scripts.grim"]
+NO_GAME = ["agon.games.settings.variants", "agon.models.recording.Writer", "agon.games.matrix.scripts.grim"]
 
 
 @pytest.mark.parametrize("target", [*ELSEWHERE, *WITHIN, *NO_GAME, 7, ["os.system"], {"a": 1}, None])

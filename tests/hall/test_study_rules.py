@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
 from agon.turns import read
-from agon_hall import tables
+from agon_hall import protocol, tables
 from agon_hall.gather import gather
-from agon_hall import protocol
 from agon_hall.protocol import Study, cells, match_id, matches, study
 from agon_hall.seat import do
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
