@@ -43,7 +43,7 @@ def compare(
 
     from agon.conf import configuration
     from agon.inference.compare import compare as compared
-    from agon.inference.compare import excluded, registered
+    from agon.inference.registered import excluded, registered
     from agon.turns import read, write_table
 
     if experiment and turns:

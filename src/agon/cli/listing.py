@@ -33,7 +33,7 @@ def _listed(kind: str) -> list[tuple[str, ...]]:
     if kind not in LISTED:
         raise AgonError(f"{kind!r} cannot be listed: {offered(kind, LISTED)}")
     if kind == "metrics":
-        from agon.inference.compare import known
+        from agon.inference.scores import known
 
         return [(each.name, f"{each.games}:", each.gives) for each in known()]
     if kind == "notebooks":

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon.inference.compare import players, scores
+from agon.inference.scores import scores
+from agon.inference.units import players
 from agon.metrics.power import allocated, detectable, fewest
 from agon.plan import Match
 

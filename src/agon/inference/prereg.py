@@ -34,7 +34,7 @@ class Hypothesis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Exclusion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Matches that are left out of the analysis, by one of these. `agon.inference.compare.excluded` applies it."""
+    """Matches that are left out of the analysis, by one of these. `agon.inference.registered.excluded` applies it."""
 
     unreadable: Annotated[float, msgspec.Meta(ge=0, lt=1)] | None = None
     """Those in which more than this share of the answers of a seat could not be read; 0: any."""

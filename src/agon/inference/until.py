@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from agon import AgonError
 from agon.conf import Until, offered
-from agon.inference.compare import known, scores
 from agon.inference.power import sides
+from agon.inference.scores import known, scores
 from agon.metrics.sequential import ahead, capital, costs, decided, interval
 from agon.models import Model
 from agon.models.ledger import Replayed

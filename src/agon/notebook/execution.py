@@ -156,7 +156,7 @@ def header(source: Path, parameters: Mapping[str, Any]) -> str:
     if not any((ROOT / "data/recordings").glob(f"*/{REGISTERED}")):
         return ""
     # here: they take a second to import
-    from agon.inference.compare import as_registered, carrying
+    from agon.inference.registered import as_registered, carrying
     from agon.turns import is_turns, read
 
     known = _usual(source) | dict(parameters)
