@@ -23,7 +23,9 @@ from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
 from agon.plan import models_of, plan
 from agon.record import record
-from agon.record.estimate import CALL, LETTERS, TOKEN, Counted, Habits, estimates
+from agon.record.estimate import CALL, TOKEN, estimates
+from agon.record.habits import Habits
+from agon.record.supposed import LETTERS, Counted
 
 EXPECTED = {"zs": 15, "zs_sc3": 15, "cot": 250}
 """Tokens of an answer, as the agents' files say."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from agon.models import Model
     from agon.plan import Match
-    from agon.record.estimate import Habits
+    from agon.record.habits import Habits
 
 
 def plan(settings: Settings) -> None:
@@ -28,7 +28,8 @@ def plan(settings: Settings) -> None:
     budget.usd=50 what 50 dollars can decide; variance=[FILE,FILE] are turns whose matches vary alike (docs/how-to/plan-a-design.md).
     """
     from agon.models.batch import Journal, batched
-    from agon.record.estimate import Habits, estimates
+    from agon.record.estimate import estimates
+    from agon.record.habits import Habits
 
     name, matches, models, recording = experiment_of(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)

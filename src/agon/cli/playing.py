@@ -36,7 +36,8 @@ def play(settings: Settings) -> None:
 
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
-    from agon.record.estimate import Habits, estimates
+    from agon.record.estimate import estimates
+    from agon.record.habits import Habits
     from agon.record.misfit import misfit
     from agon.turns import write
 

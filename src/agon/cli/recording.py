@@ -42,7 +42,8 @@ def record(settings: Settings) -> int:
     from agon.models.limits import Budget
     from agon.models.recording import Writer
     from agon.record import record as recorded
-    from agon.record.estimate import Habits, estimates
+    from agon.record.estimate import estimates
+    from agon.record.habits import Habits
     from agon.record.misfit import misfit
 
     name, matches, models, recording = experiment_of(settings)
