@@ -229,7 +229,7 @@ def test_what_cannot_end_is_refused_with_what_it_comes_to(conf, changes, said):
 
 
 def test_what_is_said_to_be_large_is_planned(conf, monkeypatch):
-    monkeypatch.setattr("agon.plan.MATCHES", 2)
+    monkeypatch.setattr("agon.plan.matches.MATCHES", 2)
     put(conf, "agent", POLICY, "kind")
     assert "3 matches" in refused(lambda: plan(SEATED | {"repetitions": 3}, conf))
     assert len(plan(SEATED | {"repetitions": 3}, conf, large=True)) == 3
