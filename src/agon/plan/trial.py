@@ -20,7 +20,7 @@ from agon.plan.seats import Seat, keywords_of
 TRIED = 100
 """Steps for which a game is tried out before models are asked."""
 LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
-SHARED = tuple(f"{shown(Path(__file__).parents[1])}/{name}" for name in ("plan/", "loop.py:", "play.py:"))
+SHARED = tuple(f"{shown(Path(__file__).parents[1])}/{name}" for name in ("plan/", "loop.py:", "play/"))
 """Code that runs in every match."""
 
 
