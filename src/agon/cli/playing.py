@@ -106,9 +106,11 @@ def _list(lacking: Sequence[Match], matches: Sequence[Match]) -> None:
 def _code(matches: Sequence[Match], recording: Path | None) -> str:
     """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
     sources = {
-        path for part in ("agents", "conf", "games", "models", "plan", "play") for path in (CODE / part).rglob("*.py")
+        path
+        for part in ("agents", "conf", "games", "models", "plan", "play", "turns")
+        for path in (CODE / part).rglob("*.py")
     }
-    sources |= {CODE / name for name in ("loop.py", "turns.py")}
+    sources.add(CODE / "loop.py")
     made = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
     made |= {type(match.game) for match in matches}
     sources |= {Path(file) for each in made if (file := inspect.getsourcefile(each))}
