@@ -269,6 +269,13 @@ def test_rows_that_decide_what_is_not_judged_are_there():
     assert all(line.count("|") == 4 for line in page.splitlines() if line.startswith("|"))
 
 
+def test_the_tree_names_all_that_is_at_the_root_of_agon():
+    tree = (ROOT / "docs/where-things-are.md").read_text().partition("  agon/ ")[2].partition("  agon_papers/")[0]
+    named = {line.split()[0] for line in tree.splitlines()[1:]}
+    entries = [path for path in (ROOT / "src/agon").iterdir() if not path.name.startswith("__")]
+    assert named == {f"{path.name}/" if path.is_dir() else path.name for path in entries}
+
+
 def test_what_runs_before_a_commit_is_what_make_checks():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     checks = (ROOT / "Makefile").read_text().partition("\nchecks:")[2].partition("\n\n")[0]
