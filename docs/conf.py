@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nbconvert.filters import markdown2html
 
-from agon.notebook import sanitized
+from agon.notebook.page import sanitized
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

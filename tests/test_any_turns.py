@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from agon import ROOT
-from agon.caveats import beware
+from agon.report.caveats import beware
 from agon.turns import read, write
 
 SMOKE = "tests/smoke"

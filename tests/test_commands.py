@@ -770,7 +770,9 @@ sys.exit(run())
 """
 
 
-@pytest.mark.parametrize("module", ["click", "agon.cli", "agon.commands", "omegaconf", "agon.plan", "agon.estimate"])
+@pytest.mark.parametrize(
+    "module", ["click", "agon.cli", "agon.cli.verbs", "omegaconf", "agon.plan", "agon.record.estimate"]
+)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_command_that_is_stopped_while_it_reads_its_modules_says_so_in_a_line(module, number, code):
     run = subprocess.Popen(

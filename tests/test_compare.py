@@ -10,9 +10,10 @@ from harness import GAMES, actions
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon.compare import compare, known, rate, scores
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
+from agon.inference.compare import compare, rate
+from agon.inference.scores import known, scores
 from agon.metrics.differences import DRAWN
 from agon.replay import games_of
 from agon.turns import marked_partial, read, tidy, typed, write
@@ -230,7 +231,7 @@ def own(monkeypatch, tmp_path):
         (tmp_path / f"{name}.py").write_text(text)
 
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("agon.compare.PACKAGES", {"own_measures"})
+    monkeypatch.setattr("agon.inference.scores.PACKAGES", {"own_measures"})
     yield written
     sys.modules.pop("own_measures", None)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from agon.design import OWN, design, variances
+from agon.inference.power import OWN, design, variances
 from agon.metrics.differences import difference, estimate
 from agon.metrics.power import POWER, detectable
 from agon.plan import plan

@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from agon import ROOT
-from agon.cli import OF_RUNS, agon, main
+from agon.cli import agon, main
+from agon.cli.verb import OF_RUNS
 from agon.conf import Twins, built, load
 from agon.games.twins import twin
 from agon.plan import plan
@@ -266,6 +267,13 @@ def test_rows_that_decide_what_is_not_judged_are_there():
     }
     assert len(named) > 40 and named <= rows, named - rows
     assert all(line.count("|") == 4 for line in page.splitlines() if line.startswith("|"))
+
+
+def test_the_tree_names_all_that_is_at_the_root_of_agon():
+    tree = (ROOT / "docs/where-things-are.md").read_text().partition("  agon/ ")[2].partition("  agon_papers/")[0]
+    named = {line.split()[0] for line in tree.splitlines()[1:]}
+    entries = [path for path in (ROOT / "src/agon").iterdir() if not path.name.startswith("__")]
+    assert named == {f"{path.name}/" if path.is_dir() else path.name for path in entries}
 
 
 def test_what_runs_before_a_commit_is_what_make_checks():

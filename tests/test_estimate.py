@@ -14,7 +14,6 @@ from agon import AgonError
 from agon.agents import seat_dice
 from agon.agents.llm import LLM
 from agon.conf import configuration
-from agon.estimate import CALL, LETTERS, TOKEN, Counted, Habits, estimates
 from agon.games.matrix.scripts import tit_for_tat
 from agon.models import Request, extend
 from agon.models.base import require_distinct
@@ -24,6 +23,9 @@ from agon.models.recording import Recording, Writer
 from agon.models.standin import StandIn
 from agon.plan import models_of, plan
 from agon.record import record
+from agon.record.estimate import CALL, TOKEN, estimates
+from agon.record.habits import Habits
+from agon.record.supposed import LETTERS, Counted
 
 EXPECTED = {"zs": 15, "zs_sc3": 15, "cot": 250}
 """Tokens of an answer, as the agents' files say."""

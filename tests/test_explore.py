@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from agon import ROOT, AgonError, explore, report
+from agon import ROOT, AgonError
 from agon.games.equilibria import bimatrix_equilibria
 from agon.games.matrix import explorer as matrix
 from agon.games.matrix.explorer import EQUILIBRIA
 from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
 from agon.replay import games_of
+from agon.report import agreement, explore
 from agon.turns import read
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
@@ -339,7 +340,7 @@ def test_every_statement_is_there_those_of_the_abstract_first():
     names = ["paper", "claim", "verdict", "why", "rule"]
     told = list(zip(*(column(data, name) for name in names), strict=True))
     assert sorted(told) == sorted(claims[names].itertuples(index=False, name=None))
-    ranks = [report.WEIGHTS.index(weight) for weight in column(data, "importance")]
+    ranks = [agreement.WEIGHTS.index(weight) for weight in column(data, "importance")]
     assert ranks == sorted(ranks) and set(ranks) == {0, 1, 2}
 
 

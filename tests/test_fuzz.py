@@ -24,9 +24,9 @@ from agon.conf import CONF, configuration, load
 from agon.games import Game
 from agon.games.matrix import MatrixGame
 from agon.games.settings import variants
-from agon.misfit import misfit
 from agon.models.recording import FILE, Recording
 from agon.plan import plan
+from agon.record.misfit import misfit
 
 EXAMPLES = int(os.environ.get("AGON_FUZZ", "40"))
 """Of each property; a hundred take about a second."""

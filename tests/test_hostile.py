@@ -69,9 +69,9 @@ ELSEWHERE = [
     "hydra.utils.instantiate",
     "importlib.import_module",
     "agon.conf.load",
-    "agon.report.gather",
-    "agon.notebook.run",
-    "agon.commands.play",
+    "agon.report.index.gather",
+    "agon.notebook.execution.run",
+    "agon.cli.playing.play",
     "agon_papers.comparisons.os",
     "agon.gamesx.Game",
 ]
@@ -91,7 +91,7 @@ WITHIN = [
     ".",
     "",
 ]
-NO_GAME = ["agon.games.settings.make_settings", "agon.models.recording.Writer", "agon.games.matrix.scripts.grim"]
+NO_GAME = ["agon.games.settings.variants", "agon.models.recording.Writer", "agon.games.matrix.scripts.grim"]
 
 
 @pytest.mark.parametrize("target", [*ELSEWHERE, *WITHIN, *NO_GAME, 7, ["os.system"], {"a": 1}, None])
@@ -229,7 +229,7 @@ def test_what_cannot_end_is_refused_with_what_it_comes_to(conf, changes, said):
 
 
 def test_what_is_said_to_be_large_is_planned(conf, monkeypatch):
-    monkeypatch.setattr("agon.plan.MATCHES", 2)
+    monkeypatch.setattr("agon.plan.matches.MATCHES", 2)
     put(conf, "agent", POLICY, "kind")
     assert "3 matches" in refused(lambda: plan(SEATED | {"repetitions": 3}, conf))
     assert len(plan(SEATED | {"repetitions": 3}, conf, large=True)) == 3

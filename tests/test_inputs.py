@@ -10,7 +10,7 @@ import pytest
 from project import Project
 
 from agon import ROOT, AgonError
-from agon.inputs import verify
+from agon.cli.pinned import verify
 
 STAGES = """
 stages:

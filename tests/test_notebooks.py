@@ -13,7 +13,7 @@ import yaml
 
 from agon import ROOT
 from agon.conf import settings_of
-from agon.notebook import page, settle
+from agon.notebook.page import page, settle
 
 
 def stages():

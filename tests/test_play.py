@@ -258,7 +258,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "conf", folder / "conf")
-    journal = folder / "src/agon/play.py"
+    journal = folder / "src/agon/play/run.py"
     source = journal.read_text()
     assert "matches, seconds = 2000, 2.0" in source
     journal.write_text(source.replace("matches, seconds = 2000, 2.0", "matches, seconds = 100, 0.05"))

@@ -8,10 +8,11 @@ import pytest
 
 from agon import AgonError
 from agon.cli import main
-from agon.compare import as_registered, compare, excluded, registered
 from agon.conf import Until
-from agon.notebook import header
-from agon.prereg import FILE, Hypothesis, checked, read, register, registrations, withdraw
+from agon.inference.compare import compare
+from agon.inference.prereg import FILE, Hypothesis, checked, read, register, registrations, withdraw
+from agon.inference.registered import as_registered, excluded, registered
+from agon.notebook.execution import header
 from agon.turns import read as turns_of
 
 TEXT = """
@@ -96,8 +97,8 @@ exclusions: [matches in which nothing could be read]
 @pytest.fixture
 def scripts(file, tmp_path, monkeypatch):
     """The turns of a recording that carries a preregistration, and a way to register for it."""
-    monkeypatch.setattr("agon.compare.ROOT", tmp_path)
-    monkeypatch.setattr("agon.notebook.ROOT", tmp_path)
+    monkeypatch.setattr("agon.inference.registered.ROOT", tmp_path)
+    monkeypatch.setattr("agon.notebook.execution.ROOT", tmp_path)
     Path(file).write_text(OF_SCRIPTS)
     turns = turns_of(TURNS)
     [name] = turns.experiment.unique()

@@ -19,7 +19,8 @@ from agon.models.ledger import KNOCKS, Absent, Ledger, Unfinished
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.plan import plan
-from agon.record import PATIENCE, in_flight, record
+from agon.record import in_flight, record
+from agon.record.asking import PATIENCE
 
 ROUNDS = 16
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from agon import ROOT, AgonError, report
+from agon import ROOT, AgonError
+from agon.report import agreement, index
 
 CELLS = pd.DataFrame(
     {
@@ -41,7 +42,7 @@ HOSTILE = '<script>alert("x")</script>'
 
 
 def test_a_cell_agrees_when_mean_and_deviation_do():
-    assert report.agreed(CELLS).to_dict("records") == [
+    assert agreement.agreed(CELLS).to_dict("records") == [
         {"paper": "p", "reading": "literal", "agree": 1, "of": 2, "absent": 0}
     ]
 
@@ -50,28 +51,28 @@ def test_cells_without_a_number_and_words_are_counted_apart():
     lacking = CELLS.assign(row="s", recomputed=[None, None, 1.0, 1.0], agrees=[False, False, True, True])
     words = CELLS.iloc[:2].assign(row="t", column=["a", "b"], statistic="grade", agrees=[True, False])
     cells = pd.concat([CELLS, lacking.astype({"recomputed": float}), words])
-    assert report.agreed(cells)[["agree", "of", "absent"]].to_numpy().tolist() == [[2, 3, 1]]
-    assert report.graded(cells)[["agree", "of"]].to_numpy().tolist() == [[1, 2]]
-    assert report.absent(cells, {1: "lost"}).to_dict("records") == [
+    assert agreement.agreed(cells)[["agree", "of", "absent"]].to_numpy().tolist() == [[2, 3, 1]]
+    assert agreement.graded(cells)[["agree", "of"]].to_numpy().tolist() == [[1, 2]]
+    assert agreement.absent(cells, {1: "lost"}).to_dict("records") == [
         {"table": 1, "reading": "literal", "cells": 1, "why": "lost"}
     ]
-    line = report.summary_line(cells, CLAIMS)
+    line = agreement.summary_line(cells, CLAIMS)
     assert "2 of 3 printed cells agree; 1 more cannot be recomputed" in line and "1 of 2 words fit" in line
 
 
 def test_verdicts_are_counted_and_absent_ones_are_nought():
-    assert report.verdicts(CLAIMS).to_dict("records") == [
+    assert agreement.verdicts(CLAIMS).to_dict("records") == [
         {"paper": "p", "holds": 2, "fails": 1, "undecided": 0, "unchecked": 0, "turned": 1}
     ]
 
 
 def test_the_line_says_what_agreed_and_what_to_open():
-    line = report.summary_line(CELLS, CLAIMS)
+    line = agreement.summary_line(CELLS, CLAIMS)
     assert "1 of 2 printed cells agree" in line and line.endswith("open reports/index.html\n")
 
 
 def test_the_count_that_leans_on_a_choice_is_beside_the_runners_up():
-    found = report.leaning(VARIANTS).to_dict("records")
+    found = agreement.leaning(VARIANTS).to_dict("records")
     assert found == [{"paper": "p", "agree": 1354, "runner_up_agree": 10, "of": 1355}]
 
 
@@ -81,13 +82,13 @@ def notebook(folder, title):
 
 
 def test_the_page_says_what_the_count_leans_on(tmp_path):
-    page = " ".join(report.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {}).split())
+    page = " ".join(index.index(CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {}).split())
     assert "Of the 1,355 cells in such sets 1,354 agree; with each set's runner-up in its place 10 would." in page
     assert '<td>payoff</td><td class="number">1334</td><td>joint</td><td class="number">7</td>' in page
 
 
 def test_every_figure_links_the_notebook_that_made_it(tmp_path):
-    page = report.index(
+    page = index.index(
         CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "Why?"), {"one": "n", "left_over": ""}
     )
     assert 'one, from <a href="n.html">Why?</a>' in page and "<figcaption>left over</figcaption>" in page
@@ -95,7 +96,7 @@ def test_every_figure_links_the_notebook_that_made_it(tmp_path):
 
 def test_a_card_says_who_plays_in_its_notebook(tmp_path):
     of = notebook(tmp_path, "Why?")
-    page = report.index(
+    page = index.index(
         CELLS, CLAIMS, VARIANTS, FINDINGS, PAPERS, of, {}, players={next(iter(of)).stem: "scripts <alone>"}
     )
     assert "<strong>Why?</strong><br>" in page and "scripts &lt;alone&gt;" in page
@@ -109,13 +110,13 @@ def test_the_maker_of_a_figure_is_the_notebook_whose_stage_has_it():
         for out in stage.get("outs", [])
         if "/figures/" in out
     }
-    assert report.makers(outs, sorted((ROOT / "notebooks").glob("*.ipynb"))) == outs
-    assert report.makers(["left_over"], []) == {"left_over": ""}
+    assert index.makers(outs, sorted((ROOT / "notebooks").glob("*.ipynb"))) == outs
+    assert index.makers(["left_over"], []) == {"left_over": ""}
 
 
 def test_hostile_titles_and_names_stay_text(tmp_path):
     tables = [each.assign(paper=HOSTILE) for each in (CELLS, CLAIMS, VARIANTS, FINDINGS.assign(finding=HOSTILE))]
-    page = report.index(
+    page = index.index(
         *tables, {HOSTILE: {"title": HOSTILE}}, notebook(tmp_path, f"{HOSTILE}?"), {"one": "n", HOSTILE: HOSTILE}
     )
     assert "<script" not in page and page.count("&lt;script&gt;") > 5
@@ -123,22 +124,22 @@ def test_hostile_titles_and_names_stay_text(tmp_path):
 
 def test_a_missing_table_is_named(tmp_path):
     with pytest.raises(AgonError, match=r"none_cells\.csv is not there"):
-        report.gathered([tmp_path / "none_cells.csv"])
+        agreement.gathered([tmp_path / "none_cells.csv"])
 
 
 def test_the_page_begins_with_what_was_found_and_how_much_of_what_matters_holds(tmp_path):
     claims = CLAIMS.assign(section=["abstract, 2", "1, 7", "2"])
-    page = report.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
+    page = index.index(CELLS, claims, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
     shown = [
         page.index(text)
         for text in ("A paper", "Who?", 'alt="Most do"', "abstract: 1 of 1 statements holds", "Few know")
     ]
     assert shown == sorted(shown)
     assert "introduction and conclusion: 1 of 1" in page and "details: 0 of 1 statements hold, 1 fails" in page
-    assert report.weighed(claims, {"p": ["7"]}).to_numpy().sum() == len(claims)
+    assert agreement.weighed(claims, {"p": ["7"]}).to_numpy().sum() == len(claims)
 
 
 def test_the_page_names_what_does_not_agree(tmp_path):
     cells = CELLS.assign(reading="reconciled", published=[1.0, 1.0, 1.0, 7.5])
-    page = report.index(cells, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
+    page = index.index(cells, CLAIMS, VARIANTS, FINDINGS, PAPERS, notebook(tmp_path, "?"), {})
     assert "The 1 printed numbers that do not agree" in page and ">7.5<" in page

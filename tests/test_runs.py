@@ -6,9 +6,9 @@ from nbclient import NotebookClient
 from project import Project
 
 from agon import ROOT, AgonError, figures
-from agon.caveats import beware, caveats
 from agon.cli import main
-from agon.notebook import folder_of, parameters
+from agon.notebook.execution import folder_of, parameters
+from agon.report.caveats import beware, caveats
 from agon.turns import marked_partial, read, write
 
 WRITES = """
@@ -98,7 +98,7 @@ def test_what_is_no_run_is_refused_in_a_line(capfd, words, said):
 
 @pytest.mark.parametrize("out", ["/elsewhere", "../../results"])
 def test_a_run_does_not_write_outside_its_folder(monkeypatch, out):
-    monkeypatch.setattr("agon.notebook.settings_of", lambda *_: {"out": out})
+    monkeypatch.setattr("agon.notebook.execution.settings_of", lambda *_: {"out": out})
     with pytest.raises(AgonError, match=r"conf/notebook/scripted.yaml: out: .* is not a folder inside the project"):
         parameters("scripted", run="mine")
 
@@ -136,7 +136,12 @@ def test_a_figure_bears_what_is_known_of_its_data(tmp_path):
 
 
 def test_every_finding_of_a_notebook_says_that_it_is_of_a_sample():
-    sources = [f"from agon.caveats import beware\nbeware({SAMPLE!r})", "1 + 1", "silent = 1", "beware(); 'no more'"]
+    sources = [
+        f"from agon.report.caveats import beware\nbeware({SAMPLE!r})",
+        "1 + 1",
+        "silent = 1",
+        "beware(); 'no more'",
+    ]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
     NotebookClient(made, kernel_name="python3").execute()
     told = [[output.get("data", {}).get("text/markdown", "") for output in cell.outputs] for cell in made.cells]
@@ -146,7 +151,7 @@ def test_every_finding_of_a_notebook_says_that_it_is_of_a_sample():
 def test_a_notebook_that_is_none_is_one_line(tmp_path, monkeypatch):
     torn = tmp_path / "torn.ipynb"
     torn.write_text('{"cells": [')
-    monkeypatch.setattr("agon.notebook.input_files", lambda *_: [torn])
-    monkeypatch.setattr("agon.notebook.input_path", lambda _: torn)
+    monkeypatch.setattr("agon.notebook.execution.input_files", lambda *_: [torn])
+    monkeypatch.setattr("agon.notebook.execution.input_path", lambda _: torn)
     with pytest.raises(AgonError, match=r"notebooks/torn\.ipynb is no notebook"):
         parameters("torn")

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from agon import ROOT
-from agon.inputs import verify
+from agon.cli.pinned import verify
 
 RECIPE = ROOT / "docs/how-to/share-a-study.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

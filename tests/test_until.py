@@ -11,13 +11,13 @@ from test_record import Says
 
 from agon import AgonError
 from agon.conf import Until
+from agon.inference.until import Order
 from agon.metrics.sequential import AHEAD, ahead, capital, course, decided, interval
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.plan import plan
 from agon.record import record
-from agon.until import Order
 
 WORLDS = {
     "coin": lambda dice, n: dice.choice([-1.0, 1.0], n),

@@ -7,7 +7,7 @@ from magic_games import any_or_void, saying
 
 from agon.conf import games
 from agon.figures import viewer
-from agon.notebook import sanitized
+from agon.notebook.page import sanitized
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.replay import replayed

@@ -3,12 +3,13 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-_CODE = Path(__file__).resolve().parent
+CODE = Path(__file__).resolve().parent
+"""Where this package lies."""
 CONFIG = "conf/config.yaml"
 
 
@@ -24,7 +25,7 @@ def _require_own_source() -> None:
     A command starts again with that source. Raises ImportError for all else, which cannot start again by itself.
     """
     checkout = next(_upwards("src/agon/__init__.py"), None)
-    if checkout is None or (checkout / "src/agon").resolve() == _CODE:
+    if checkout is None or (checkout / "src/agon").resolve() == CODE:
         return
     first, before = str(checkout / "src"), os.environ.get("PYTHONPATH", "")
     command = (
@@ -34,13 +35,13 @@ def _require_own_source() -> None:
         path = os.pathsep.join(filter(None, [first, before]))
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | {"PYTHONPATH": path})
     raise ImportError(
-        f"the agon of {_CODE.parent} would run in {checkout}, which has its own: set PYTHONPATH={first} before you start"
+        f"the agon of {CODE.parent} would run in {checkout}, which has its own: set PYTHONPATH={first} before you start"
     )
 
 
 _require_own_source()
 
-SHIPPED = _CODE / "shipped" if (_CODE / "shipped").is_dir() else _CODE.parents[1]
+SHIPPED = CODE / "shipped" if (CODE / "shipped").is_dir() else CODE.parents[1]
 """Where the conf, data and notebooks that come with agon lie: its checkout, or a folder in the installed package."""
 
 MARK = "agon: true"
@@ -60,7 +61,7 @@ _PROJECT = next(filter(_is_marked, _FOUND), None)
 STRANGE = next((folder for folder in _FOUND[:1] if folder != _PROJECT), None)
 """A nearer folder with a conf/config.yaml that does not bear MARK; None where there is none."""
 
-ROOT = _PROJECT or (Path.cwd() if SHIPPED.parent == _CODE else SHIPPED)
+ROOT = _PROJECT or (Path.cwd() if SHIPPED.parent == CODE else SHIPPED)
 """The project: the nearest folder, from the working folder upwards, whose conf/config.yaml bears MARK.
 
 Outside of all, agon's checkout; where agon has none, because it was installed as a package, the working folder.
@@ -103,6 +104,11 @@ def visible(text: str) -> str:
 def count(number: int, noun: str, nouns: str = "") -> str:
     """`1 round`, `2 rounds`, `3 matches`."""
     return f"{number:,} {noun if number == 1 else nouns or noun + ('es' if noun.endswith('ch') else 's')}"
+
+
+def stopped(words: Sequence[str]) -> str:
+    """What is said of a command that was interrupted."""
+    return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
 
 
 class AgonError(Exception):

@@ -2,7 +2,6 @@
 
 import signal
 import sys
-from collections.abc import Sequence
 
 if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is read
     sys.exit(
@@ -12,13 +11,10 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
     )
 
 
-def stopped(words: Sequence[str]) -> str:
-    """What is said of a command that was interrupted."""
-    return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
-
-
 def run() -> int:
     """One command of this process. Ctrl-C and SIGTERM end it in a line at any time, with exit code 130 and 143."""
+    from agon import stopped
+
     ended = []
 
     def end(number: int, _: object) -> None:

@@ -10,7 +10,7 @@ from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.plan import PERSON
-from agon.protocol import Cell, Study, seated
+from agon_hall.protocol import Cell, Study, seated
 
 
 class Mind:

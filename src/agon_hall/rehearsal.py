@@ -18,10 +18,10 @@ from agon.games import Choice
 from agon.games.inputs import options
 from agon.models import Halted
 from agon.plan import PERSON
-from agon.protocol import Cell, Study, cells, seated, study
 from agon_hall.browsing import Tab, browser
 from agon_hall.gather import gather
 from agon_hall.mind import Mind, known
+from agon_hall.protocol import Cell, Study, cells, seated, study
 from agon_hall.server import Server, listening
 from agon_hall.study import STAGES, State, earned, ending
 from agon_hall.study_desk import Desk

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from agon import AgonError
-from agon.turns import shown
+from agon import AgonError, shown
 
 BUSY = 100
 """Milliseconds for which everybody waits where another program has locked the file."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from agon.protocol import Asked, Cell, Study
+from agon_hall.protocol import Asked, Cell, Study
 from agon_hall.tables import Refused
 
 Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from agon import AgonError
-from agon.protocol import END, Cell, Study, cells, match_id, seated, words_of
+from agon_hall.protocol import END, Cell, Study, cells, match_id, seated, words_of
 from agon_hall.study import BEFORE, NOTED, Event, State, after, assigned, ending, folded
 from agon_hall.tables import Consent, Hall, Refused, Table
 from agon_hall.words import spoken

@@ -19,9 +19,9 @@ from agon import AgonError
 from agon.conf import load, names
 from agon.games.html import text
 from agon.loop import started
-from agon.protocol import Asked, Cell, Study, study
 from agon_hall.door import address
 from agon_hall.gate import Throttle
+from agon_hall.protocol import Asked, Cell, Study, study
 from agon_hall.rules import rules_text
 from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
 from agon_hall.study_desk import ALL, SIGNED, Desk, told_apart

@@ -7,7 +7,7 @@ from pathlib import Path
 import jinja2
 from jinja2 import nodes
 
-from agon.protocol import Study, words_of
+from agon_hall.protocol import Study, words_of
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "templates"

@@ -444,7 +444,7 @@ def stopping(
 ) -> pd.DataFrame:
     """Two players who are alike, but that one has so much more in each match (`raises`, parts of the range; at most all of it).
 
-    They are looked at after each block, up to so many: a match of each in a cell drawn anew, as in `agon.until`. Columns: world,
+    They are looked at after each block, up to so many: a match of each in a cell drawn anew, as in `agon.inference.until`. Columns: world,
     difference (of their means), repetitions; wrong (share that ever decides for the wrong one, or for any where both are alike), right
     (for the right one), their standard errors (error_...), and half (blocks after which half of all are decided rightly).
     """

@@ -14,7 +14,7 @@ from agon.agents.styles import SelfConsistency
 from agon.conf import load
 from agon.games.matrix.scripts import tit_for_tat
 from agon.models import Answer, CallFailed, TooLong, extend, message
-from agon.plan import _identity
+from agon.plan.seats import identity_of
 
 GOOD = "[move] cooperation"
 
@@ -58,9 +58,9 @@ def test_what_keeps_cannot_be_is_said_in_a_line(given):
 def test_everything_is_the_default_and_hashes_to_nothing():
     told = {"_target_": "agon.agents.llm.LLM", "style": "zs"}
     default = {"keeps": "everything", "overflow": "stop", "reads": "free"}
-    assert _identity(told | default, LLM.idle, LLM.usual) == _identity(told)
-    assert _identity(told | {"keeps": "readable"}, LLM.idle, LLM.usual) != _identity(told)
-    assert _identity({"agent": told | default}, SelfConsistency.idle, SelfConsistency.usual) == _identity(
+    assert identity_of(told | default, LLM.idle, LLM.usual) == identity_of(told)
+    assert identity_of(told | {"keeps": "readable"}, LLM.idle, LLM.usual) != identity_of(told)
+    assert identity_of({"agent": told | default}, SelfConsistency.idle, SelfConsistency.usual) == identity_of(
         {"agent": told}
     )
 

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from harness import Told, at_the_table, seated
 
-from agon import AgonError, plan
+from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.prompts import template_of
 from agon.games import Choice, Game, Observation
 from agon.games.spaces import Space
 from agon.loop import started
+from agon.plan import Seat
+from agon.plan.trial import try_out
 from agon.play import play_now, table
 
 HERE = "tests/games/test_faults.py"
@@ -94,7 +96,7 @@ def tried(game, player=first):
     """What is said of a game when it is tried out, and when it is played."""
     found = []
     for run in (
-        lambda: plan._try_out(plan.Seat("first", player), game),
+        lambda: try_out(Seat("first", player), game),
         lambda: play_now(seated(first, first, game=game)),
     ):
         with pytest.raises(AgonError) as refused:
@@ -106,7 +108,7 @@ def tried(game, player=first):
 
 
 def test_a_sound_game_is_played_and_its_rules_need_not_be_looked_up():
-    plan._try_out(plan.Seat("first", first), Sound())
+    try_out(Seat("first", first), Sound())
     assert len(table([(match := seated(first, first, game=Sound()), play_now(match))])) == 2
     assert template_of([]) == template_of([]) == template_of(3)
 
@@ -142,7 +144,7 @@ def test_notes_are_of_seats_that_are_asked_or_paid(seat):
 @pytest.mark.parametrize("noted", [((0, "word"),), ((0, "word", {1}),), 3])
 def test_notes_are_triples_of_json_values(noted):
     with pytest.raises(AgonError, match=r"agent first cannot play sound: \w+Error: .* \(Notes"):
-        plan._try_out(plan.Seat("first", first), Notes(noted=noted))
+        try_out(Seat("first", first), Notes(noted=noted))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_whatever_a_script_raises_is_said_with_its_place(raised):
         raise raised("no good")
 
     with pytest.raises(AgonError, match=rf"agent b cannot play sound: {raised.__name__}: no good \(Sound, {HERE}:"):
-        plan._try_out(plan.Seat("b", broken), Sound())
+        try_out(Seat("b", broken), Sound())
     with pytest.raises(AgonError, match=rf"against first\): {raised.__name__}: no good \(Sound, {HERE}:"):
         play_now(seated(broken, first, game=Sound()))
 
@@ -173,7 +175,7 @@ def test_an_interrupt_is_no_mistake_of_the_game():
     with pytest.raises(KeyboardInterrupt):
         play_now(seated(first, first, game=Raises(raised=KeyboardInterrupt)))
     with pytest.raises(KeyboardInterrupt):
-        plan._try_out(plan.Seat("first", first), Raises(raised=KeyboardInterrupt))
+        try_out(Seat("first", first), Raises(raised=KeyboardInterrupt))
 
 
 def test_a_match_that_is_left_ends_quietly():
@@ -235,12 +237,12 @@ class Asks(Sound):
 @pytest.mark.parametrize("player", [first, LLM])
 def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why, player):
     with pytest.raises(AgonError, match=rf"^agent x cannot play sound: {why} \(Asks"):
-        plan._try_out(plan.Seat("x", player), Asks(space=space))
+        try_out(Seat("x", player), Asks(space=space))
 
 
 def test_a_space_that_says_only_what_it_must_is_played():
     game = Asks(space=Own())
-    plan._try_out(plan.Seat("x", LLM), game)
+    try_out(Seat("x", LLM), game)
     turns = table([(match := seated(first, first, game=game), play_now(match))])
     assert list(turns.legal) == ['{"own": 2}'] * 2 and list(turns.action) == ["a"] * 2 and turns.valid.all()
 

@@ -22,10 +22,10 @@ from agon.agents.telling import STYLE
 from agon.conf import load
 from agon.games.html import as_text
 from agon.loop import started
-from agon.protocol import Study, cells, match_id, study, words_of
 from agon.turns import read
 from agon_hall import gate, study_pages
 from agon_hall.browsing import BROWSERS
+from agon_hall.protocol import Study, cells, match_id, study, words_of
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN, RULES, rules_text
 from agon_hall.server import Server, listening

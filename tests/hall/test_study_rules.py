@@ -14,11 +14,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agon import ROOT, AgonError, protocol
-from agon.protocol import Study, cells, match_id, matches, study
+from agon import ROOT, AgonError
 from agon.turns import read
-from agon_hall import tables
+from agon_hall import protocol, tables
 from agon_hall.gather import gather
+from agon_hall.protocol import Study, cells, match_id, matches, study
 from agon_hall.seat import do
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
 from agon_hall.study_desk import Desk, told_apart

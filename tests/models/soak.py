@@ -25,7 +25,7 @@ from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
 from agon.models.recording import FILE, Recording, Writer
-from agon.record import little_garbage
+from agon.record.asking import little_garbage
 
 KEY, SECRET = "SOAK_KEY", "sk-soak-5f0c1e77d2a94b36"
 PAUSE = 0.2

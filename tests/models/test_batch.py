@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from models.batch_server import OUTCOMES
 from models.fault_server import FaultServer, conversation
 
-from agon import AgonError, commands
+from agon import AgonError
+from agon.cli import recording
 from agon.models import CallFailed
 from agon.models.anthropic import Anthropic
 from agon.models.batch import FILE, Batch, Journal, batched
@@ -355,7 +356,7 @@ def test_a_completed_batch_that_names_no_file_yet_is_looked_at_again_and_then_en
 
 
 def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "_experiment", lambda settings: ("b", matches(1), {}, Recording(tmp_path)))
+    monkeypatch.setattr(recording, "experiment_of", lambda settings: ("b", matches(1), {}, Recording(tmp_path)))
     journal, given = (
         Journal(tmp_path, lambda key: False),
         {"batch": False, "executor": {"name": "local"}, "until": None},
@@ -364,7 +365,7 @@ def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, m
     journal.add(Batch("c", "another", ["m", "n"]))
     journal.add(Batch("c", lost={"n"}))
     with pytest.raises(AgonError, match=rf"^3 requests are in batches: say batch=true .*, or delete {journal.path} to"):
-        commands.record(given)
+        recording.record(given)
     assert journal.path.exists()
 
 

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
-from agon.estimate import estimates
 from agon.models import Answer, CallFailed, Model, Request, extend
 from agon.models.ledger import Ledger, Live, Replayed, Unrecorded
 from agon.models.limits import Budget
 from agon.models.recording import FILE, Exchange, Failure, Recording, Writer
 from agon.plan import models_of, plan
+from agon.record.estimate import estimates
 
 ANYTHING = st.text(st.characters(exclude_categories=()))
 """Text of any characters, half surrogate pairs too."""

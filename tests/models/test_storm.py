@@ -11,7 +11,7 @@ from agon.models import Answer, CallFailed
 from agon.models.anthropic import Anthropic
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
-from agon.record import little_garbage
+from agon.record.asking import little_garbage
 
 
 @pytest.fixture(autouse=True)

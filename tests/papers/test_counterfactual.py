@@ -8,7 +8,7 @@ from agon.conf import configuration, games
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
-from agon.report import whole_cells
+from agon.report.agreement import whole_cells
 from agon_papers.comparisons import rounds_to
 from agon_papers.counterfactual import cells as counterfactual
 from agon_papers.counterfactual import power

@@ -7,7 +7,7 @@ import pytest
 
 from agon import ROOT
 from agon.ingest import ingest
-from agon.report import agreed
+from agon.report.agreement import agreed
 from agon.turns import read
 from agon_papers.tradecraft import cells as tradecraft
 from agon_papers.tradecraft import counts as tradecraft_counts

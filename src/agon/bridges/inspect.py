@@ -39,9 +39,8 @@ from inspect_ai.model import (
 )
 from inspect_ai.scorer import SampleScore, Score, mean, stderr
 
-from agon import AgonError
+from agon import AgonError, shown
 from agon.bridges.rows import OF_MATCH, Line, Recorded, Rows, by_match, seats, totals
-from agon.turns import shown
 
 STOPS: dict[str, StopReason] = {
     "length": "max_tokens",

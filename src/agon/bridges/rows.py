@@ -10,11 +10,11 @@ from urllib.parse import quote
 import msgspec
 import pandas as pd
 
-from agon import AgonError, count
+from agon import AgonError, count, shown
 from agon.agents.llm import NO_ANSWER
 from agon.models import recording
 from agon.models.base import message
-from agon.turns import action_of, shown
+from agon.turns import action_of
 
 Rows = list[dict[str, Any]]
 """Turns of one match as plain values; absent ones are None."""

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from agon.caveats import told
+from agon.report.caveats import told
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d", "8"]
 DASHES = ["-", "--", "-.", ":"]
@@ -59,7 +59,7 @@ def figure(rows: int, columns: int, size: tuple[float, float], share: bool = Fal
 def save(made: Figure, path: Path) -> Image:
     """Writes `path`.png and `path`.svg (the same figure gives the same bytes); returns the picture, to be shown.
 
-    It bears what is to be known of the notebook's data (agon.caveats).
+    It bears what is to be known of the notebook's data (agon.report.caveats).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if known := told():

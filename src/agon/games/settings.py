@@ -1,21 +1,18 @@
 """Settings: files that make many games of one. A game's yaml names a folder; every file in it is a setting, and checked.
 
-A family's `settings.py` has the schema `Setting`. It may also make settings: `candidates` yields them, and `chosen` keeps some.
+A family's `settings.py` has the schema `Setting`. It may also make settings, for `agon make-settings`: `candidates` yields them, and
+`chosen` keeps some.
 """
 
 import functools
-import json
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
-from random import Random
 from typing import Annotated, Any, ClassVar
 
-import click
 import msgspec
 
-from agon import AgonError, count, fault_of, in_project, input_files, keep_file, located, shown, text_of
-from agon.games.base import family_module, modules
+from agon import AgonError, fault_of, input_files, located, shown, text_of
+from agon.games.base import family_module
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -24,7 +21,6 @@ Force = Annotated[bool, "true: write over files that differ"]
 Candidate = dict[str, Any]
 """What the file of a setting holds."""
 
-SHIPPED = "data/settings/magic"
 LARGEST = 16_000_000
 """Bytes of a file."""
 
@@ -104,46 +100,3 @@ def _directives(value: Any) -> Iterator[str]:
         yield from _directives(each)
     if isinstance(value, dict):
         yield from value.keys() & {"_target_", "_partial_", "_args_"}
-
-
-def make_settings(
-    *,
-    folder: Annotated[str, "where the files go: FOLDER/GAME/01.json, ..."] = SHIPPED,
-    games: Annotated[str, "which games, with commas between; nothing: all that can make settings"] = "",
-    topics: Annotated[str, "a file of words and clues"] = f"{SHIPPED}/topics.json",
-    keep: Annotated[Count, "settings kept of a game of clues"] = 20,
-    matches: Annotated[Count, "simulated per candidate and role"] = 25,
-    seed: Annotated[Count, "of the candidates"] = 20231115,
-    prefix: Annotated[str, "of the files' names, which tell the games from shipped ones"] = "",
-    force: Force = False,
-) -> None:
-    """Makes settings for MAgIC's games.
-
-    Of many candidates for the games of clues all are simulated and the most even are kept. Without anything it makes the
-    shipped ones again, byte for byte.
-    """
-    dice, makers = Random(seed), _makers()
-    found = {name: list(maker.candidates(dice, topics)) for name, maker in makers.items()}
-    asked = games.split(",") if games else list(found)
-    if unknown := sorted(set(asked) - set(found)):
-        raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
-    for game in asked:
-        settings, said, place = found[game], "", in_project(folder) / game
-        if hasattr(makers[game], "chosen"):
-            settings, said = makers[game].chosen(settings, topics, keep, matches)
-        for number, setting in enumerate(settings, 1):
-            keep_file(place / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
-        click.echo(f"{shown(place)}: {count(len(settings), 'setting')} {said}".rstrip())
-
-
-def _makers() -> dict[str, Any]:
-    """The families that make settings, in the order in which they throw the same dice.
-
-    Those of agon that choose among their candidates, its others, then those outside src.
-    """
-    from agon.conf import find_families
-
-    own = sorted(modules("settings").items(), key=lambda maker: not hasattr(maker[1], "chosen"))
-    outside = [folder.name for folder in find_families() if (folder / "settings.py").is_file()]
-    found = dict(own) | {name: import_module(f"{name}.settings") for name in outside}
-    return {name: module for name, module in found.items() if hasattr(module, "candidates")}

@@ -7,11 +7,10 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError
+from agon import AgonError, shown
 from agon.ingest.base import Bad
 from agon.ingest.files import parquet
 from agon.ingest.recorded import Conditions, Recorded, Settings
-from agon.turns import shown
 
 MATCHES = pya.schema(
     [(name, pya.string()) for name in ("source_path", "model", "prompt", "opponent", "payoffs")]

@@ -26,9 +26,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zstandard
 
-from agon import ROOT, AgonError, visible
+from agon import ROOT, AgonError, shown, visible
 from agon.ingest.base import Bad
-from agon.turns import shown
 
 LARGEST = 1 << 24
 """Bytes of one file that are still read into memory; recorded games have half a megabyte at most."""

@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError
-from agon.turns import action_of, action_text, is_turns, read, shown, typed
+from agon import AgonError, shown
+from agon.turns import action_of, action_text, is_turns, read, typed
 
 LISTED = ["match", "game", "variant", "repetition", "seat", "agent", "model"]
 

@@ -8,7 +8,7 @@ import pandas as pd
 from agon import AgonError
 from agon.games.matrix.metrics import limits
 from agon.metrics import summary
-from agon.report import whole_cells
+from agon.report.agreement import whole_cells
 from agon_papers.comparisons import COLUMNS, rounds_to
 
 PAPER = "counterfactual"

@@ -123,7 +123,7 @@ def prices(composed: Mapping[str, Any]) -> dict[str, float]:
 def enough(
     matches: pd.DataFrame, payoffs: pd.DataFrame, prices: Mapping[str, float], error: float = 0.05, draws: int = 10
 ) -> pd.DataFrame:
-    """What would have been enough to decide which of every two models earns more, had they been played until then (agon.until).
+    """What would have been enough to decide which of every two models earns more, had they been played until then (agon.inference.until).
 
     Blocks of one match of every model in the same cell are drawn from the records, cells with the same chance, up to as many blocks as a
     model has matches. `error`: chance that a question is ever decided wrongly; in dollars, that any is. `payoffs`: game, variant, payoff;

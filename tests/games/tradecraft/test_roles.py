@@ -19,7 +19,6 @@ from agon import ROOT, AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
 from agon.conf import load, settings_of
-from agon.estimate import estimates
 from agon.figures.viewer import thoughts
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS, call_in
@@ -32,6 +31,7 @@ from agon.models.recording import Recording, Writer
 from agon.plan import Match, Seat
 from agon.play import play, table
 from agon.record import record
+from agon.record.estimate import estimates
 
 GOLDEN = ROOT / "tests/golden/prompts"
 SMALL = Ruleset(

@@ -102,7 +102,7 @@ def test_points_and_calls_are_summed_by_seat():
 
 def test_what_was_told_is_what_each_seat_was_told(monkeypatch):
     turns = played(tradecraft(3, turns=2), scripted)
-    monkeypatch.setattr("agon.replay.called", lambda wanted: [tradecraft(3, turns=2)])
+    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [tradecraft(3, turns=2)])
     replay, why = tables.replay_of(turns)
     told = tables.tellings(replay)
     assert not why and "2 stick" in " ".join(told.told[told.player == "Player 3"])
@@ -111,7 +111,7 @@ def test_what_was_told_is_what_each_seat_was_told(monkeypatch):
 
 
 def test_a_match_of_other_rules_is_not_replayed_and_says_why(monkeypatch):
-    monkeypatch.setattr("agon.replay.called", lambda wanted: [])
+    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [])
     assert tables.replay_of(played(tradecraft(turns=1)))[1].startswith("no game of conf/game is called")
 
 

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import AgonError
+from agon import AgonError, shown
 from agon.agents.prompts import Template, source_of
 from agon.games import Dice
 from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
 from agon.games.rating.metrics import COLUMNS
 from agon.games.settings import variants
-from agon.turns import shown
 
 KEPT = [*COLUMNS, "why"]
 """The columns of a file of annotations: those of scores, and the justification."""

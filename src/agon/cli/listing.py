@@ -1,0 +1,55 @@
+"""What there is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+import click
+
+from agon import AgonError, input_files, shown, text_of, visible
+
+
+def list_(*kinds: str) -> None:
+    """Lists what there is, with a line on each.
+
+    agon list games, agents, models, experiments, notebooks or metrics.
+    """
+    for kind in kinds:
+        rows = _listed(kind)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            click.echo(visible("  ".join(f"{each:{width}}" for each, width in zip(row, widths, strict=True)).rstrip()))
+        if kind == "metrics":
+            click.echo(
+                "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
+                "(docs/how-to/name-a-metric.md)"
+            )
+
+
+def _listed(kind: str) -> list[tuple[str, ...]]:
+    from agon.conf import LISTED, about, names, offered
+
+    if kind not in LISTED:
+        raise AgonError(f"{kind!r} cannot be listed: {offered(kind, LISTED)}")
+    if kind == "metrics":
+        from agon.inference.scores import known
+
+        return [(each.name, f"{each.games}:", each.gives) for each in known()]
+    if kind == "notebooks":
+        cells = {path.stem: json.loads(text_of(path))["cells"] for path in input_files("notebooks", "*.ipynb")}
+        return [(name, "".join(own[0]["source"][:1]).strip("# \n")) for name, own in cells.items()]
+    group = kind.removesuffix("s")
+    rows = [(name, about(group, name)) for name in names(group)]
+    return rows + (_tables({name for name, _ in rows}) if kind == "experiments" else [])
+
+
+def _tables(known: Collection[str]) -> list[tuple[str, ...]]:
+    """Turns tables that are no experiment of conf: what takes experiment=NAME takes them, but there is nothing to ask or play."""
+    from agon.conf import configuration
+
+    use = "for compare, rate, export and notebooks (no file in conf/experiment)"
+    found = {path.stem: f"the turns of {shown(path)}, {use}" for path in input_files("transcripts", "*.parquet")}
+    for source in configuration()["recorded"]:
+        found[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
+    return [(name, told) for name, told in found.items() if name not in known]

@@ -1,0 +1,125 @@
+"""What a command is about: an experiment's matches and turns, and where outputs may go."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agon import ROOT, SHIPPED, AgonError, in_project, shown
+
+if TYPE_CHECKING:
+    from agon.models import Model
+    from agon.models.recording import Recording
+    from agon.plan import Match
+
+Settings = Mapping[str, Any]
+"""conf/config.yaml as composed."""
+OF_ONE_RUN = (
+    *("budget", "until", "batch", "readable", "executor", "concurrency"),
+    *("fresh", "partial", "debug", "out"),
+)
+"""Settings that say how a command goes about it, and not what its matches are."""
+OTHER = "name another place with out=, or say force=true to write there all the same"
+
+
+def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
+    """The experiment's name, its matches, the models that they ask, and what these have answered already."""
+    from agon.conf import names
+    from agon.ingest import SOURCES
+    from agon.models.recording import Recording
+    from agon.plan import PEOPLE, models_of, plan
+
+    experiment = settings["experiment"]
+    if settings["study"]:
+        from agon_hall.protocol import matches as of_study
+        from agon_hall.protocol import study
+
+        made = study(settings["study"])
+        (matches, models), name = of_study(made), made.name
+    else:
+        matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
+        name = experiment["name"]
+    if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
+        raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
+    for file in names("experiment"):
+        if file != name and called(file) == name:
+            raise AgonError(misnamed(file, name))
+    return name, matches, models, Recording(ROOT / "data/recordings" / name)
+
+
+def transcript_of(experiment: str) -> str:
+    """Where an experiment's turns are. Raises AgonError where nothing is called so, in conf or in transcripts/."""
+    from agon.conf import configuration, names, offered
+
+    path = f"transcripts/{experiment}.parquet"
+    known = {*names("experiment"), *configuration().get("recorded", {})}
+    if experiment not in known and not (ROOT / path).exists():
+        raise AgonError(
+            f"there is no experiment {experiment!r}: {offered(experiment, sorted(known), 'agon list experiments')}"
+        )
+    return path
+
+
+def called(file: str) -> str | None:
+    """How conf/experiment/`file`.yaml calls itself; None where it cannot be read, which is said where it is used."""
+    from agon.conf import settings_of
+
+    try:
+        return str(settings_of("experiment", file).get("name", file))
+    except AgonError:
+        return None
+
+
+def misnamed(file: str, name: str) -> str:
+    """What is said of a file that calls itself `name`."""
+    return f"conf/experiment/{file}.yaml says `name: {name}`: call both the same, for stages and files go by it"
+
+
+def lock_of(name: str) -> Path:
+    """The lock of what only one command at a time may do."""
+    path = ROOT / ".agon/locks" / f"{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def outside_data(out: str) -> Path:
+    """Where an output goes. Raises AgonError for a place among the inputs."""
+    path = in_project(out)
+    if any(path.resolve().is_relative_to(project / "data") for project in (ROOT, SHIPPED)):
+        raise AgonError(f"out={out} lies in data/, which holds inputs only: name another place")
+    return path
+
+
+def turns_file(settings: Settings, name: str) -> Path:
+    """The file to write: none yet, or a turns table of `name`. Raises AgonError for inputs, and for what others have made."""
+    from agon.turns import experiments, is_turns
+
+    out = outside_data(settings["out"] or f"transcripts/{name}.parquet")
+    if not out.exists() or (settings["force"] and out.is_file()):
+        return out
+    if not is_turns(out):
+        raise AgonError(f"out={settings['out']} is there and is no turns table: name another file, or move it away")
+    if others := sorted(experiments(out) - {name}):
+        raise AgonError(f"{shown(out)} holds turns of {', '.join(others)}, not of {name}: {OTHER}")
+    return out
+
+
+def own_folder(out: str, own: Collection[str], force: bool) -> Path:
+    """The folder, which is none yet, or holds only files of `own` names. Raises AgonError."""
+    path = outside_data(out)
+    if path.exists() and not path.is_dir():
+        raise AgonError(f"out={out} is a file: name a folder")
+    strange = [each.name for each in sorted(path.glob("*")) if each.name not in own] if path.is_dir() else []
+    if strange and not force:
+        raise AgonError(f"out={out} holds {strange[0]}, which another has made: {OTHER}")
+    return path
+
+
+def same_words() -> str:
+    """The settings of this command, for another on the same matches."""
+    words = click.get_current_context().params["words"]
+    return shlex.join(word for word in words if not word.startswith(OF_ONE_RUN))

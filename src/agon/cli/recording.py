@@ -1,0 +1,218 @@
+"""Asking models, and what is said meanwhile."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from agon import ROOT, AgonError, count, shown, visible
+from agon.cli.places import Settings, experiment_of, lock_of, same_words
+from agon.cli.words import bar_of, bill_of
+
+if TYPE_CHECKING:
+    from agon.inference.until import Order
+    from agon.models import Model
+    from agon.models.ledger import Ledger
+    from agon.models.limits import Budget, Spent
+    from agon.models.recording import Recording
+    from agon.plan import Match
+
+T = TypeVar("T")
+
+
+def record(settings: Settings) -> int:
+    """Asks models and records every answer.
+
+    experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
+    same command goes on where it was stopped. batch=true asks in batches, for less money. readable=0.5 stops it when fewer than
+    half of the answers can be read; 'until={by: agent, metric: points, range: [0, 96]}' once it is decided who has more.
+    """
+    import asyncio
+
+    from agon.inference.prereg import register, withdraw
+    from agon.models.batch import Journal, batched
+    from agon.models.heard import Unreadable
+    from agon.models.ledger import Ledger
+    from agon.models.limits import Budget
+    from agon.models.recording import Writer
+    from agon.record import record as recorded
+    from agon.record.estimate import estimates
+    from agon.record.habits import Habits
+    from agon.record.misfit import misfit
+
+    name, matches, models, recording = experiment_of(settings)
+    asking = [match for match in matches if any(seat.model for seat in match.seats)]
+    if not asking:
+        raise AgonError(
+            f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
+        )
+    dask = settings["executor"]["name"] == "dask"
+    if settings["until"] and (settings["batch"] or dask):
+        raise AgonError("until waits for matches, one after another: leave batch=true and executor=dask out")
+    if settings["batch"] and dask:
+        raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
+    if not settings["batch"]:
+        Journal(recording.path.parent, recording.holds).require_none_waiting()
+    order = _order(settings, asking, models, recording) if settings["until"] else None
+    prereg = settings["experiment"].get("prereg")
+    planned, asking = len(asking), order.candidates if order else asking
+    budget = Budget(**settings["budget"])
+    if why := misfit(asking, models, recording):
+        click.echo(f"note: {why}; all is asked anew")
+    writer = Writer(recording, lock_of(name))
+    journal, failing = Journal(recording.path.parent, recording.holds), _Failing(budget.spent)
+    try:
+        if prereg:
+            until = order.until if order else None
+            for note in register(prereg, recording.path.parent, [each.id for each in matches], len(recording), until):
+                click.echo(visible(note))
+        if settings["batch"]:
+            models = batched(models, journal, click.echo)
+        rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
+        expected = sum(each.questions for each in rows)
+        with bar_of(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
+            ledger = Ledger(models, writer, budget, readable=settings["readable"])
+            ended, matches_at_once = Counter[str](), settings["concurrency"]
+            failing.say, failing.once = click.echo if bar.disable else bar.write, not bar.disable
+
+            def tick(match: Match) -> None:
+                ended["matches"] += 1
+
+            def told() -> None:
+                failing.tell()
+                if not bar.disable:
+                    _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
+
+            if dask:
+                from agon.bridges import dask as scale
+
+                asked = scale.record(asking, ledger, settings["executor"], matches_at_once, tick)
+            else:
+                asked = recorded(asking, ledger, matches_at_once, tick, order)
+            halted = asyncio.run(_watched(asked, told))
+            told()
+    finally:
+        writer.close(forgets=True)
+        journal.close()
+        withdraw(recording.path.parent)
+        if budget.spent.calls:
+            click.echo(_recorded(recording, budget, failing.said))
+    if not budget.spent.calls:
+        click.echo(_recorded(recording, budget))
+    limits = ", ".join(f"budget.{name}={most:g}" for name, most in budget.most.items() if most is not None)
+    click.echo(f"expected before: {bill_of(rows)}{limits and f', if {limits} allowed it'}")
+    last = f", the last: {visible(ledger.answers.last)}" if ledger.answers.last else ""
+    click.echo(f"answers: {ledger.answers.share or 'none'}{last}")
+    if unread := next((each for each in halted if isinstance(each, Unreadable)), None):
+        click.echo(f"stopped: {unread}")
+        return 3
+    if halted:
+        reason = Counter(str(each) for each in halted).most_common(1)[0][0]
+        if final := sum(each.final for each in halted):
+            again = f"{'they' if final == len(halted) else f'{final:,} of them'} would end there again: change what is said above"
+            again += f"; python -m agon play {same_words()}".rstrip() + " partial=true plays what is whole"
+        else:
+            again = "the same command goes on where it was"
+        if cause := ledger.answers.cause:
+            click.echo(f"why: {cause}")
+        click.echo(f"stopped; {count(len(halted), 'match')} begun and not at the end: {visible(reason)}; {again}")
+        return 3
+    if cause := ledger.answers.cause:
+        click.echo(f"note: {cause}")
+    if order:
+        click.echo("\n".join(map(str, order.answers())))
+        click.echo(
+            f"{count(len(order.played), 'match')} played of {planned:,} planned"
+            + "; no more are left in a cell" * bool(order.undecided())
+        )
+    click.echo(f"now: python -m agon play {same_words()}{' partial=true' if order else ''}".rstrip())
+    return 0
+
+
+def _order(settings: Settings, asking: Sequence[Match], models: Mapping[str, Model], recording: Recording) -> Order:
+    """The matches that decide a question, in their order, and what those that are recorded have decided."""
+    import msgspec
+
+    from agon.conf import Until
+    from agon.inference.until import Order
+    from agon.models.ledger import Replayed
+
+    order = Order(asking, msgspec.convert(settings["until"], Until), models)
+    order.recorded({name: Replayed(name, model.identity, recording, model.room) for name, model in models.items()})
+    return order
+
+
+def _recorded(recording: Recording, budget: Budget, said: str = "") -> str:
+    """What is in the recording now, and what this command has spent; `said`: why a call failed, as was told before."""
+    spent, unknown = budget.spent, budget.unreported
+    cached = (
+        f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
+    )
+    unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
+    told = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
+    errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
+    errors += f", the last: {spent.last}" if spent.last not in ("", said) else ""
+    more = (
+        f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
+    )
+    return (
+        f"{shown(recording.path)}: {count(len(recording), 'exchange')}; "
+        f"{count(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
+        f"{spent.usd:,.4f} USD{told}{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
+    )
+
+
+async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
+    """Does some work, and calls `show` now and then, also while the work waits for others."""
+    import asyncio
+
+    async def watch() -> None:
+        while True:
+            show()
+            await asyncio.sleep(0.5)
+
+    watching = asyncio.create_task(watch())
+    try:
+        return await work
+    finally:
+        watching.cancel()
+
+
+class _Failing:
+    """Says that calls fail: once for every kind of failure, and if more fail, again after 1, 2, 4 ... minutes.
+
+    `once`, beside a bar that counts them: the first time alone.
+    """
+
+    def __init__(self, spent: Spent, say: Callable[..., object] = click.echo, once: bool = False) -> None:
+        self.spent, self.say, self.once = spent, say, once
+        self.failed, self.kinds, self.wait, self.next = 0, 0, 60.0, math.inf
+        self.said = ""
+        """Why a call failed, as last told."""
+
+    def tell(self) -> None:
+        """Says so where it is time."""
+        failed, kinds, now = self.spent.errors.total(), len(self.spent.errors), monotonic()
+        anew = kinds > self.kinds and not (self.once and self.kinds)
+        if anew or (failed > self.failed and now >= self.next):
+            why = f", the last: {self.spent.last}; failed calls are tried again" * (self.spent.last != self.said)
+            self.say(visible(f"note: {count(failed, 'call')} failed so far{why}"), file=sys.stderr)
+            self.said = self.spent.last
+            self.failed, self.kinds = failed, kinds
+            self.wait, self.next = 2 * self.wait, math.inf if self.once else now + self.wait
+
+
+def _show(bar: Any, ledger: Ledger, matches: str) -> None:
+    """Questions asked now, of those that were expected; what came of them, what it cost, and errors by kind."""
+    spent, heard = ledger.budget.spent, ledger.answers
+    errors = " ".join(f"{kind}:{number}" for kind, number in spent.errors.most_common(3))
+    parts = [matches, count(heard.rounds, "round"), count(spent.calls, "call"), heard.share, f"{spent.usd:.2f} USD"]
+    bar.n = heard.questions
+    bar.total = max(bar.total, bar.n)
+    bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)

@@ -1,0 +1,148 @@
+"""What a project's files must be: settings composed and made, inputs checked, twins certified."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import click
+
+from agon import ROOT, AgonError, count, in_project, keep_file, shown, text_of, visible
+from agon.cli.places import called, misnamed, outside_data
+from agon.games.base import modules
+from agon.games.settings import Count, Force
+
+SETTINGS = "data/settings/magic"
+
+
+def compose(*, experiment: Annotated[str, "a file in conf/experiment; nothing: all"] = "") -> None:
+    """Writes what each experiment is composed of.
+
+    transcripts/composed/NAME.json has all settings that experiment NAME uses, and for a source of recorded games the games
+    that it may hold. `dvc repro` begins with it: stages depend on these files, so what nothing uses runs nothing else again.
+    Files of experiments that are gone are deleted, if it wrote them; what another has made stays.
+    """
+    from agon.conf import configuration, expand_settings, names, settings_of
+    from agon.plan import composed
+
+    folder, sources = ROOT / "transcripts/composed", configuration()["recorded"]
+    found: dict[str, Any] = {
+        source: {"game": {name: settings_of("game", name) for name in expand_settings(held)}}
+        for source, held in sources.items()
+        if not experiment
+    }
+    for name in [experiment] if experiment else names("experiment"):
+        if name in sources:
+            raise AgonError(f"conf/experiment/{name}.yaml is called like a source of recorded games: rename it")
+        try:
+            if (own := called(name)) not in (name, None):
+                raise AgonError(misnamed(name, str(own)))
+            found[name] = composed(settings_of("experiment", name))
+        except AgonError as fault:  # its own stage, if it has one, says the same and fails; others go on
+            if experiment:
+                raise
+            click.echo(visible(f"conf/experiment/{name}.yaml: {fault}"), err=True)
+            found[name] = {"fault": str(fault)}
+    for name in found:
+        if (path := folder / f"{name}.json").exists() and not _is_composed(path):
+            raise AgonError(f"{shown(path)} was not written by `agon compose`: move it away")
+    written = ROOT / ".agon/composed.json"
+    before = set(json.loads(text_of(written)) if written.is_file() else ())
+    for name in () if experiment else sorted(before - set(found)):
+        if _is_composed(old := folder / f"{name}.json"):
+            old.unlink()
+    for name, settings in found.items():
+        keep_file(folder / f"{name}.json", json.dumps(settings, indent=1, sort_keys=True) + "\n", force=True)
+    keep_file(written, json.dumps(sorted(before | set(found) if experiment else found)), force=True)
+    click.echo(f"{shown(folder)}: {count(len(found), 'file')}")
+
+
+def _is_composed(path: Path) -> bool:
+    """Whether a file is of the form that `compose` writes."""
+    try:
+        made = json.loads(text_of(path, 100_000_000))
+    except (AgonError, ValueError, RecursionError):
+        return False
+    parts = {"experiment", "game", "agent", "model", "sampling"}
+    return isinstance(made, dict) and set(made) in ({"fault"}, {"game"}, parts)
+
+
+def verify() -> None:
+    """Checks data/ against data.dvc.
+
+    Every file is read, and every copy of it in store/ and .dvc/cache. make repro begins with it.
+    """
+    from agon.cli.pinned import verify as verified
+
+    if not (ROOT / "data.dvc").is_file():
+        raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
+    verified(ROOT)
+
+
+def certify_twins(*, out: Annotated[str, "a CSV file for the certificates"] = "results/twins/certificates.csv") -> int:
+    """Checks all twins and near-twins that conf/twin declares.
+
+    One row each: what was compared, what solves both, what moved, or a counterexample. Exit code 3: a claim is wrong.
+    """
+    import pandas as pd
+
+    from agon.games.certificates import certified
+    from agon.turns import write_table
+
+    path, rows = outside_data(out), []
+    for row in certified():
+        rows.append(row)
+        if not row["holds"]:
+            click.echo(
+                visible(f"{row['game']} {row['setting']}~{row['twin']} is no {row['claim']}: {row['counterexample']}")
+            )
+    write_table(pd.DataFrame(rows), path)
+    wrong = sum(not row["holds"] for row in rows)
+    click.echo(f"{shown(path)}: {count(len(rows), 'certificate')}, {count(wrong, 'wrong claim')}")
+    return 3 if wrong else 0
+
+
+def make_settings(
+    *,
+    folder: Annotated[str, "where the files go: FOLDER/GAME/01.json, ..."] = SETTINGS,
+    games: Annotated[str, "which games, with commas between; nothing: all that can make settings"] = "",
+    topics: Annotated[str, "a file of words and clues"] = f"{SETTINGS}/topics.json",
+    keep: Annotated[Count, "settings kept of a game of clues"] = 20,
+    matches: Annotated[Count, "simulated per candidate and role"] = 25,
+    seed: Annotated[Count, "of the candidates"] = 20231115,
+    prefix: Annotated[str, "of the files' names, which tell the games from shipped ones"] = "",
+    force: Force = False,
+) -> None:
+    """Makes settings for MAgIC's games.
+
+    Of many candidates for the games of clues all are simulated and the most even are kept. Without anything it makes the
+    shipped ones again, byte for byte.
+    """
+    dice, makers = Random(seed), _makers()
+    found = {name: list(maker.candidates(dice, topics)) for name, maker in makers.items()}
+    asked = games.split(",") if games else list(found)
+    if unknown := sorted(set(asked) - set(found)):
+        raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
+    for game in asked:
+        settings, said, place = found[game], "", in_project(folder) / game
+        if hasattr(makers[game], "chosen"):
+            settings, said = makers[game].chosen(settings, topics, keep, matches)
+        for number, setting in enumerate(settings, 1):
+            keep_file(place / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
+        click.echo(f"{shown(place)}: {count(len(settings), 'setting')} {said}".rstrip())
+
+
+def _makers() -> dict[str, Any]:
+    """The families that make settings, in the order in which they throw the same dice.
+
+    Those of agon that choose among their candidates, its others, then those outside src.
+    """
+    from agon.conf import find_families
+
+    own = sorted(modules("settings").items(), key=lambda maker: not hasattr(maker[1], "chosen"))
+    outside = [folder.name for folder in find_families() if (folder / "settings.py").is_file()]
+    found = dict(own) | {name: import_module(f"{name}.settings") for name in outside}
+    return {name: module for name, module in found.items() if hasattr(module, "candidates")}

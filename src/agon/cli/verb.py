@@ -1,0 +1,227 @@
+"""What a verb is: a function, which says what may be given to it.
+
+Its docstring is the help; what it returns is the exit code (None: 0). What it takes says what may be given: `settings`, those of
+conf/config.yaml, overridden in Hydra's syntax; `name` and `parameters`, a notebook and its own; else each keyword is a setting, whose
+annotation ends in a note for the help, and `*names` are what stands without a `=`.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+import click
+import msgspec
+from click.shell_completion import CompletionItem
+
+from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, fault_of, input_path, input_places
+
+SETTINGS = "[setting=value ...]"
+OF_RUNS = ("run", "force")
+"""Settings of the verb that runs notebooks, beside a notebook's own parameters."""
+Composed = tuple[Callable[[], int | None], Mapping[str, Any]]
+"""A call that is ready to be made, and its settings."""
+
+
+class Verb(click.Command):
+    """A function as a verb."""
+
+    def __init__(self, run: Callable[..., int | None], metavar: str = SETTINGS) -> None:
+        words = click.Argument(["words"], nargs=-1, metavar=metavar, shell_complete=self._completed)
+        cfg = click.Option(["--cfg"], type=click.Choice(["job"]), help="Print the composed settings, and do nothing.")
+        name = run.__name__.rstrip("_").replace("_", "-")
+        super().__init__(name, callback=self._called, params=[words, cfg], help=inspect.getdoc(run))
+        self.run = run
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        """What `words` ask for. Raises AgonError or UsageError in one line."""
+        raise NotImplementedError
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        """What may follow `words`: setting=, setting=value, or a name."""
+        raise NotImplementedError
+
+    def _called(self, words: Sequence[str], cfg: str | None) -> int:
+        if STRANGE is not None and self.name != "new":
+            raise AgonError(
+                f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
+                "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
+            )
+        run, settings = self._composed(words)
+        if not cfg:
+            return run() or 0
+        import yaml  # type: ignore[import-untyped]
+
+        click.echo(yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True), nl=False)
+        return 0
+
+    def _completed(self, ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
+        found = [each for each in self._offers(ctx.params["words"] or ()) if each.startswith(typed)]
+        return [CompletionItem(each) for each in found] or [CompletionItem(typed, type="file")]
+
+
+class Configured(Verb):
+    """A verb whose settings are those of conf/config.yaml."""
+
+    def __init__(self, run: Callable[..., int | None]) -> None:
+        super().__init__(run)
+        told = "Print the folders and files that the settings come from, and do nothing."
+        many = "Not here: a loop in the shell plays several settings, or `dvc exp run --queue -S`."
+        self.params += [
+            click.Option(["-i", "--info"], is_flag=True, help=told),
+            click.Option(["-m", "--multirun"], is_flag=True, help=many),
+        ]
+
+    def _called(self, words: Sequence[str], cfg: str | None, info: bool = False, multirun: bool = False) -> int:
+        if multirun:
+            loop = f"for n in 2 4; do agon {self.name} experiment.repetitions=$n out=smoke/$n.parquet; done"
+            queue = "dvc exp run --queue -S conf/experiment/NAME.yaml:repetitions=2,4"
+            raise click.UsageError(f"one command has one setting of everything; for several: {loop}; or {queue}")
+        if info:
+            click.echo("\n".join(self._origin(words)))
+            return 0
+        if STRANGE is None and ROOT not in (here := Path.cwd(), here.resolve()):
+            click.echo(f"note: the project is {ROOT}", err=True)
+        return super()._called(words, cfg)
+
+    def _origin(self, words: Sequence[str]) -> Iterator[str]:
+        from agon.conf import CONF, config, names
+
+        yield f"project: {ROOT}"
+        yield f"agon's own: {SHIPPED}"
+        yield from (f"settings: {path}" for path in input_places(CONF / "config.yaml") if path.is_file())
+        for group, name in (config()[1] | _given(words)).items():
+            if name in names(group):
+                yield f"{group}={name}: {input_path(CONF / group / f'{name}.yaml')}"
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        from agon.conf import configuration
+
+        settings = configuration(words)
+        return partial(self.run, settings), settings
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        from agon.conf import config, names
+
+        settings, chosen = config()
+        for group, name in (chosen | _given(words)).items():
+            if group in chosen and name in names(group):
+                yield from (f"{group}={each}" for each in names(group))
+                settings[group] = _loaded(group, name)
+        yield from _keys(settings)
+
+
+class OfNotebook(Verb):
+    """A verb whose settings are the parameters of the notebook that is named."""
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        from agon.notebook.execution import parameters
+
+        names = [word for word in words if "=" not in word]
+        if len(names) != 1:
+            raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
+        name, given = names[0].removeprefix("notebooks/").removesuffix(".ipynb"), _given(words)
+        overrides = [word for word in words if "=" in word and word.partition("=")[0] not in (*OF_RUNS, "debug")]
+        settings = parameters(name, overrides, given.get("run", ""))
+        force = given.get("force", "false") == "true"
+        return partial(self.run, name, settings, run=given.get("run", ""), changed=overrides, force=force), settings
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        from agon.conf import names
+
+        named = [word for word in words if word in names("notebook")]
+        if not named:
+            return iter(names("notebook"))
+        return chain(_keys(_loaded("notebook", named[0])), (f"{each}=" for each in OF_RUNS))
+
+
+class Plain(Verb):
+    """A verb whose settings are the keywords of its function."""
+
+    def __init__(self, run: Callable[..., int | None]) -> None:
+        hints, fields, self.names = get_type_hints(run, include_extras=True), [], ""
+        for each in inspect.signature(run).parameters.values():
+            if each.kind is each.VAR_POSITIONAL:
+                self.names = f"{each.name.upper()} ..."
+            else:
+                usual = msgspec.NODEFAULT if each.default is each.empty else each.default
+                fields.append((each.name, hints[each.name], usual))
+        kinds = {name: get_args(get_args(hint)[0]) for name, hint, _ in fields}
+        self.tables = {name for name, parts in kinds.items() if any(get_origin(part) is dict for part in parts)}
+        self.schema = msgspec.defstruct(run.__name__, fields, kw_only=True, forbid_unknown_fields=True)
+        super().__init__(run, f"{self.names} {SETTINGS if fields else ''}".strip())
+
+    def _composed(self, words: Sequence[str]) -> Composed:
+        names, given = [word for word in words if "=" not in word], self._folded(_given(words))
+        if names and not self.names:
+            raise click.UsageError(f"{names[0]!r} sets nothing: write setting=value (agon {self.name} --help)")
+        if self.names and not names:
+            raise click.UsageError(f"say which: agon {self.name} {self.names}")
+        if unknown := [name for name in given if name not in self.schema.__struct_fields__]:
+            from agon.conf import offered
+
+            near = offered(unknown[0], self.schema.__struct_fields__)
+            raise click.UsageError(f"{self.name} has no setting {unknown[0]!r}: {near}")
+        try:
+            settings = msgspec.structs.asdict(msgspec.convert(given, self.schema, strict=False))
+        except msgspec.ValidationError as error:
+            raise click.UsageError(
+                f"the settings do not fit: {fault_of(error, self.schema)} (agon {self.name} --help)"
+            ) from None
+        return partial(self.run, *names, **settings), settings
+
+    def _folded(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Settings with those of one table, SETTING.NAME=value, together. Raises UsageError where the table has a value of its own."""
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            table, _, key = name.partition(".")
+            if not key or table not in self.tables:
+                found[name] = value
+            elif table in given:
+                raise click.UsageError(f"{table}= and {name}= are both there: write one of them")
+            else:
+                found.setdefault(table, {})[key] = value
+        return found
+
+    def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        for field in msgspec.structs.fields(self.schema):
+            values = [value for value in get_args(get_args(field.type)[0]) if isinstance(value, str)]
+            yield from (f"{field.name}={value}" for value in values or [""])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the settings, then the options."""
+        rows = []
+        for field in msgspec.structs.fields(self.schema):
+            usual = "..." if field.required else "null" if field.default is None else field.default
+            rows.append((f"{field.name}={usual}", get_args(field.type)[-1]))
+        if rows:
+            with formatter.section("Settings"):
+                formatter.write_dl(rows)
+        super().format_options(ctx, formatter)
+
+
+def _given(words: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, given, value in (word.partition("=") for word in words) if given and name != "debug"}
+
+
+def _loaded(group: str, name: str) -> dict[str, Any]:
+    """A file of conf/ as it is."""
+    from agon.conf import CONF, document
+
+    return document(input_path(CONF / group / f"{name}.yaml"))
+
+
+def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{above}{key}.")
+        else:
+            yield from (f"{above}{key}={each}" for each in (["true", "false"] if isinstance(value, bool) else [""]))
+
+
+def verb(run: Callable[..., int | None]) -> Verb:
+    """The function as the kind of verb that fits what it takes."""
+    takes = inspect.signature(run).parameters
+    return Configured(run) if "settings" in takes else OfNotebook(run) if "parameters" in takes else Plain(run)

@@ -1,0 +1,147 @@
+"""The files in conf/: what there is, what stands in them, and what to say of what is not there."""
+
+import difflib
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from agon import PACKAGES, ROOT, AgonError, input_files, input_path, input_places, located, shown, text_of
+from agon.conf.documents import document, reason, require_plain
+
+CONF = ROOT / "conf"
+OF_READER = ("families", "packages")
+"""Settings that say whose code is run."""
+LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
+"""What `agon list` lists."""
+FEW = 12
+"""Up to so many names are all said to who asked for another."""
+
+
+def config(conf: Path = CONF) -> tuple[dict[str, Any], dict[str, str]]:
+    """conf/config.yaml, of agon and what the project's says otherwise: its settings, and the file that is taken of each group.
+
+    Raises AgonError.
+    """
+    parts = [document(path) for path in reversed(input_places(conf / "config.yaml")) if path.is_file()]
+    chosen: dict[str, str] = {}
+    for part in parts or [document(conf / "config.yaml")]:
+        part.pop("agon", None)  # agon.MARK
+        for each in part.pop("defaults", None) or ():
+            chosen |= each if isinstance(each, dict) else {}
+    merged: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(*parts))  # type: ignore[assignment]
+    return merged, chosen
+
+
+@functools.cache
+def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
+    """conf/`group`/`name`.yaml, with what its `defaults` name. Raises AgonError.
+
+    `defaults` are taken in their order: _self_ (the file itself; first unless named), NAME, or NAME@KEY, which goes under a key.
+    """
+    find_families(conf)
+    if name not in names(group, conf):
+        raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered_of(group, name, conf)}")
+    path = input_path(conf / group / f"{name}.yaml")
+    own = document(path)
+    defaults = own.pop("defaults", [])
+    if not isinstance(defaults, list) or not all(isinstance(each, str) for each in defaults):
+        raise AgonError(f"{shown(path)}: defaults is a list of NAME or NAME@KEY, and _self_")
+    if not defaults:
+        return own
+    parts = []
+    for each in defaults if "_self_" in defaults else ["_self_", *defaults]:
+        file, _, key = each.partition("@")
+        try:
+            part = own if each == "_self_" else file_of(group, file, conf)
+        except RecursionError:
+            raise AgonError(f"{shown(path)}: its defaults go round in a circle, by {file}") from None
+        parts.append({key: part} if key else part)
+        require_plain(parts, shown(path))
+    try:
+        merged: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(*parts))  # type: ignore[assignment]
+    except (OmegaConfBaseException, TypeError, ValueError) as error:
+        raise AgonError(f"{shown(path)}: {reason(error)}") from error
+    return merged
+
+
+@functools.cache
+def find_families(conf: Path = CONF) -> list[Path]:
+    """The folders named under `families` in conf/config.yaml, outside src, whose packages it makes importable.
+
+    What files may name as `_target_` may then lie in them, and in its `packages`. Raises AgonError.
+    """
+    settings = config(conf)[0] if input_path(conf / "config.yaml").is_file() else {}
+    for setting in OF_READER:
+        given = settings.get(setting) or []
+        if not isinstance(given, list) or not all(isinstance(each, str) and each.strip() for each in given):
+            raise AgonError(f"{setting} in conf/config.yaml is {given!r}; it must be a list of names")
+    folders = [input_path(each) for each in settings.get("families") or ()]
+    for folder in folders:
+        if not (folder / "game.py").is_file():
+            raise AgonError(f"families in conf/config.yaml: {shown(folder)} has no game.py")
+        if str(folder.parent) not in sys.path:
+            sys.path.append(str(folder.parent))
+        package = find_spec(folder.name)
+        if package is None or folder.resolve() not in map(_resolved, package.submodule_search_locations or ()):
+            raise AgonError(
+                f"families in conf/config.yaml: another package is called {folder.name}: rename {shown(folder)}"
+            )
+    names = [folder.name for folder in folders]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise AgonError(f"families in conf/config.yaml: two folders are called {twice.pop()}: rename one")
+    PACKAGES.update(names, settings.get("packages") or ())
+    return folders
+
+
+def _resolved(folder: str) -> Path:
+    return Path(folder).resolve()
+
+
+def names(group: str, conf: Path = CONF) -> list[str]:
+    """The names of the files in a folder of conf/, of the project's and of agon's own."""
+    return sorted(
+        path.stem for path in input_files(conf / group, "*.yaml") if path.is_file() and path.stem.isprintable()
+    )
+
+
+def about(group: str, name: str, conf: Path = CONF) -> str:
+    """A sentence on conf/`group`/`name`.yaml: the first of the comment that it begins with, else of its class or function."""
+    lines = text_of(input_path(conf / group / f"{name}.yaml")).splitlines()
+    said = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
+    if not said:
+        with suppress(AgonError):  # it is listed though it cannot be used
+            said = " ".join((inspect.getdoc(located(file_of(group, name, conf).get("_target_"))) or "").split())
+    return re.split(r"(?<=[.?]) (?=[A-Z`])", said)[0]
+
+
+def offered(name: str, names: Sequence[str], more: str = "") -> str:
+    """What to say to who asked for a `name` that is not there: the nearest one, or all there are; of more than FEW some.
+
+    `more`: the command that names all, which is said where the nearest one is not clear.
+    """
+    last = {key.rpartition(".")[2]: key for key in names}
+    close = difflib.get_close_matches(name, names, 1) or [last[key] for key in difflib.get_close_matches(name, last, 1)]
+    if close:
+        return f"did you mean {close[0]}?"
+    near = difflib.get_close_matches(name, names, FEW // 2, 0) if len(names) > FEW else []
+    told = f"of {len(names):,} the nearest are {', '.join(near)}" if near else f"there are {', '.join(names) or 'none'}"
+    return f"{told} ({more})" if more else told
+
+
+def offered_of(group: str, name: str, conf: Path = CONF) -> str:
+    """The same of the files in conf/`group`."""
+    if group == "experiment" and name in config(conf)[0].get("recorded", {}):
+        return (
+            "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"
+        )
+    return offered(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")

@@ -1,0 +1,152 @@
+"""Matches: all that an experiment plays, with ids and seeds that are hashes of each match's own content."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+from math import comb, prod
+from pathlib import Path
+from typing import Any
+
+from agon import AgonError, count
+from agon.conf import CONF, distinct, expand_settings, load, require_own_names, settings_of
+from agon.games import Game
+from agon.models import Model
+from agon.plan.experiment import Challenge, Experiment, Pairing, Tournament, experiment_of, named
+from agon.plan.seats import Seat, entrants_of, hash_of, identity_of, models_named, seat_of
+from agon.plan.trial import try_out
+
+MATCHES, DECISIONS = 1_000_000, 100_000_000
+"""An experiment of more is planned only if it is said to be large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match, ready to be played."""
+
+    experiment: str
+    id: str
+    seed: int
+    game: Game[Any]
+    seats: tuple[Seat, ...]
+    repetition: int
+    config: str
+    """Hash of the game's and players' settings."""
+
+
+def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
+    """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
+
+    In a tournament every unordered group of agents meets, each with itself included; in a pairing every combination
+    over the seats. All play `repetitions` times, in every game; a match that is asked for several times is there once.
+    Raises AgonError for settings that do not fit, for games, agents and models that are not there, for scripts that
+    cannot play a game, and, unless it is `large`, for more than MATCHES or DECISIONS.
+    """
+    asked = experiment_of(experiment)
+    models = models_of(experiment, conf)
+    for each in asked.meetings:
+        each.games = expand_settings(each.games, conf)
+    games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
+    require_own_names(games, conf)
+    distinct([*games.values()])
+    if not large:
+        _require_small(asked, games, conf)
+    found: dict[str, Match] = {}
+    tried: set[tuple[str, str]] = set()
+    for each in asked.meetings:
+        for game_name in each.games:
+            game, rules = games[game_name], settings_of("game", game_name, conf)
+            for group in _groups(each, game, conf):
+                seats = [seat_of(name, game, models, conf) for name in group]
+                for seat in {seat.agent: seat for seat, _ in seats if (seat.agent, game.name) not in tried}.values():
+                    try_out(seat, game)
+                    tried.add((seat.agent, game.name))
+                content = hash_of({"game": identity_of(rules), "seats": [own for _, own in seats]})
+                seated = tuple(seat for seat, _ in seats)
+                for repetition in range(each.repetitions or asked.repetitions):
+                    match = _match(asked.name, game, seated, repetition, content)
+                    found[match.id] = match
+    return list(found.values())
+
+
+def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path) -> None:
+    """Raises AgonError, with what it comes to, for an experiment of more than MATCHES or DECISIONS."""
+    matches = decisions = calls = 0
+    for each in asked.meetings:
+        for name in each.games:
+            game = games[name]
+            played = _sizes(each, game, conf) * (each.repetitions or asked.repetitions)
+            rounds: Any = game.fixed_rounds or getattr(game, "rounds", None) or 1
+            matches += played
+            decisions += played * rounds * game.seats
+            calls += played * rounds * game.seats * (bool(each.models) or "@" in str(each))
+    if matches > MATCHES or decisions > DECISIONS:
+        raise AgonError(
+            f"experiment {asked.name} comes to {count(matches, 'match')} of {decisions:,} decisions, of which models may be asked "
+            f"for {calls:,}: take fewer repetitions, rounds or agents, or say large=true"
+        )
+
+
+def _sizes(each: "Tournament | Pairing | Challenge", game: Game[Any], conf: Path) -> int:
+    """How many groups sit down together, at most, without naming them."""
+
+    def among(names: Sequence[str], copies: int = 0) -> int:
+        return sum(len(entrants_of(name, each.models, conf, copies)) for name in names)
+
+    if isinstance(each, Tournament):
+        return comb(among(each.agents) + game.seats - 1, game.seats)
+    if isinstance(each, Challenge):
+        return among(each.challengers) * among(each.defenders)
+    return prod(map(len, each.seats)) * max(len(each.models), 1)
+
+
+def _groups(each: Tournament | Pairing | Challenge, game: Game[Any], conf: Path) -> Iterator[tuple[str, ...]]:
+    """Who sits down together, as agent or agent@model; a tournament's seats do not depend on the order of its list."""
+    if isinstance(each, Tournament):
+        entrants = sorted({entrant for name in each.agents for entrant in entrants_of(name, each.models, conf)})
+        yield from combinations_with_replacement(entrants, game.seats)
+        return
+    if isinstance(each, Challenge):
+        if not (tested := game.tested):
+            raise AgonError(f"{game.name} {game.variant} says of no seat that it is under test: it takes no challenge")
+        sides = [
+            [e for name in names for e in entrants_of(name, each.models, conf)]
+            for names in (each.challengers, each.defenders)
+        ]
+        for challenger, defender in product(*sides):
+            yield tuple(challenger if seat in tested else defender for seat in range(game.seats))
+        return
+    if len(each.seats) != game.seats:
+        raise AgonError(f"{game.name} has {game.seats} seats, the pairing gives {len(each.seats)}")
+    for combination in product(*each.seats):
+        yield from zip(*(entrants_of(name, each.models, conf, len(each.models)) for name in combination), strict=True)
+
+
+def _match(experiment: str, game: Game[Any], seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
+    own = hash_of([content, repetition])
+    return Match(experiment, own, int(own, 16), game, seats, repetition, content)
+
+
+def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:
+    """The models that an experiment asks, by name, with its sampling parameters. Raises AgonError."""
+    asked = experiment_of(experiment)
+    return models_named(named(asked)[1], asked.sampling, conf)
+
+
+def composed(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Any]:
+    """All settings that an experiment uses: its own, and by name those of its games, agents, models and sampling.
+
+    Nothing else in conf/ or data/ decides what is played. Raises AgonError for what is not there.
+    """
+    asked = experiment_of(experiment)
+    agents, models = named(asked)
+    used = {
+        "game": expand_settings([name for each in asked.meetings for name in each.games], conf),
+        "agent": agents,
+        "model": models,
+        "sampling": [asked.sampling or ""],
+    }
+    parts = {
+        group: {name: settings_of(group, name, conf) for name in sorted(set(names) - {""})}
+        for group, names in used.items()
+    }
+    return {"experiment": experiment, **parts}

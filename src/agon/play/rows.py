@@ -1,0 +1,187 @@
+"""The rows of played matches: a turns table."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
+
+from agon.agents import Reply
+from agon.agents.base import STOOD_IN
+from agon.games import Observation
+from agon.plan import Match
+from agon.play.match import Played
+from agon.turns import COLUMNS, LABEL, action_text, typed
+
+
+def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
+    """The turns of played matches: match by match, turn by turn, seat by seat."""
+    answers = list(chain.from_iterable(played.answers for _, played in done))
+    steps_of = [len(played.rows) for _, played in done]
+    rows = np.fromiter(chain.from_iterable(played.rows for _, played in done), np.int64, sum(steps_of))
+    views = list(chain.from_iterable(played.views for _, played in done))
+
+    def seen(name: str) -> Iterator[Any]:
+        return map(itemgetter(Observation._fields.index(name)), views)
+
+    seat, role = np.fromiter(seen("seat"), np.int64, len(views)), list(seen("role"))
+    step_of_row = np.repeat(np.arange(len(rows)), rows)
+    before = np.cumsum([0, *steps_of[:-1]])
+    columns = {
+        "turn": (np.arange(1, len(rows) + 1) - np.repeat(before, steps_of))[step_of_row],
+        "round": np.fromiter(seen("round"), np.int64, len(views)),
+        "seat": seat,
+        "phase": _labelled(list(seen("phase"))),
+        "role": _labelled(role),
+        "legal": _labelled(list(seen("legal")), lambda space: json.dumps(space.as_json())),
+        "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
+        **_what(answers),
+    }
+    match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
+    independent = np.array([match.game.independent for match, _ in done])
+    columns["valid"] = _valid(columns, rows, independent[match_of_row])
+    if any(known := [match.game.roles for match, _ in done]):  # also of seats that may not know theirs
+        columns["role"] = _labelled(
+            [known[m][s] if known[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
+        )
+    details = columns.pop("detail", {})  # the players' own; the game's are added
+    if any(played.details for _, played in done):
+        first = np.cumsum([0, *(len(played.views) for _, played in done)])
+        for m, (_, played) in enumerate(done):
+            for row, own in played.details.items():
+                details[first[m] + row] = details.get(first[m] + row, {}) | own
+    if details:
+        texts = {row: json.dumps(own) for row, own in details.items()}
+        columns["detail"] = [texts.get(row) for row in range(len(answers))]
+    return typed(columns | _who_played([match for match, _ in done], match_of_row, columns["seat"]))
+
+
+def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:
+    """One turns table of all `parts`, in the order of `matches` (ids); of a match that several parts hold, the first one's."""
+    place = {match: index for index, match in enumerate(matches)}
+    seen: set[str] = set()
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for part in parts:
+        new = part[part.match.isin(place) & ~part.match.isin(seen)]
+        seen.update(new.match.unique())
+        for name in COLUMNS:
+            columns[name].append(new[name])
+    merged = {
+        name: union_categoricals(values) if COLUMNS[name][0] is LABEL else pd.concat(values, ignore_index=True)
+        for name, values in columns.items()
+        if values
+    }
+    turns = typed(merged)
+    return turns.iloc[np.argsort(turns.match.map(place).to_numpy(), kind="stable")].reset_index(drop=True)
+
+
+class _Codes(dict[Any, int]):
+    """Value -> code, numbered as they come; None is -1."""
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = len(self) - 1
+        return self[value]
+
+
+def _labelled(values: Sequence[Any], shown: Callable[[Any], str] = str) -> pd.Categorical:
+    """Values of which there are few distinct ones as a categorical of text; None is absent."""
+    if len(distinct := set(values)) == 1:  # as below, in half the time
+        (only,) = distinct
+        zeros = np.full(len(values), -1 if only is None else 0, dtype=np.int8)
+        return _categorical(zeros, pd.Index([] if only is None else [shown(only)], dtype="str"))
+    codes, texts = _Codes({None: -1}), _Codes({None: -1})
+    numbers = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
+    same = np.array([-1, *(texts[shown(value)] for value in list(codes)[1:])])
+    return _categorical(same[numbers + 1], pd.Index(list(texts)[1:], dtype="str"))
+
+
+def _categorical(codes: NDArray[Any], categories: pd.Index) -> pd.Categorical:
+    """Codes that are known to fit."""
+    return pd.Categorical.from_codes(codes, categories=categories, validate=False)
+
+
+def _what(answers: Sequence[Any]) -> dict[str, Any]:
+    """What was answered; scripts answer with the bare action, cost no tokens and are asked once."""
+    kinds = set(map(type, answers))
+    if Reply not in kinds:
+        zeros, known = np.zeros(len(answers), dtype=np.int64), np.zeros(len(answers), dtype=bool)
+        none = pd.arrays.IntegerArray(zeros, known)
+        return {
+            "action": _labelled(_texts(answers)) if kinds & {dict, list} else _labelled(answers, action_text),
+            "attempts": pd.arrays.IntegerArray(zeros + 1, known),
+            "tokens_in": none,
+            "tokens_out": none,
+            "tokens": none,
+        }
+    replies = [answer if type(answer) is Reply else Reply(answer) for answer in answers]
+    return {
+        "action": _labelled(_texts([reply.action for reply in replies])),
+        "reply": [reply.text or None for reply in replies],
+        "attempts": [reply.attempts for reply in replies],
+        "fallback": _labelled([reply.fallback for reply in replies]),
+        "tokens_in": [reply.tokens_in for reply in replies],
+        "tokens_out": [reply.tokens_out for reply in replies],
+        "tokens": [reply.tokens_in + reply.tokens_out for reply in replies],
+        "seconds": [reply.seconds for reply in replies],
+        "cached": [reply.cached for reply in replies],
+        "exchange": [reply.exchange or None for reply in replies],
+        "detail": {row: reply.detail for row, reply in enumerate(replies) if reply.detail},
+    }
+
+
+def _texts(actions: Sequence[Any]) -> list[str | None]:
+    """Actions as turns hold them, also those that cannot be looked up."""
+    return [None if action is None else action_text(action) for action in actions]
+
+
+def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], independent: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead.
+
+    Where seats that move at once do not depend on each other (`independent`), the row's own seat alone; and what stood in for
+    who has left the match makes that seat's row void, but no other one.
+    """
+    readable = (columns["action"].codes >= 0) | (columns["legal"].codes < 0)
+    played = readable
+    if "fallback" in columns:
+        readable = readable & np.asarray(columns["fallback"] == "")
+        stood_in = columns["fallback"].map(lambda text: text.startswith(STOOD_IN)).astype(bool)
+        played = readable | (played & np.asarray(stood_in))
+    if readable.all():
+        return readable
+    starts = np.cumsum(rows) - rows
+    together = readable & np.repeat(np.logical_and.reduceat(played, starts), rows)
+    return np.where(independent, readable, together) if independent.any() else together
+
+
+def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[np.int64]) -> dict[str, Any]:
+    """The columns that a row takes from its match, and from its match's seat."""
+
+    def of_match(values: Sequence[Any]) -> Any:
+        labels = _labelled(values)
+        return _categorical(labels.codes[row], labels.categories)
+
+    groups = {id(match.seats): match.seats for match in matches}  # few: matches share them
+    widest, place = max(map(len, groups.values())), {key: number for number, key in enumerate(groups)}
+    group = np.array([place[id(match.seats)] for match in matches])[row]
+
+    def of_seat(name: str) -> Any:
+        padded = [[getattr(seat, name) for seat in seats] + [None] * (widest - len(seats)) for seats in groups.values()]
+        labels = _labelled([value for values in padded for value in values])
+        return _categorical(labels.codes[group * widest + seat], labels.categories)
+
+    return {
+        "experiment": of_match([match.experiment for match in matches]),
+        "match": of_match([match.id for match in matches]),
+        "game": of_match([match.game.name for match in matches]),
+        "variant": of_match([match.game.variant for match in matches]),
+        "rules": np.array([match.game.rules for match in matches])[row],
+        "repetition": np.array([match.repetition for match in matches])[row],
+        "config": of_match([match.config for match in matches]),
+        "agent": of_seat("agent"),
+        "model": of_seat("model"),
+    }

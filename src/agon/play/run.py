@@ -1,0 +1,148 @@
+"""Many matches, played: at once or a few at a time, and on disk as they are done."""
+
+import asyncio
+import gc
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+
+import pandas as pd
+
+from agon import AgonError, count
+from agon.models import Answering
+from agon.models.ledger import Unrecorded
+from agon.plan import Match
+from agon.play.match import Played, play_async, play_now, who
+from agon.play.rows import ordered, table
+from agon.turns import read, write
+
+
+def play(
+    matches: Sequence[Match],
+    journal: Path,
+    models: Mapping[str, Answering] | None = None,
+    *,
+    concurrency: int = 8,
+    tick: Callable[[int], object] = lambda n: None,
+    lacking: list[Match] | None = None,
+) -> pd.DataFrame:
+    """The turns of `matches`, in their order. Every few seconds what is done goes to the folder `journal`, durably.
+
+    Matches that the journal holds are not played again, so a killed run goes on where it was; `tick` is told how many
+    matches have been added. Scripts and recorded models play at once; players that take their time play `concurrency`
+    matches at a time. A match that is not recorded to its end is put into `lacking`, and has no turns. Raises Unrecorded
+    where there is no such list, or no other match.
+    """
+    answering = models or {}
+    kept = [part for part in map(_part, sorted(journal.glob("*.parquet"))) if part is not None]
+    known = {match for part in kept for match in part.match.cat.categories}
+    tick(sum(match.id in known for match in matches))
+    at_once: list[Match] = []
+    slow: list[Match] = []
+    for match in matches:
+        if match.id not in known:
+            (at_once if _instant(match, answering) else slow).append(match)
+    writer = _Journal(journal, kept, tick)
+    try:
+        play_at_once(at_once, answering, writer.add, lacking)
+        if slow:
+            asyncio.run(_play_slow(slow, answering, concurrency, writer.add, lacking))
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+    finally:
+        writer.flush()  # also what was done before an error
+    if lacking and len(lacking) == len(matches):
+        raise Unrecorded(
+            f"of {count(len(matches), 'match')} none is recorded to its end: recorded with concurrency=1, one is after another"
+        )
+    return ordered(kept, [match.id for match in matches])
+
+
+def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
+    answering = [None if seat.model is None else models.get(seat.model) for seat in match.seats if not seat.immediate]
+    return all(each is not None and each.instant for each in answering)
+
+
+def play_at_once(
+    matches: Iterable[Match],
+    models: Mapping[str, Answering],
+    done: Callable[[Match, Played], None],
+    lacking: list[Match] | None = None,
+) -> None:
+    """Plays matches whose players never wait, without an event loop; those not recorded to their end are put into `lacking`."""
+    gc.disable()  # matches make many small tuples and no cycles
+    try:
+        for match in matches:
+            if all(seat.immediate for seat in match.seats):
+                done(match, play_now(match))
+                continue
+            try:
+                play_async(match, models, instant=True).send(None)
+            except StopIteration as end:
+                done(match, end.value)
+            except Unrecorded:
+                if lacking is None:
+                    raise
+                lacking.append(match)
+            else:
+                raise AgonError(f"match {match.id} ({who(match)}): an agent waits for something other than its model")
+    finally:
+        gc.enable()
+
+
+async def _play_slow(
+    matches: Iterable[Match],
+    models: Mapping[str, Answering],
+    concurrency: int,
+    done: Callable[[Match, Played], None],
+    lacking: list[Match] | None,
+) -> None:
+    waiting = iter(matches)
+
+    async def worker() -> None:
+        for match in waiting:
+            try:
+                done(match, await play_async(match, models))
+            except Unrecorded:
+                if lacking is None:
+                    raise
+                lacking.append(match)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(concurrency):
+            group.create_task(worker())
+
+
+class _Journal:
+    """Played matches on their way to disk: a part is written when enough has gathered or enough time has passed."""
+
+    matches, seconds = 2000, 2.0
+
+    def __init__(self, folder: Path, kept: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
+        self.folder, self.kept, self.tick = folder, kept, tick
+        self.waiting: list[tuple[Match, Played]] = []
+        self.since = monotonic()
+
+    def add(self, match: Match, steps: Played) -> None:
+        """One more match is done."""
+        self.waiting.append((match, steps))
+        if len(self.waiting) >= self.matches or monotonic() - self.since > self.seconds:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what has gathered."""
+        if self.waiting:
+            part = table(self.waiting)
+            write(part, self.folder / f"{self.waiting[0][0].id}-{len(self.waiting)}-{os.getpid()}.parquet")
+            self.kept.append(part)
+            self.tick(len(self.waiting))
+        self.waiting, self.since = [], monotonic()
+
+
+def _part(path: Path) -> pd.DataFrame | None:
+    try:
+        return read(path)
+    except AgonError:  # torn: its matches are played again
+        path.unlink()
+        return None

@@ -1,0 +1,131 @@
+"""What agrees with the papers: printed cells and statements counted, as tables, as a line, and as JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from agon import AgonError
+
+
+def gathered(paths: Sequence[Path]) -> pd.DataFrame:
+    """The tables of several papers (csv), one below the other. Raises AgonError for one that is not there."""
+    missing = [path.name for path in paths if not path.is_file()]
+    if missing:
+        raise AgonError(f"{', '.join(missing)} is not there: run the notebook that writes it first, or `dvc repro`")
+    return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+
+
+def whole_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per printed cell (mean and sd together): `agrees` when both do."""
+    return cells.groupby(["paper", "reading", "table", "row", "column"], sort=False).agrees.all().reset_index()
+
+
+def agreed(cells: pd.DataFrame) -> pd.DataFrame:
+    """paper, reading, agree, of, absent: printed cells (mean and standard deviation together) that agree, of those recomputed.
+
+    absent: those that cannot be recomputed. Words (statistic: grade) are no numbers, and not counted: `graded`.
+    """
+    numbers = cells[cells.statistic != "grade"]
+    keys = ["paper", "reading"]
+    found = whole_cells(numbers[numbers.recomputed.notna()]).groupby(keys).agrees.agg(agree="sum", of="size")
+    absent = whole_cells(numbers[numbers.recomputed.isna()]).groupby(keys).size().rename("absent")
+    return found.join(absent, how="outer").fillna(0).astype(int).reset_index()
+
+
+def graded(cells: pd.DataFrame) -> pd.DataFrame:
+    """The same of words that are read as grades."""
+    words = cells[(cells.statistic == "grade") & cells.recomputed.notna()]
+    return words.groupby(["paper", "reading"]).agrees.agg(agree="sum", of="size").reset_index()
+
+
+def absent(cells: pd.DataFrame, why: Mapping[str, str]) -> pd.DataFrame:
+    """table, reading, cells, why: how many printed cells cannot be recomputed. `why`: by table."""
+    lacking = whole_cells(cells[cells.recomputed.isna()])
+    counts = lacking.groupby(["table", "reading"], sort=False).size().rename("cells").reset_index()
+    return counts.assign(why=counts.table.map(why))
+
+
+def differing(cells: pd.DataFrame) -> pd.DataFrame:
+    """The printed cells that do not agree even as reconciled: paper, table, row, column, published, recomputed."""
+    numbers = cells[cells.recomputed.notna() & (cells.statistic != "grade")]
+    parts = numbers[(numbers.reading == "reconciled") & ~numbers.agrees]
+    keys = ["paper", "table", "row", "column"]
+    return parts.groupby(keys, sort=False)[["published", "recomputed"]].agg(_both).reset_index()
+
+
+def _both(values: pd.Series) -> str:
+    return " ± ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
+    """paper, holds, fails, undecided, unchecked: numbers of statements; turned: those whose verdict changes with their section's others."""
+    counts = pd.crosstab(claims.paper, claims.verdict).reindex(columns=VERDICTS, fill_value=0)
+    turned = (claims.verdict != claims.verdict_section).groupby(claims.paper).sum()
+    return counts.set_axis(["holds", "fails", "undecided", "unchecked"], axis=1).assign(turned=turned).reset_index()
+
+
+VERDICTS = ["holds", "fails", "undecided", "cannot be checked"]
+WEIGHTS = ["abstract", "introduction and conclusion", "details"]
+
+
+def weights(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> list[str]:
+    """One of WEIGHTS for every statement, by where its paper puts it. `heads`: by paper, sections in which it sums itself up."""
+
+    def weight(paper: str, section: str) -> str:
+        named = {each.strip() for each in section.split(",")}
+        return WEIGHTS[0] if "abstract" in named else WEIGHTS[1] if named & set(heads.get(paper, ())) else WEIGHTS[2]
+
+    return [weight(paper, str(section)) for paper, section in zip(claims.paper, claims.section, strict=True)]
+
+
+def weighed(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Numbers of statements by verdict (columns), paper and weight (rows), see `weights`."""
+    own = pd.Categorical(weights(claims, heads), WEIGHTS)
+    return pd.crosstab([claims.paper, own], claims.verdict).reindex(columns=VERDICTS, fill_value=0)
+
+
+def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """What `make repro` says at its end."""
+    lines = [
+        f"{row.paper}, {row.reading}: {row.agree:,} of {row.of:,} printed cells agree"
+        + f"; {row.absent:,} more cannot be recomputed" * bool(row.absent)
+        for row in agreed(cells).itertuples()
+    ]
+    lines += [
+        f"{row.paper}, {row.reading}: {row.agree} of {row.of} words fit the models' ranks"
+        for row in graded(cells).itertuples()
+    ]
+    lines += [
+        f"{row.paper}: {row.holds} statements hold, {row.fails} fail, {row.undecided} are undecided, {row.unchecked} cannot be checked"
+        for row in verdicts(claims).itertuples()
+    ]
+    return "\n".join([*lines, "open reports/index.html", ""])
+
+
+def agreement(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """The same as JSON, for `dvc metrics`: paper -> reading -> agree, of, absent (cells); paper -> verdict -> statements."""
+    found: dict[str, Any] = {}
+    for row in agreed(cells).itertuples():
+        found.setdefault(str(row.paper), {})[str(row.reading)] = {
+            name: int(getattr(row, name)) for name in ("agree", "of", "absent")
+        }
+    for paper, counts in verdicts(claims).set_index("paper").iterrows():
+        found.setdefault(str(paper), {})["statements"] = {str(verdict): int(count) for verdict, count in counts.items()}
+    return json.dumps(found, indent=1) + "\n"
+
+
+def leaning(variants: pd.DataFrame) -> pd.DataFrame:
+    """paper, agree, runner_up_agree, of: over all cells whose variant was found by agreement, see `true_variants` of a replication.
+
+    How many agree with the variants taken, and how many would with each set's next best.
+    """
+    counts = ["agree", "runner_up_agree", "of"]
+    return chosen(variants).groupby("paper")[counts].sum().astype(int).reset_index()
+
+
+def chosen(variants: pd.DataFrame) -> pd.DataFrame:
+    """The sets of cells whose variant was found by agreement: those that have a next best."""
+    return variants.dropna(subset="runner_up").astype(dict.fromkeys(["agree", "runner_up_agree", "of"], int))

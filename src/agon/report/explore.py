@@ -1,0 +1,88 @@
+"""Pages on which a reader looks for herself: data and plain JavaScript in one file, without a server and without a network."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from agon import AgonError
+from agon.report.index import PAGES
+
+PARTS = files("agon.report").joinpath("templates/explore")
+CODED = 0.5
+"""A column of text with fewer different values than this share of its rows is written as a list of values and their places."""
+
+
+def packed(table: pd.DataFrame) -> dict[str, Any]:
+    """Column -> its values, or what saves space: {"values": the different ones, "codes": the place of each row's, -1 for none}.
+
+    Absent is null. Raises AgonError for a number that is not finite.
+    """
+    found: dict[str, Any] = {}
+    for name, column in table.items():
+        if isinstance(column.dtype, pd.CategoricalDtype) or (
+            pd.api.types.is_string_dtype(column) and column.nunique() < CODED * len(column)
+        ):
+            codes, values = pd.factorize(column)
+            found[str(name)] = {"values": [str(value) for value in values], "codes": codes.tolist()}
+        else:
+            found[str(name)] = [None if pd.isna(value) else _short(value) for value in column.tolist()]
+    return found
+
+
+def _short(value: Any) -> Any:
+    """A whole number without its .0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def page(
+    title: str,
+    about: Sequence[str],
+    links: Mapping[str, str],
+    data: Mapping[str, Any],
+    scripts: Sequence[str],
+    notes: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
+    """One HTML file: `about` (paragraphs), `links` (text -> target), and `scripts` that show `data`.
+
+    `notes`: folded lists, each with its summary: name -> what it means.
+
+    All text is escaped, and in `data` also what would end its element. A Content-Security-Policy lets these scripts run and no other,
+    and loads nothing. The same input gives the same bytes. Raises AgonError for numbers that are not finite.
+    """
+    code = "\n".join(["(() => {", part("base.js"), *scripts, "})();"])
+    style = part("style.css")
+    try:
+        told = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise AgonError(f"explorer {title!r}: {error}") from None
+    policy = f"default-src 'none'; script-src {_hashed(code)}; style-src {_hashed(style)}; base-uri 'none'; form-action 'none'"
+    return PAGES.get_template("explore/page.html.j2").render(
+        title=title,
+        about=about,
+        links=links,
+        notes=notes or {},
+        policy=Markup(policy),
+        style=Markup(style),
+        code=Markup(code),
+        data=Markup(told.replace("<", "\\u003c")),
+    )
+
+
+def browser(**settings: Any) -> tuple[dict[str, Any], list[str]]:
+    """Data and scripts of a page that lists the rows of a table, to search and to filter: see templates/explore/browse.js."""
+    return settings, [part("browse.js")]
+
+
+def part(name: str) -> str:
+    """A file of templates/explore."""
+    return PARTS.joinpath(name).read_text(encoding="utf-8")
+
+
+def _hashed(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,75 @@
+"use strict";
+// What all explorers share. Text is put in as text and never as HTML: it may come from a model.
+const data = JSON.parse(document.getElementById("data").textContent);
+const main = document.getElementById("explorer");
+main.textContent = "";
+
+/** An element with attributes (on...: what happens then) and children, which are elements or text. */
+function el(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** The same of a picture. */
+function svg(tag, attributes, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.flat(Infinity).filter((each) => each !== null && each !== undefined));
+  return made;
+}
+
+/** The rows of a table that agon.report.explore.packed has packed. */
+function unpacked(columns) {
+  const whole = Object.entries(columns).map(([name, column]) => [name,
+    Array.isArray(column) ? column : column.codes.map((code) => (code < 0 ? null : column.values[code]))]);
+  const length = whole.length ? whole[0][1].length : 0;
+  return Array.from({length}, (_, place) => Object.fromEntries(whole.map(([name, column]) => [name, column[place]])));
+}
+
+/** What is chosen stands in the address behind #, so that a link leads to it. */
+const address = {
+  read() {
+    return Object.fromEntries(new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")));
+  },
+  write(values) {
+    const said = Object.entries(values).filter(([, value]) => value !== "" && value !== null)
+      .map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+    history.replaceState(null, "", `#${said}`);
+  },
+};
+
+/** Choices that narrow rows down: every one offers what the others have left, with how often it is there.
+ * `filters`: {column: label}; `chosen`: what is chosen of each, "" for all; `fits(row)`: what else must be so. */
+function facets(rows, filters, chosen, fits, changed) {
+  const names = Object.keys(filters);
+  const passing = (but) => rows.filter((row) => fits(row) && names.every((name) => name === but || !chosen[name] || String(row[name]) === chosen[name]));
+  const selects = Object.fromEntries(names.map((name) => [name, el("select", {onchange: (event) => changed(name, event.target.value)})]));
+  const known = Object.fromEntries(names.map((name) => [name, [...new Set(rows.map((row) => row[name]))].filter((value) => value !== null)]));
+  return {
+    names, passing,
+    labels: names.map((name) => el("label", null, filters[name], selects[name])),
+    /** Takes what an address says; a filter that does not know the value lets all pass. */
+    follow(said) {
+      for (const name of names) chosen[name] = known[name].some((value) => String(value) === said[name]) ? said[name] : "";
+    },
+    update() {
+      for (const name of names) {
+        const left = new Map();
+        for (const row of passing(name)) left.set(row[name], (left.get(row[name]) || 0) + 1);
+        const all = [...left.values()].reduce((sum, count) => sum + count, 0);
+        const offered = known[name].filter((value) => left.has(value) || String(value) === chosen[name]);
+        selects[name].replaceChildren(el("option", {value: ""}, `all (${grouped(all)})`),
+          ...offered.map((value) => el("option", {value}, `${value} (${grouped(left.get(value) || 0)})`)));
+        selects[name].value = chosen[name] || "";
+      }
+    },
+  };
+}
+
+const grouped = (number) => number.toLocaleString("en-US");

@@ -1,0 +1,32 @@
+"""The one tidy table, `turns` (a row is one seat asked once): its columns, its checks, its files."""
+
+from agon.turns.actions import action_of, action_text, decoded
+from agon.turns.checks import tidy, validated
+from agon.turns.columns import COLUMNS, COUNT, KEY, LABEL, TEXT, schema, typed
+from agon.turns.derived import PARTIAL, marked_partial, matches, partial, replaced
+from agon.turns.files import experiments, is_turns, read, write, write_table
+
+__all__ = [
+    "COLUMNS",
+    "COUNT",
+    "KEY",
+    "LABEL",
+    "PARTIAL",
+    "TEXT",
+    "action_of",
+    "action_text",
+    "decoded",
+    "experiments",
+    "is_turns",
+    "marked_partial",
+    "matches",
+    "partial",
+    "read",
+    "replaced",
+    "schema",
+    "tidy",
+    "typed",
+    "validated",
+    "write",
+    "write_table",
+]

@@ -1,0 +1,126 @@
+"""What the columns of turns are, and mean."""
+
+import functools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pya
+
+from agon import AgonError
+
+TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
+COLUMNS: dict[str, tuple[Any, bool, str]] = {
+    "experiment": (
+        LABEL,
+        False,
+        "name of the file in conf/experiment, or the source of recorded games; behind it, where not all of its matches could be "
+        "played, how many (partial: 3 of 40 matches)",
+    ),
+    "match": (LABEL, False, "id: a hash of the match's own content"),
+    "game": (LABEL, False, "the game's family"),
+    "variant": (LABEL, False, "which instance of the family: a counterfactual variant, a setting, a problem"),
+    "rules": (np.int64, False, "version of the game's rules"),
+    "repetition": (np.int64, False, "from 0"),
+    "round": (np.int64, False, "from 1"),
+    "turn": (np.int64, False, "step of the match, from 1; seats that act at once share it"),
+    "phase": (LABEL, False, "part of the round"),
+    "seat": (np.int64, False, "from 0"),
+    "role": (LABEL, False, "role in the game; empty where seats differ in nothing"),
+    "agent": (LABEL, False, "name of the file in conf/agent, or the recorded player's kind"),
+    "model": (LABEL, True, "the language model; absent for scripts and people"),
+    "legal": (LABEL, True, "JSON: what the seat could answer; absent when it was paid without being asked"),
+    "action": (
+        LABEL,
+        True,
+        "what it did: a word as it is, all else as JSON (see `action_text`); absent when no answer could be read",
+    ),
+    "reply": (TEXT, True, "the raw answer; absent when it was not recorded"),
+    "valid": (
+        np.bool_,
+        False,
+        "the turn counted: every seat asked at once gave a readable legal action (in TradeCraft: this one did)",
+    ),
+    "attempts": (COUNT, True, "times asked, re-asks included; absent when not recorded"),
+    "fallback": (LABEL, False, "what was done for want of a readable action; empty when nothing was"),
+    "detail": (
+        TEXT,
+        True,
+        "JSON: what only this game, or this way to answer, knows; of weighed decisions `chances`, the probability of every legal "
+        "action ([action, probability], summing to 1), and `mass`, that of giving any of them as the answer; of models also "
+        "`usd_charged` (what the provider says; all else is reckoned) and `left_out` (messages that left the conversation)",
+    ),
+    "payoff": (np.float64, False, "points credited by this step"),
+    "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),
+    "tokens_out": (COUNT, True, "tokens received; absent when not recorded"),
+    "tokens": (COUNT, True, "tokens_in + tokens_out; recorded games give only this sum"),
+    "seconds": (np.float64, True, "time taken to answer; absent when not recorded"),
+    "cached": (np.bool_, False, "answered from a recording"),
+    "exchange": (TEXT, True, "key into data/recordings; absent when nothing was exchanged"),
+    "config": (LABEL, False, "hash of the game's and players' settings"),
+}
+"""Name -> (dtype, may be absent, meaning), in the file's order."""
+KEY = ["match", "turn", "seat"]
+
+
+@functools.cache
+def schema() -> Any:
+    """The schema that turns are checked by, as pandera has it."""
+    import pandera.pandas as pa  # here: it takes a fifth of a second, and what only reads needs none of it
+
+    return pa.DataFrameSchema(
+        {
+            name: pa.Column(
+                None if dtype is LABEL else dtype,
+                nullable=absent,
+                checks=pa.Check.ge(1)
+                if name in ("round", "turn")
+                else pa.Check.ge(0)
+                if name in ("seat", "repetition")
+                else None,
+            )
+            for name, (dtype, absent, _) in COLUMNS.items()
+        },
+        strict=True,
+        ordered=True,
+    )
+
+
+def typed(columns: dict[str, Any]) -> pd.DataFrame:
+    """`columns` as a turns table: missing columns are absent throughout, types are those of COLUMNS.
+
+    Raises AgonError for a column that turns do not have.
+    """
+    unknown = sorted(set(columns) - set(COLUMNS))
+    if unknown:
+        raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
+    length = max((len(values) for values in columns.values()), default=0)
+    return pd.DataFrame(
+        {
+            name: pd.Series(
+                columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype, copy=False
+            )  # the frame copies
+            for name, (dtype, absent, _) in COLUMNS.items()
+        }
+    )
+
+
+def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
+    if absent and dtype is LABEL:
+        return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype="str"))
+    if absent and dtype is TEXT:
+        return pd.array(pya.nulls(length, pya.large_string()), dtype=TEXT)
+    if absent and dtype is COUNT:
+        return pd.arrays.IntegerArray(np.zeros(length, dtype=np.int64), np.ones(length, dtype=bool))
+    if absent:
+        return np.full(length, np.nan)
+    if name == "cached":
+        return np.zeros(length, dtype=bool)
+    if name in ("role", "fallback"):
+        return pd.Categorical.from_codes(np.zeros(length, dtype=np.int8), categories=[""])
+    raise AgonError(f"turns need a column {name}")
+
+
+def has_type(found: Any, wanted: Any) -> bool:
+    """Whether a column's type is one of COLUMNS."""
+    return isinstance(found, type(wanted)) if wanted in (LABEL, TEXT) else bool(found == wanted)

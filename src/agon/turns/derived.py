@@ -1,0 +1,41 @@
+"""What follows from turns: totals of matches, what was done in a seat's stead, and which experiments are not whole."""
+
+import re
+
+import pandas as pd
+
+from agon.turns.checks import tidy
+
+PARTIAL = re.compile(r" \(partial: ([\d,]+ of [\d,]+ matches)\)$")
+"""What the column `experiment` says behind the name where not all matches of an experiment could be played."""
+
+
+def marked_partial(turns: pd.DataFrame, of: int) -> pd.DataFrame:
+    """`turns` whose column `experiment` says that they are those of some of its `of` matches: NAME (partial: 3 of 40 matches)."""
+    said = f" (partial: {turns.match.nunique():,} of {of:,} matches)"
+    return turns.assign(experiment=turns.experiment.cat.rename_categories(lambda name: name + said))
+
+
+def partial(turns: pd.DataFrame) -> list[str]:
+    """In words, which experiments of `turns` are not whole: NAME, 3 of 40 matches. Empty where all are."""
+    labels = sorted({str(each) for each in turns.experiment.unique()})
+    return [f"{PARTIAL.sub('', each)}, {found[1]}" for each in labels if (found := PARTIAL.search(each))]
+
+
+def replaced(turns: pd.DataFrame) -> pd.Series:
+    """Whether the action of a row is not the seat's own: something was done in the place of an answer that could not be read."""
+    return turns.action.notna() & turns.fallback.ne("")
+
+
+def matches(turns: pd.DataFrame) -> pd.DataFrame:
+    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` and
+    `replaced` (shares of its turns)."""
+    turns = tidy(turns)
+    keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
+    table = (
+        turns.assign(replaced=replaced(turns))
+        .groupby(keys, observed=True, dropna=False, sort=False)
+        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"), replaced=("replaced", "mean"))
+        .reset_index()
+    )
+    return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))
