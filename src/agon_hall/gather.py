@@ -13,9 +13,9 @@ from agon import AgonError, count, shown
 from agon.play import ordered
 from agon.protocol import Study, cells, study
 from agon.turns import read, write, write_table
+from agon_hall.session import pseudonym
 from agon_hall.store import Store
 from agon_hall.study import BEFORE, Event, State, after, earned, ending, exclusions, folded
-from agon_hall.study_desk import pseudonym
 from agon_hall.tables import secret_of
 
 

@@ -18,9 +18,9 @@ from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, L
 from agon.games.pages import page_of
 from agon.plan import PERSON, agents_for, models_for
 from agon.turns import schema
-from agon_hall import things
-from agon_hall.families import known_pages
-from agon_hall.gate import opened
+from agon_hall import forms
+from agon_hall.access import opened
+from agon_hall.family_pages import known_pages
 from agon_hall.store import TableRow
 from agon_hall.tables import DAY, Hall, Refused, Table, has_openings
 from agon_hall.web import Parts, by_script, live, part, posted, routes_of, sent_on
@@ -121,7 +121,7 @@ async def lobby(request: Request) -> Response:
     if request.method == "POST":
         sent = await posted(request)
         once = "".join(sent.get("once", [])[:1])
-        pressed = things.press(asked_of_table, {}, sent)
+        pressed = forms.press(asked_of_table, {}, sent)
         entered, said = pressed.entered, pressed.why
         if pressed.actions:
             try:
@@ -131,7 +131,7 @@ async def lobby(request: Request) -> Response:
             else:
                 return sent_on(f"/host?key={hall.key('host', made)}")
     still = {
-        "new": "<h2>A new table</h2>" + things.draw(asked_of_table, entered, "table", once=once),
+        "new": "<h2>A new table</h2>" + forms.draw(asked_of_table, entered, "table", once=once),
         "said": alert(said) if said else "",
     }
     status = 422 if said else 200

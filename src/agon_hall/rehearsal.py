@@ -21,13 +21,13 @@ from agon.plan import PERSON
 from agon.protocol import Cell, Study, cells, seated, study
 from agon_hall.browsing import Tab, browser
 from agon_hall.gather import gather
+from agon_hall.language import untranslated
 from agon_hall.mind import Mind, known
 from agon_hall.server import Server, listening
+from agon_hall.session import Session
 from agon_hall.study import STAGES, State, earned, ending
-from agon_hall.study_desk import Desk
 from agon_hall.study_pages import questions, skipped
 from agon_hall.tables import Hall, Refused, Table, budget_of, limited
-from agon_hall.words import untold
 
 ANY = "anything"
 """The script that sits where a model does: a rehearsal costs nothing."""
@@ -87,8 +87,8 @@ class Forms(HTMLParser):
 class Actor:
     """A participant that is a script: goes on until `stops`, a stage at which it closes its pages; None: to the end."""
 
-    def __init__(self, desk: Desk, client: httpx.AsyncClient | Tab, pid: str, stops: str | None = None) -> None:
-        self.desk, self.client, self.pid, self.stops = desk, client, pid, stops
+    def __init__(self, session: Session, client: httpx.AsyncClient | Tab, pid: str, stops: str | None = None) -> None:
+        self.session, self.client, self.pid, self.stops = session, client, pid, stops
         self.mind: Mind | None = None
         self.dice, self.presses, self.spoken_for = Random(pid), 0, 0
         self.who = ""
@@ -96,33 +96,33 @@ class Actor:
     @property
     def state(self) -> State:
         """Where they are."""
-        return self.desk.states[self.who]
+        return self.session.states[self.who]
 
     @property
     def waits(self) -> bool:
         """Whether it is others who are to do something."""
-        table = self.desk.table(self.who) if self.who else None
+        table = self.session.table(self.who) if self.who else None
         stage = self.state.stage if self.who else ""
         return stage == "lobby" or (stage == "match" and table is not None and self.state.seat not in table.questions)
 
     async def walk(self) -> None:
         """The whole way. Raises AgonError for a page that fails."""
-        link = self.desk.link(self.pid)
+        link = self.session.link(self.pid)
         await self._get(link)
-        self.who = self.desk.join("link", self.pid)
+        self.who = self.session.join("link", self.pid)
         last = STAGES.index(self.stops or "debrief")
         while (stage := self.state.stage) != "out" and STAGES.index(stage) < last:
             if stage == "match":
                 await self._play()
                 continue
             again = self.dice.random() < 0.3  # a second tab, or a reload
-            page = await self._get(link if again else self.desk.at(self.who))
+            page = await self._get(link if again else self.session.at(self.who))
             if stage == "lobby":
                 await asyncio.sleep(PAUSE)
             elif self.state.stage == stage:
-                await self._post(self.desk.at(self.who), self._answers(page))
-        page = await self._get(self.desk.at(self.who))
-        if (code := self.desk.code(self.who)) and code not in page:
+                await self._post(self.session.at(self.who), self._answers(page))
+        page = await self._get(self.session.at(self.who))
+        if (code := self.session.code(self.who)) and code not in page:
             raise AgonError(f"{self.pid} is not told the code {code}")
         if isinstance(self.client, Tab):
             await self.client.close()
@@ -131,7 +131,7 @@ class Actor:
         """What is sent at a stage; who stops there declines, or does not know the rules."""
         state, given = self.state, dict[str, str]()
         if state.stage in ("quiz", "survey"):
-            for place, asked in enumerate(questions(self.desk, state)):
+            for place, asked in enumerate(questions(self.session, state)):
                 given[str(place)] = asked.right or (asked.options[0] if asked.options else "a rehearsal")
                 if asked.ask.split("&")[0].split("<")[0].split('"')[0].split("'")[0] not in page:
                     raise AgonError(f"the page of {self.pid} does not ask {asked.ask!r}")
@@ -140,17 +140,17 @@ class Actor:
             do = "decline"
         if self.pid.startswith("guesses") and state.stage == "quiz":
             given = {
-                str(p): next(o for o in a.options if o != a.right) for p, a in enumerate(questions(self.desk, state))
+                str(p): next(o for o in a.options if o != a.right) for p, a in enumerate(questions(self.session, state))
             }
         return {"do": do, **given}
 
     async def _play(self) -> None:
         """One question of a match, by the form of the seat's page."""
-        table, seat = self.desk.table(self.who), self.state.seat
+        table, seat = self.session.table(self.who), self.state.seat
         if table is None or seat is None or table.status in ("over", "closed"):
-            self.desk.look(self.who)
+            self.session.look(self.who)
             return
-        at = f"/seat?key={self.desk.hall.key('seat', table.id, seat)}"
+        at = f"/seat?key={self.session.hall.key('seat', table.id, seat)}"
         page = await self._get(at)
         question = table.questions.get(seat)
         forms = [form for form in Forms(page).found if form["fields"].get("form") == ["answer"] and form["buttons"]]
@@ -177,7 +177,7 @@ class Actor:
         """The model's answer: by its button where every answer has one."""
         question = table.questions[seat]
         try:
-            cell, view = self.desk.cells[self.state.cell], question.view
+            cell, view = self.session.cells[self.state.cell], question.view
             action = await mind.answers_to(cell, table.row.match, seat, view, self.dice)
         except (AgonError, Halted) as error:
             self.mind, mind.why = None, str(error)
@@ -231,7 +231,7 @@ def checks(own: Study) -> tuple[list[str], list[str]]:
         notes.append(
             "finish.codes has no code for `complete`: everybody is given another one, which Prolific does not know"
         )
-    notes += untold(own)
+    notes += untranslated(own)
     if models and own.budget.usd is not None:
         matches = sum(cell.quota // len(cell.people) for cell in cells(own))
         notes.append(f"models: at most {matches * own.budget.usd:,.2f} USD in {count(matches, 'match')}")
@@ -248,8 +248,8 @@ def bill(own: Study) -> str:
 
 async def rehearsed(
     own: Study, folder: Path, said: Callable[[str], object], matches: int = 1, browsers: bool = False
-) -> Desk:
-    """Has every cell played so often, beside people who decline, guess and leave at each stage; the desk, when all is over.
+) -> Session:
+    """Has every cell played so often, beside people who decline, guess and leave at each stage; the session, when all is over.
 
     Raises AgonError for a page that fails, and for somebody who ends without a code or a reason.
     """
@@ -257,9 +257,9 @@ async def rehearsed(
     server = Server(hall, listening())
     serving = asyncio.create_task(server.run_here())
     try:
-        desk = server.studies.desk(own.name)
-        desk.clock = lambda: time() + skew[0]
-        desk.cells = {name: _free(cell) for name, cell in desk.cells.items()}
+        session = server.studies.session(own.name)
+        session.clock = lambda: time() + skew[0]
+        session.cells = {name: _free(cell) for name, cell in session.cells.items()}
         async with AsyncExitStack() as after:
             at = f"http://127.0.0.1:{server.port}"
             client = httpx.AsyncClient(base_url=at, follow_redirects=True, timeout=30, trust_env=False)
@@ -268,10 +268,10 @@ async def rehearsed(
 
             async def actor(pid: str, stops: str | None = None) -> Actor:
                 if shown is None:
-                    return Actor(desk, client, pid, stops)
-                return Actor(desk, Tab(await (await shown.new_context(base_url=at)).new_page()), pid, stops)
+                    return Actor(session, client, pid, stops)
+                return Actor(session, Tab(await (await shown.new_context(base_url=at)).new_page()), pid, stops)
 
-            people = matches * sum(len(cell.people) for cell in desk.cells.values())
+            people = matches * sum(len(cell.people) for cell in session.cells.values())
             actors = [await actor(f"person-{number}") for number in range(people)]
             odd = ["declines", *["guesses"] * bool(own.quiz.questions), "stays-1", "stays-2"]
             leave = [(f"leaves-{stage}", stage) for stage in STAGES[1:-1] if stage not in skipped(own)]
@@ -281,10 +281,10 @@ async def rehearsed(
                 after.push_async_callback(mind.close)
                 actors[0].mind = mind
             for group in (actors, [*stay, *[await actor(*each) for each in leave]]):
-                await _walked(group, desk, skew)
+                await _walked(group, session, skew)
             for _ in range(3):  # who has closed their pages has left
                 skew[0] += own.idle + 1
-                desk.tick()
+                session.tick()
                 await asyncio.sleep(PAUSE)
         lost = [each.pid for each in (*actors, *stay) if each.state.stage not in ("out", "debrief")]
         if lost:
@@ -294,14 +294,14 @@ async def rehearsed(
             said(f"{mind.name}: {count(mind.answers, 'answer')} of one participant{silent}")
         if spoken := sum(each.spoken_for for each in actors):
             said(f"note: {count(spoken, 'answer')} came from a script, as forms were filled in at random for too long")
-        return desk
+        return session
     finally:
         server.end()
         await serving
         await hall.close()
 
 
-async def _walked(group: Sequence[Actor], desk: Desk, skew: list[float]) -> None:
+async def _walked(group: Sequence[Actor], session: Session, skew: list[float]) -> None:
     """Has some walk to their ends. Where all wait for somebody who has left, time goes faster: by `skew`, in seconds."""
     tasks = {each: asyncio.create_task(each.walk()) for each in group}
     while under_way := [each for each, task in tasks.items() if not task.done()]:
@@ -310,10 +310,10 @@ async def _walked(group: Sequence[Actor], desk: Desk, skew: list[float]) -> None
             if task.done():
                 task.result()  # what failed
         if all(each.waits for each in under_way):
-            skew[0] += min(desk.study.lobby.seconds, desk.study.dropout.away) / 10
+            skew[0] += min(session.study.lobby.seconds, session.study.dropout.away) / 10
             for each in under_way:
-                desk.saw(each.who)
-        desk.tick()
+                session.saw(each.who)
+        session.tick()
 
 
 def _free(cell: Cell) -> Cell:
@@ -337,16 +337,16 @@ def rehearse(name: str, said: Callable[[str], object], out: Path, browsers: bool
     with tempfile.TemporaryDirectory() as place:
         folder, began, patience = Path(place) / "hall", time(), 3 * PATIENCE if browsers else PATIENCE
         try:
-            desk = asyncio.run(asyncio.wait_for(rehearsed(own, folder, said, browsers=browsers), patience))
+            session = asyncio.run(asyncio.wait_for(rehearsed(own, folder, said, browsers=browsers), patience))
         except TimeoutError:
             raise AgonError(
                 f"the rehearsal of {name} did not end in {patience:.0f} seconds: somebody waits for ever"
             ) from None
-        ends = _ends(own, list(desk.states.values()))
+        ends = _ends(own, list(session.states.values()))
         said(
-            f"{count(len(desk.states), 'participant')} in {count(len(desk.cells), 'cell')}, {time() - began:.0f} s: {ends}"
+            f"{count(len(session.states), 'participant')} in {count(len(session.cells), 'cell')}, {time() - began:.0f} s: {ends}"
         )
-        paid = [earned(own, state) for state in desk.states.values() if state.stage == "debrief"]
+        paid = [earned(own, state) for state in session.states.values() if state.stage == "debrief"]
         if paid:
             mean = sum(each.bonus for each in paid) / len(paid)
             said(f"bonus of who came to the end, by answers at random: {mean:.2f} {own.pay.currency} on average")

@@ -13,9 +13,8 @@ from starlette.responses import Response
 from agon.games import Observation
 from agon.games.base import Event
 from agon.games.pages import Scene, board_of, news, page_of
-from agon_hall import things
-from agon_hall.forms import asked
-from agon_hall.gate import opened
+from agon_hall import forms
+from agon_hall.access import opened
 from agon_hall.rules import question_text, rules_text, title
 from agon_hall.tables import NAME, Draft, Refused, Table
 from agon_hall.web import Parts, by_script, live, part, posted, routes_of, safe, sent_on
@@ -72,11 +71,11 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
         shown["ask"] = drawn("closing.html", way=way, told=safe(told))
     elif question is not None and not person.away:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
-        made = partial(asked, scene)
-        form = things.draw(made, draft.entered, "answer", str(question.number), draft.why, table.say)
+        made = partial(forms.asked, scene)
+        form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, table.say)
         shown["ask"] = question_text(view) + form
     look = partial(page_of(view.rules).ask, scene)
-    shown["more"] += things.draw(look, drafts["look"].entered, "look", say=table.say)
+    shown["more"] += forms.draw(look, drafts["look"].entered, "look", say=table.say)
     return shown
 
 
@@ -153,7 +152,7 @@ def do(table: Table, seat: int, sent: dict[str, list[str]]) -> str:
             if view is not None:
                 before = table.drafts.get((seat, "look"), Draft())
                 look = partial(page_of(view.rules).ask, scene_of(table, seat, view))
-                draft = Draft(0, things.press(look, before.entered, sent).entered)
+                draft = Draft(0, forms.press(look, before.entered, sent).entered)
                 table.noted(seat, "look up", {name: str(value)[:200] for name, value in draft.entered.items()})
         elif form == "answer":
             draft = _answer(table, seat, sent)
@@ -172,8 +171,8 @@ def _answer(table: Table, seat: int, sent: dict[str, list[str]]) -> Draft:
         raise Refused("This has been answered already: the page shows what came of it.")
     before = table.drafts.get((seat, "answer"), Draft())
     entered = before.entered if before.number == question.number else {}
-    made = partial(asked, scene_of(table, seat, question.view))
-    pressed = things.press(made, entered, sent)
+    made = partial(forms.asked, scene_of(table, seat, question.view))
+    pressed = forms.press(made, entered, sent)
     why = pressed.why
     if pressed.actions is not None:
         try:

@@ -25,9 +25,9 @@ from starlette.responses import Response
 
 from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
-from agon_hall import desks, families, gate, lobby, seat, study_pages, watching, web
-from agon_hall.door import HEADER, IDLE, Crowd, Door, entrance
-from agon_hall.gate import COMERS, Gate, Password, Throttle
+from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
+from agon_hall.access import COMERS, LoginRequired, Password, Throttle
+from agon_hall.firewall import HEADER, IDLE, Connections, Firewall, counted_by
 from agon_hall.lobby import warm
 from agon_hall.tables import DAYS, Hall
 
@@ -38,7 +38,7 @@ LINES, KINDS = 20, 1000
 """Lines of one kind in the log in a minute, and kinds that are told apart."""
 WIDE, LONG = 500, 4000
 """Letters of a line in the log, and of one entry: of a longer one its beginning and its end, where the error is."""
-MODULES = (web, gate, lobby, seat, watching, study_pages)
+MODULES = (web, access, lobby, seat, watching, study_pages)
 """Where the pages are: each has a list `routes`."""
 
 log = logging.getLogger("agon_hall")
@@ -48,19 +48,19 @@ def application(
     hall: Hall,
     hosts: Sequence[str] = ("*",),
     password: str = "",
-    crowd: Crowd | None = None,
+    connections: Connections | None = None,
     proxy: bool = False,
     framed: bool = False,
 ) -> Starlette:
     """The pages of a hall. `hosts` are the names, HOST:PORT, by which browsers reach it; `framed`: a notebook shows them."""
     known = Password(password, hall.days) if password else None
-    own = families.desks(hall.folder)
+    own = family_pages.desks(hall.folder)
     app = Starlette(
-        routes=[*(route for module in MODULES for route in module.routes), *desks.routes(own)],
+        routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(own)],
         middleware=[
-            Middleware(Door, hosts=hosts, crowd=crowd, proxy=proxy, framed=framed),
+            Middleware(Firewall, hosts=hosts, connections=connections, proxy=proxy, framed=framed),
             Middleware(GZipMiddleware, minimum_size=500),
-            Middleware(Gate, password=known, more=own),
+            Middleware(LoginRequired, password=known, more=own),
         ],
         exception_handlers={web.NoPage: web.refused, HTTPException: _missing, Exception: _failed},
     )
@@ -99,13 +99,13 @@ class Server(uvicorn.Server):
         self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), proxy: bool = False, **more: Any
     ) -> None:
         self._at, self.port = at, int(at.getsockname()[1])
-        crowd = Crowd(proxy)
+        connections = Connections(proxy)
         hosts = [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)]
-        self._app = application(hall, hosts, crowd=crowd, proxy=proxy, **more)
+        self._app = application(hall, hosts, connections=connections, proxy=proxy, **more)
         super().__init__(
             uvicorn.Config(
                 self._app,
-                http=entrance(crowd),
+                http=counted_by(connections),
                 ws="none",
                 lifespan="off",
                 log_config=None,

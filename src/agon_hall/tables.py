@@ -33,8 +33,8 @@ from agon.models.recording import Recording, Writer
 from agon.plan import PEOPLE, PERSON, Match, Seat, Seating, seating
 from agon.play import Played, play_async, table
 from agon.turns import write
+from agon_hall.language import ENGLISH
 from agon_hall.store import Kept, Store, TableRow
-from agon_hall.words import ENGLISH
 
 log = logging.getLogger("agon_hall")
 

@@ -19,8 +19,8 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from agon.games.html import plain, text
-from agon_hall.door import address
-from agon_hall.words import ENGLISH, TEMPLATES
+from agon_hall.firewall import address
+from agon_hall.language import ENGLISH, TEMPLATES
 
 log = logging.getLogger("agon_hall")
 

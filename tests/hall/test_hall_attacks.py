@@ -15,9 +15,9 @@ from driving import Visitor, events, serving
 
 from agon import ROOT, AgonError
 from agon.plan import PERSON
-from agon_hall import door, gate, lobby, server
+from agon_hall import access, firewall, lobby, server
 from agon_hall import seat as seat_module
-from agon_hall.gate import Password
+from agon_hall.access import Password
 from agon_hall.server import serve
 
 PASSWORD = "open-sesame-of-these-tests"
@@ -137,7 +137,7 @@ def test_pages_of_a_notebook_may_be_shown_in_a_frame(tmp_path, short):
 )
 def test_half_a_request_is_not_waited_for_and_shuts_nobody_out(tmp_path, short, monkeypatch, half):
     for name, value in {"MOST": 16, "IDLE": 1.0, "SLOW": 1.0}.items():
-        monkeypatch.setattr(door, name, value)
+        monkeypatch.setattr(firewall, name, value)
     monkeypatch.setattr(server, "IDLE", 1)
 
     async def check():
@@ -169,16 +169,16 @@ def test_half_a_request_is_not_waited_for_and_shuts_nobody_out(tmp_path, short, 
     ],
 )
 def test_a_request_has_a_length(tmp_path, short, monkeypatch, much):
-    monkeypatch.setattr(door, "IDLE", 1.0)
+    monkeypatch.setattr(firewall, "IDLE", 1.0)
     monkeypatch.setattr(server, "IDLE", 1)
-    monkeypatch.setattr(door, "SLOW", 1.0)
+    monkeypatch.setattr(firewall, "SLOW", 1.0)
 
     async def check():
         async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
             with suppress(ConnectionError):
                 assert len(await raw(port, much.replace(b"%d", b"%d" % port), 5)) < 1500
             assert (await asked(port, "/login")).status_code == 200
-            body = "answer=" + "x" * (door.BODY + 1)
+            body = "answer=" + "x" * (firewall.BODY + 1)
             assert (await asked(port, "/login", "POST", body, **FORM)).status_code == 413
             many = "&".join(f"a{each}=" for each in range(3000))
             assert (await asked(port, "/login", "POST", many, **FORM)).status_code == 400
@@ -187,8 +187,8 @@ def test_a_request_has_a_length(tmp_path, short, monkeypatch, much):
 
 
 def test_open_pages_are_counted_by_address_and_not_pushed_out(tmp_path, short, monkeypatch):
-    monkeypatch.setattr(door, "STREAMS", 4)
-    monkeypatch.setattr(door, "MOST", 32)
+    monkeypatch.setattr(firewall, "STREAMS", 4)
+    monkeypatch.setattr(firewall, "MOST", 32)
 
     async def check():
         async with serving(tmp_path) as (place, path, _, port):
@@ -282,7 +282,7 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
 
     async def check():
         password, now = Password(PASSWORD), [1000.0]
-        monkeypatch.setattr(gate, "monotonic", lambda: now[0])
+        monkeypatch.setattr(access, "monotonic", lambda: now[0])
         for _ in range(20):
             assert not password.wait("a")
             await password.entered(PASSWORD, "a")  # right ones cost nothing
@@ -308,7 +308,7 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
 def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
     async def check():
         password, now = Password(PASSWORD, days=2), [1000.0]
-        monkeypatch.setattr(gate, "monotonic", lambda: now[0])
+        monkeypatch.setattr(access, "monotonic", lambda: now[0])
         token = await password.entered(PASSWORD, "a")
         now[0] += 2 * 86400 - 1
         assert password.knows(token)
@@ -346,7 +346,7 @@ def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, capl
 
 
 def test_a_password_is_slow_to_check_and_its_cookie_is_chance(tmp_path, short, monkeypatch):
-    monkeypatch.setattr(gate, "GUESSES", (10, 1000))  # also where hashing takes long
+    monkeypatch.setattr(access, "GUESSES", (10, 1000))  # also where hashing takes long
 
     async def check():
         async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):

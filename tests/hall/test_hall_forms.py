@@ -17,7 +17,7 @@ from agon.games.matrix import MatrixGame
 from agon.games.pages import Scene
 from agon.games.spaces import Form, Number, Offer, Space, Text
 from agon.games.tradecraft.recipes import Craft
-from agon_hall import forms, things
+from agon_hall import forms
 from agon_hall.web import parsed
 
 every_game = pytest.mark.parametrize("name", ALL)
@@ -68,18 +68,18 @@ class Sheet:
         chosen = value if isinstance(thing, TickField) else [value]
         labels = [label for label, each in getattr(thing, "options", {}).items() if each in chosen]
         sent[thing.key] = labels if isinstance(thing, ListField) else [str(value)]
-        self.entered = things.press(self.made, self.entered, sent).entered
+        self.entered = forms.press(self.made, self.entered, sent).entered
 
     @property
     def widgets(self):
-        return [Widget(self, each) for each in things._all(self.made(self.entered)) if not isinstance(each, str)]
+        return [Widget(self, each) for each in forms._all(self.made(self.entered)) if not isinstance(each, str)]
 
     def labelled(self, start):
         return next(each for each in self.widgets if each.label.startswith(start))
 
     def press(self, name):
         button = self.labelled(name).thing
-        pressed = things.press(self.made, self.entered, self._wire(press=[button.key or button.label]))
+        pressed = forms.press(self.made, self.entered, self._wire(press=[button.key or button.label]))
         self.entered, self.why = pressed.entered, pressed.why
         if pressed.actions is not None:
             assert all(each in self.view.legal for each in pressed.actions)
@@ -94,7 +94,7 @@ class Sheet:
 
     @property
     def drawn(self):
-        return things.draw(self.made, self.entered, "answer", "0", self.why)
+        return forms.draw(self.made, self.entered, "answer", "0", self.why)
 
     @property
     def html(self):
@@ -462,12 +462,12 @@ def test_lines_end_as_everywhere_else_and_what_was_not_sent_stays():
     view = in_space(Text(500))
     made = partial(forms.asked, Scene(view))
     assert parsed("answer=a%0D%0Ab&press=") == {"answer": ["a\nb"], "press": [""]}
-    assert things.press(made, {"answer": "kept"}, {"press": [""]}).entered == {"answer": "kept"}
-    assert things.press(made, {}, {"press": ["no such button"], "answer": ["x"]}) == ({"answer": "x"}, "", None)
-    assert things.press(made, {}, {"no such field": ["x"], "press": ["Send"], "answer": ["x"]}).actions == ["x"]
+    assert forms.press(made, {"answer": "kept"}, {"press": [""]}).entered == {"answer": "kept"}
+    assert forms.press(made, {}, {"press": ["no such button"], "answer": ["x"]}) == ({"answer": "x"}, "", None)
+    assert forms.press(made, {}, {"no such field": ["x"], "press": ["Send"], "answer": ["x"]}).actions == ["x"]
 
 
 def test_an_option_that_is_not_offered_is_not_taken():
     view = in_space(Choice(tuple(f"option {each}" for each in range(9))))
     made = partial(forms.asked, Scene(view))
-    assert "choose one" in things.press(made, {}, {"press": ["Send"], "answer": ["option 9"]}).why
+    assert "choose one" in forms.press(made, {}, {"press": ["Send"], "answer": ["option 9"]}).why

@@ -20,8 +20,8 @@ from agon.turns import read
 from agon_hall import tables
 from agon_hall.gather import gather
 from agon_hall.seat import do
+from agon_hall.session import Session, told_apart
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
-from agon_hall.study_desk import Desk, told_apart
 from agon_hall.tables import DRAFTS, LETTERS, Hall, Refused
 
 ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
@@ -259,10 +259,10 @@ class Clock:
 
 
 @contextlib.asynccontextmanager
-async def desk(folder, clock, **changes):
+async def session(folder, clock, **changes):
     hall = Hall(folder)
     try:
-        yield Desk(hall, made(**changes), clock)
+        yield Session(hall, made(**changes), clock)
     finally:
         await hall.close()
 
@@ -302,7 +302,7 @@ TWO = {"cells": {"two": FILE["cells"]["two"]}}
 def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             first, second = goes(place, "a"), goes(place, "b")
             place.tick()
             assert {place.states[who].seat for who in (first, second)} == {0, 1}
@@ -332,7 +332,7 @@ def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
 
 def test_names_of_people_do_not_leave_the_store(tmp_path, short):
     async def go():
-        async with desk(tmp_path, Clock(), **ONE) as place:
+        async with session(tmp_path, Clock(), **ONE) as place:
             goes(place, "qsecretpidq", "quiz")
 
     run(go())
@@ -347,11 +347,11 @@ def test_names_of_people_do_not_leave_the_store(tmp_path, short):
 def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **ONE) as place:
+        async with session(tmp_path, clock, **ONE) as place:
             who = goes(place, "a", "quiz")
             assert place.join("link", "a") == who and len(place.states) == 1 and place.join("mturk", "a") != who
             key, cell = place.key(who), place.states[who].cell
-        async with desk(tmp_path, clock, **ONE) as place:
+        async with session(tmp_path, clock, **ONE) as place:
             assert place.join("link", "a") == who and place.opened(key) == who and place.opened(key[:-1] + "x") is None
             assert place.states[who].stage == "quiz" and place.states[who].cell == cell
 
@@ -361,7 +361,7 @@ def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, s
 def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             who = goes(place, "a")
             clock.now += 59
             place.saw(who)
@@ -379,7 +379,7 @@ def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
 def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             who, other = goes(place, "a", "quiz"), goes(place, "b")
             clock.now += 31
             place.tick()
@@ -397,7 +397,7 @@ def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
 def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO, dropout={"timeouts": 1, "away": 30, "then": then}) as place:
+        async with session(tmp_path, clock, **TWO, dropout={"timeouts": 1, "away": 30, "then": then}) as place:
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
@@ -423,13 +423,13 @@ def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
 def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
             place.table(leaves).dropped(place.states[leaves].seat)
             assert place.states[leaves].why == "dropped"
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             await plays(place, stays)
             assert place.states[stays].stage == "survey" and place.states[leaves].why == "dropped"
 
@@ -438,7 +438,7 @@ def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_pat
 
 def test_time_that_is_up_is_answered_by_the_script(tmp_path, short):
     async def go():
-        async with desk(tmp_path, Clock(), **TWO, dropout={"timeouts": 9, "then": "tit_for_tat"}) as place:
+        async with session(tmp_path, Clock(), **TWO, dropout={"timeouts": 9, "then": "tit_for_tat"}) as place:
             _stays, late = goes(place, "a"), goes(place, "b")
             place.tick()
             table, seat = place.table(late), place.states[late].seat
@@ -455,7 +455,7 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
 
     async def go():
         clock, consent = Clock(), FILE["consent"] | {"drafts": drafts}
-        async with desk(tmp_path, clock, cells=cell, consent=consent, dropout={"then": "end"}) as place:
+        async with session(tmp_path, clock, cells=cell, consent=consent, dropout={"then": "end"}) as place:
             who = goes(place, "a")
             place.tick()
             table = place.table(who)
@@ -481,7 +481,7 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
         clock, writes = Clock(), 0
         while (writes := writes + 1) < 50:
             await asyncio.sleep(0)
-            async with desk(tmp_path, clock, **TWO) as place:
+            async with session(tmp_path, clock, **TWO) as place:
                 left, write = [2], place.hall.store._write
 
                 def once(*commands, left=left, write=write):
@@ -498,7 +498,7 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
                     if all(place.states[who].match for who in people):
                         break
                 assert all(place.states[who].since >= state.since for who, state in before.items())
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             place.tick()
             await plays(place, *people)
             assert all(place.states[who].stage == "survey" for who in people) and len(place.hall.store.tables()) == 1
@@ -509,7 +509,7 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
 
 def test_nothing_is_said_to_have_happened_that_could_not_be_kept(tmp_path, short, monkeypatch):
     async def go():
-        async with desk(tmp_path, Clock(), **ONE) as place:
+        async with session(tmp_path, Clock(), **ONE) as place:
             who = goes(place, "a", "quiz")
 
             def full(*given):

@@ -9,8 +9,8 @@ from driving import Person
 
 from agon import ROOT
 from agon.turns import read
+from agon_hall.session import pseudonym
 from agon_hall.store import Store
-from agon_hall.study_desk import pseudonym
 from agon_hall.tables import secret_of
 
 STAGES = ("Consent", "Rules", "Questions", "Waiting", "Match", "Survey", "End")

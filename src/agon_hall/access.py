@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agon_hall.door import address
+from agon_hall.firewall import address
 from agon_hall.tables import DAY, DAYS, Hall, Table
 from agon_hall.web import NoPage, posted, render, sent_on
 
@@ -105,7 +105,7 @@ def _short(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-class Gate:
+class LoginRequired:
     """Who may open which page: all but those in OPEN, and `more`, need the password, where there is one."""
 
     def __init__(self, app: ASGIApp, password: Password | None, more: Collection[str] = ()) -> None:

@@ -17,9 +17,9 @@ import msgspec
 
 from agon import AgonError
 from agon.protocol import END, Cell, Study, cells, match_id, seated, words_of
+from agon_hall.language import spoken
 from agon_hall.study import BEFORE, NOTED, Event, State, after, assigned, ending, folded
 from agon_hall.tables import Consent, Hall, Refused, Table
-from agon_hall.words import spoken
 
 log = logging.getLogger("agon_hall")
 
@@ -53,7 +53,7 @@ def told_apart(query: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-class Desk:
+class Session:
     """A study in a hall. `clock` gives the seconds since 1970."""
 
     def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] = time) -> None:
