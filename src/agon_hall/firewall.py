@@ -54,22 +54,11 @@ class Firewall:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        hosts: Collection[str],
-        connections: "Connections | None" = None,
-        proxy: bool = False,
-        framed: bool = False,
+        self, app: ASGIApp, hosts: Collection[str], connections: "Connections", proxy: bool, framed: bool
     ) -> None:
-        self._app, self._hosts, self._proxy, self._connections = (
-            app,
-            {each.lower() for each in hosts},
-            proxy,
-            connections,
-        )
-        self._streams: Counter[str] = Counter()
+        self._app, self._hosts, self._proxy, self._framed = app, {each.lower() for each in hosts}, proxy, framed
+        self._connections, self._streams = connections, Counter[str]()
         self._policy = POLICY.format(frames="*" if framed else "'none'")
-        self._framed = framed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A request."""
@@ -77,13 +66,11 @@ class Firewall:
             await self._app(scope, receive, send)
             return
         peer = tuple(scope.get("client") or ())
-        if self._connections:
-            self._connections.busy(peer)
+        self._connections.busy(peer)
         try:
             await self._let_in(scope, Headers(scope=scope), receive, send)
         finally:
-            if self._connections:
-                self._connections.idle(peer)
+            self._connections.idle(peer)
 
     async def _let_in(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         if self._proxy:  # what is before the last comma was said by whoever asks

@@ -45,26 +45,21 @@ log = logging.getLogger("agon_hall")
 
 
 def application(
-    hall: Hall,
-    hosts: Sequence[str] = ("*",),
-    password: str = "",
-    connections: Connections | None = None,
-    proxy: bool = False,
-    framed: bool = False,
+    hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", proxy: bool = False, framed: bool = False
 ) -> Starlette:
     """The pages of a hall. `hosts` are the names, HOST:PORT, by which browsers reach it; `framed`: a notebook shows them."""
     known = Password(password, hall.days) if password else None
-    own = family_pages.desks(hall.folder)
+    own, connections = family_pages.desks(hall.folder), Connections(proxy)
     app = Starlette(
         routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(own)],
         middleware=[
-            Middleware(Firewall, hosts=hosts, connections=connections, proxy=proxy, framed=framed),
+            Middleware(Firewall, hosts, connections, proxy, framed),
             Middleware(GZipMiddleware, minimum_size=500),
-            Middleware(LoginRequired, password=known, more=own),
+            Middleware(LoginRequired, known, own),
         ],
         exception_handlers={web.NoPage: web.refused, HTTPException: _missing, Exception: _failed},
     )
-    app.state.hall = hall
+    app.state.hall, app.state.connections = hall, connections
     app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in own)
     app.state.password, app.state.once = known, OrderedDict()
     app.state.newcomers = Throttle(*COMERS)
@@ -95,17 +90,15 @@ def listening(address: str = LOOPBACK[0], port: int = 0) -> socket.socket:
 class Server(uvicorn.Server):
     """Serves the pages of a hall on a socket until `end`; signals are left to who starts it. `more` as `application` takes it."""
 
-    def __init__(
-        self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), proxy: bool = False, **more: Any
-    ) -> None:
+    def __init__(self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), **more: Any) -> None:
         self._at, self.port = at, int(at.getsockname()[1])
-        connections = Connections(proxy)
-        hosts = [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)]
-        self._app = application(hall, hosts, connections=connections, proxy=proxy, **more)
+        self._app = application(hall, [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)], **more)
+        self.studies: study_pages.Studies = self._app.state.studies
+        """Those under way."""
         super().__init__(
             uvicorn.Config(
                 self._app,
-                http=counted_by(connections),
+                http=counted_by(self._app.state.connections),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -117,12 +110,6 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=2,
             )
         )
-
-    @property
-    def studies(self) -> study_pages.Studies:
-        """The studies under way."""
-        found: study_pages.Studies = self._app.state.studies
-        return found
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -211,7 +198,7 @@ def serve(
     async def run() -> None:
         hall = Hall(folder, sampling, days)
         try:
-            server = Server(hall, listening(address, port), hosts, proxy, password=password)
+            server = Server(hall, listening(address, port), hosts, proxy=proxy, password=password)
             if address not in LOOPBACK and not origins:
                 said(
                     "note: nobody elsewhere is served yet: serve.origins takes the names by which browsers reach this machine"
