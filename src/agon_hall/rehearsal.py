@@ -3,212 +3,32 @@
 import asyncio
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
-from html.parser import HTMLParser
+from contextlib import AsyncExitStack
 from pathlib import Path
-from random import Random
 from time import time
 from typing import Any
 
 import httpx
 
 from agon import AgonError, count, shown
-from agon.games import Choice
-from agon.games.inputs import options
-from agon.models import Halted
 from agon.plan import PERSON
 from agon.protocol import Cell, Study, cells, seated, study
-from agon_hall.browsing import Tab, browser
+from agon_hall.browsing import BrowserPages, browser
 from agon_hall.gather import gather
 from agon_hall.language import untranslated
-from agon_hall.mind import Mind, known
 from agon_hall.server import Server, listening
 from agon_hall.session import Session
 from agon_hall.study import STAGES, State, earned, ending
-from agon_hall.study_pages import questions, skipped
-from agon_hall.tables import Hall, Refused, Table, budget_of, limited
+from agon_hall.study_pages import skipped
+from agon_hall.tables import Hall, budget_of, limited
+from agon_hall.walkers import PAUSE, HttpPages, OwnModel, Walker
 
 ANY = "anything"
 """The script that sits where a model does: a rehearsal costs nothing."""
-PRESSES = 60
-"""Forms that somebody sends in a match before the script answers for them."""
-PAUSE = 0.1
-"""Seconds after which it is looked again whether one is asked."""
 PATIENCE = 240.0
 """Seconds for which a rehearsal is waited for; in browsers three times as long."""
-
-
-class Forms(HTMLParser):
-    """The forms of a page: for each its fields, and the names and values of its buttons."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[dict[str, Any]] = []
-        self._select: list[str | None] | None = None
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A form, or something in it."""
-        own = {key: value or "" for key, value in attrs}
-        if tag == "form":
-            self.found.append({"fields": {}, "buttons": []})
-        if not self.found:
-            return
-        form, name = self.found[-1], own.get("name", "")
-        if tag == "button" and "hidden" not in own:
-            form["buttons"].append((name, own.get("value", "")))
-        elif tag == "select":
-            self._select = form["fields"].setdefault(name, [])
-        elif tag == "option" and self._select is not None:
-            self._select.append(own.get("value"))
-        elif tag == "textarea":
-            form["fields"][name] = ["a rehearsal"]
-        elif tag == "input" and name:
-            kind = own.get("type", "text")
-            if kind in ("radio", "checkbox"):
-                form["fields"].setdefault(name, []).append(own["value"])
-            elif kind == "number":
-                form["fields"][name] = [own.get("min") or "0", own.get("value") or "0"]
-            else:
-                form["fields"][name] = [own.get("value") or "a rehearsal"]
-
-    def handle_data(self, data: str) -> None:
-        """An option that has no value of its own sends its words."""
-        if self._select and self._select[-1] is None:
-            self._select[-1] = data
-
-    def handle_endtag(self, tag: str) -> None:
-        """The end of a list."""
-        if tag == "select":
-            self._select = None
-
-
-class Actor:
-    """A participant that is a script: goes on until `stops`, a stage at which it closes its pages; None: to the end."""
-
-    def __init__(self, session: Session, client: httpx.AsyncClient | Tab, pid: str, stops: str | None = None) -> None:
-        self.session, self.client, self.pid, self.stops = session, client, pid, stops
-        self.mind: Mind | None = None
-        self.dice, self.presses, self.spoken_for = Random(pid), 0, 0
-        self.who = ""
-
-    @property
-    def state(self) -> State:
-        """Where they are."""
-        return self.session.states[self.who]
-
-    @property
-    def waits(self) -> bool:
-        """Whether it is others who are to do something."""
-        table = self.session.table(self.who) if self.who else None
-        stage = self.state.stage if self.who else ""
-        return stage == "lobby" or (stage == "match" and table is not None and self.state.seat not in table.questions)
-
-    async def walk(self) -> None:
-        """The whole way. Raises AgonError for a page that fails."""
-        link = self.session.link(self.pid)
-        await self._get(link)
-        self.who = self.session.join("link", self.pid)
-        last = STAGES.index(self.stops or "debrief")
-        while (stage := self.state.stage) != "out" and STAGES.index(stage) < last:
-            if stage == "match":
-                await self._play()
-                continue
-            again = self.dice.random() < 0.3  # a second tab, or a reload
-            page = await self._get(link if again else self.session.at(self.who))
-            if stage == "lobby":
-                await asyncio.sleep(PAUSE)
-            elif self.state.stage == stage:
-                await self._post(self.session.at(self.who), self._answers(page))
-        page = await self._get(self.session.at(self.who))
-        if (code := self.session.code(self.who)) and code not in page:
-            raise AgonError(f"{self.pid} is not told the code {code}")
-        if isinstance(self.client, Tab):
-            await self.client.close()
-
-    def _answers(self, page: str) -> dict[str, str]:
-        """What is sent at a stage; who stops there declines, or does not know the rules."""
-        state, given = self.state, dict[str, str]()
-        if state.stage in ("quiz", "survey"):
-            for place, asked in enumerate(questions(self.session, state)):
-                given[str(place)] = asked.right or (asked.options[0] if asked.options else "a rehearsal")
-                if asked.ask.split("&")[0].split("<")[0].split('"')[0].split("'")[0] not in page:
-                    raise AgonError(f"the page of {self.pid} does not ask {asked.ask!r}")
-        do = {"consent": "agree", "instructions": "read"}.get(state.stage, state.stage)
-        if self.pid.startswith("declines"):
-            do = "decline"
-        if self.pid.startswith("guesses") and state.stage == "quiz":
-            given = {
-                str(p): next(o for o in a.options if o != a.right) for p, a in enumerate(questions(self.session, state))
-            }
-        return {"do": do, **given}
-
-    async def _play(self) -> None:
-        """One question of a match, by the form of the seat's page."""
-        table, seat = self.session.table(self.who), self.state.seat
-        if table is None or seat is None or table.status in ("over", "closed"):
-            self.session.look(self.who)
-            return
-        at = f"/seat?key={self.session.hall.key('seat', table.id, seat)}"
-        page = await self._get(at)
-        question = table.questions.get(seat)
-        forms = [form for form in Forms(page).found if form["fields"].get("form") == ["answer"] and form["buttons"]]
-        if question is None or not forms:
-            await asyncio.sleep(PAUSE)
-            return
-        if self.mind is not None:
-            await self._thinks(self.mind, at, table, seat)
-            return
-        self.presses += 1
-        if self.presses > PRESSES:
-            self.spoken_for += 1
-            try:
-                table.answer(seat, question.number, [question.view.legal.example(self.dice)])
-            except Refused:
-                return
-            return
-        form = forms[0]
-        sent = {name: self.dice.choice(values) for name, values in form["fields"].items() if values}
-        name, value = self.dice.choice(form["buttons"])
-        await self._post(at, sent | {name: value})
-
-    async def _thinks(self, mind: Mind, at: str, table: Table, seat: int) -> None:
-        """The model's answer: by its button where every answer has one."""
-        question = table.questions[seat]
-        try:
-            cell, view = self.session.cells[self.state.cell], question.view
-            action = await mind.answers_to(cell, table.row.match, seat, view, self.dice)
-        except (AgonError, Halted) as error:
-            self.mind, mind.why = None, str(error)
-            return
-        known = options(view.legal.options) if isinstance(view.legal, Choice) else {}
-        if press := next((name for name, option in known.items() if option == action), ""):
-            await self._post(at, {"form": "answer", "question": str(question.number), "press": press})
-        else:
-            with suppress(Refused):  # its time is up
-                table.answer(seat, question.number, [action])
-
-    async def _get(self, at: str) -> str:
-        if isinstance(self.client, Tab):
-            return self._seen(await self.client.get(at))
-        return self._read(at, await self.client.get(at))
-
-    async def _post(self, at: str, sent: dict[str, str]) -> str:
-        if isinstance(self.client, Tab):
-            return self._seen(await self.client.post(at, sent))
-        return self._read(at, await self.client.post(at, data=sent))
-
-    def _seen(self, page: str) -> str:
-        assert isinstance(self.client, Tab)
-        if self.client.faults:
-            raise AgonError(f"{self.pid}: {self.client.faults[0]}")
-        return page
-
-    def _read(self, at: str, reply: httpx.Response) -> str:
-        if reply.status_code not in (200, 422):
-            raise AgonError(f"{self.pid}: {at.partition('?')[0]} answered {reply.status_code}")
-        return reply.text
 
 
 def checks(own: Study) -> tuple[list[str], list[str]]:
@@ -266,33 +86,32 @@ async def rehearsed(
             await after.enter_async_context(client)
             shown = await after.enter_async_context(browser()) if browsers else None
 
-            async def actor(pid: str, stops: str | None = None) -> Actor:
-                if shown is None:
-                    return Actor(session, client, pid, stops)
-                return Actor(session, Tab(await (await shown.new_context(base_url=at)).new_page()), pid, stops)
+            async def walker(pid: str, stops: str | None = None) -> Walker:
+                tab = await (await shown.new_context(base_url=at)).new_page() if shown else None
+                return Walker(session, BrowserPages(tab) if tab else HttpPages(client), pid, stops)
 
             people = matches * sum(len(cell.people) for cell in session.cells.values())
-            actors = [await actor(f"person-{number}") for number in range(people)]
             odd = ["declines", *["guesses"] * bool(own.quiz.questions), "stays-1", "stays-2"]
-            leave = [(f"leaves-{stage}", stage) for stage in STAGES[1:-1] if stage not in skipped(own)]
-            stay = [await actor(pid) for pid in odd]
-            mind = Mind(own, folder / "mind") if shown is not None and known(own) else None
-            if mind is not None:
-                after.push_async_callback(mind.close)
-                actors[0].mind = mind
-            for group in (actors, [*stay, *[await actor(*each) for each in leave]]):
-                await _walked(group, session, skew)
+            leave = [stage for stage in STAGES[1:-1] if stage not in skipped(own)]
+            stay = [await walker(f"person-{number}") for number in range(people)]
+            if browsers and own.models.agents and own.models.models:
+                stay[0].model = model = OwnModel(own, folder / "model")
+                after.push_async_callback(model.close)
+            else:
+                model = None
+            await _walked(stay, session, skew)
+            stay += (others := [await walker(pid) for pid in odd])
+            await _walked([*others, *[await walker(f"leaves-{stage}", stage) for stage in leave]], session, skew)
             for _ in range(3):  # who has closed their pages has left
                 skew[0] += own.idle + 1
                 session.tick()
                 await asyncio.sleep(PAUSE)
-        lost = [each.pid for each in (*actors, *stay) if each.state.stage not in ("out", "debrief")]
-        if lost:
+        if lost := [each.pid for each in stay if each.state.stage not in ("out", "debrief")]:
             raise AgonError(f"{', '.join(lost)} came to no end")
-        if mind is not None:
-            silent = f"; it answers no more: {mind.why}" if mind.why else ""
-            said(f"{mind.name}: {count(mind.answers, 'answer')} of one participant{silent}")
-        if spoken := sum(each.spoken_for for each in actors):
+        if model is not None:
+            silent = f"; it answers no more: {model.why}" if model.why else ""
+            said(f"{model.name}: {count(model.answers, 'answer')} of one participant{silent}")
+        if spoken := sum(each.spoken_for for each in stay):
             said(f"note: {count(spoken, 'answer')} came from a script, as forms were filled in at random for too long")
         return session
     finally:
@@ -301,7 +120,7 @@ async def rehearsed(
         await hall.close()
 
 
-async def _walked(group: Sequence[Actor], session: Session, skew: list[float]) -> None:
+async def _walked(group: Sequence[Walker], session: Session, skew: list[float]) -> None:
     """Has some walk to their ends. Where all wait for somebody who has left, time goes faster: by `skew`, in seconds."""
     tasks = {each: asyncio.create_task(each.walk()) for each in group}
     while under_way := [each for each, task in tasks.items() if not task.done()]:
@@ -356,8 +175,5 @@ def rehearse(name: str, said: Callable[[str], object], out: Path, browsers: bool
 
 
 def _ends(own: Study, states: Sequence[State]) -> str:
-    ends: dict[str, int] = {}
-    for state in states:
-        told = ending(own, state) or state.why or f"closed their pages at {state.stage}"
-        ends[told] = ends.get(told, 0) + 1
+    ends = Counter(ending(own, each) or each.why or f"closed their pages at {each.stage}" for each in states)
     return ", ".join(f"{number} {what}" for what, number in sorted(ends.items()))
