@@ -19,7 +19,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agon_hall.firewall import address
-from agon_hall.tables import DAY, DAYS, Hall, Table
+from agon_hall.table import Table
+from agon_hall.tables import DAY, DAYS, Hall
 from agon_hall.web import NoPage, posted, render, sent_on
 
 OPEN = ("seat", "watch", "static", "login", "join", "part")

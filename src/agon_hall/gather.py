@@ -13,10 +13,9 @@ from agon import AgonError, count, shown
 from agon.play import ordered
 from agon.protocol import Study, cells, study
 from agon.turns import read, write, write_table
-from agon_hall.session import pseudonym
+from agon_hall.keys import Keys
 from agon_hall.store import Store
 from agon_hall.study import BEFORE, Event, State, after, earned, ending, exclusions, folded
-from agon_hall.tables import secret_of
 
 
 def gather(folder: Path, name: str, out: Path) -> str:
@@ -27,14 +26,14 @@ def gather(folder: Path, name: str, out: Path) -> str:
     """
     made, store = study(name), Store(folder, reads=True)
     try:
-        events, came, secret = store.events(name), store.came(name), secret_of(folder / "secret")
+        events, came, keys = store.events(name), store.came(name), Keys(folder / "secret")
     finally:
         store.close()
     if not events:
         raise AgonError(f"nobody has come to study {name} yet: python -m agon serve opens it at /join/{name}")
     happened = [Event(*each) for each in events]
     states = folded(made, happened)
-    names = {who: pseudonym(secret, who) for who in states}
+    names = {who: keys.pseudonym(who) for who in states}
     people = participants(made, happened, names, came)
     out.mkdir(parents=True, exist_ok=True)
     write_table(people, out / "participants.csv")

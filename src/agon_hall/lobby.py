@@ -18,11 +18,12 @@ from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, L
 from agon.games.pages import page_of
 from agon.plan import PERSON, agents_for, models_for
 from agon.turns import schema
-from agon_hall import forms
+from agon_hall import Refused, forms
 from agon_hall.access import opened
 from agon_hall.family_pages import known_pages
 from agon_hall.store import TableRow
-from agon_hall.tables import DAY, Hall, Refused, Table, has_openings
+from agon_hall.table import Table, has_openings
+from agon_hall.tables import DAY, Hall
 from agon_hall.web import Parts, by_script, live, part, posted, routes_of, sent_on
 
 PERSON_SHOWN = "a person"
@@ -129,7 +130,7 @@ async def lobby(request: Request) -> Response:
             except AgonError as error:
                 said = str(error)
             else:
-                return sent_on(f"/host?key={hall.key('host', made)}")
+                return sent_on(f"/host?key={hall.keys.of('host', made)}")
     still = {
         "new": "<h2>A new table</h2>" + forms.draw(asked_of_table, entered, "table", once=once),
         "said": alert(said) if said else "",
@@ -150,7 +151,7 @@ def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapp
 def tables(hall: Hall) -> str:
     """All tables, the newest first, as HTML."""
     all_ = hall.store.tables()[::-1]
-    rows = [{"row": row, "key": hall.key("host", row.id), **_about(hall, row)} for row in all_[:SHOWN]]
+    rows = [{"row": row, "key": hall.keys.of("host", row.id), **_about(hall, row)} for row in all_[:SHOWN]]
     return part("tables.html", rows=rows, more=len(all_) - len(rows), stands=STANDS)
 
 
@@ -265,7 +266,7 @@ def host_parts(hall: Hall, table: Table, at: str) -> Parts:
     """What a host sees of a table."""
     row, people, seats = table.row, table.store.people(table.id), []
     for seat, (player, entrant) in enumerate(zip(table.players, row.entrants, strict=True)):
-        link = f"{at}/seat?key={hall.key('seat', table.id, seat)}" if entrant == PERSON else ""
+        link = f"{at}/seat?key={hall.keys.of('seat', table.id, seat)}" if entrant == PERSON else ""
         name = people[seat].name if seat in people else ""
         seats.append({"player": player, "who": entrant, "link": link, "name": name, "now": table.presence(seat)})
     known = page_of(table.game).aids

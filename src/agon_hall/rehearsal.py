@@ -22,7 +22,8 @@ from agon_hall.server import Server, listening
 from agon_hall.session import Session
 from agon_hall.study import STAGES, State, earned, ending
 from agon_hall.study_pages import skipped
-from agon_hall.tables import Hall, budget_of, limited
+from agon_hall.table import budget_of, limited
+from agon_hall.tables import Hall
 from agon_hall.walkers import PAUSE, HttpPages, OwnModel, Walker
 
 ANY = "anything"

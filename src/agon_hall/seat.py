@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from time import time
 from typing import Any
 
 from starlette.requests import Request
@@ -13,10 +12,11 @@ from starlette.responses import Response
 from agon.games import Observation
 from agon.games.base import Event
 from agon.games.pages import Scene, board_of, news, page_of
-from agon_hall import forms
+from agon_hall import Refused, forms
 from agon_hall.access import opened
+from agon_hall.people import NAME, Draft
 from agon_hall.rules import question_text, rules_text, title
-from agon_hall.tables import NAME, Draft, Refused, Table
+from agon_hall.table import Table
 from agon_hall.web import Parts, by_script, live, part, posted, routes_of, safe, sent_on
 
 LAST = 160
@@ -36,13 +36,13 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
     drafts = defaultdict(Draft, {form: draft for (place, form), draft in table.drafts.items() if place == seat})
     person = None if seat is None else table.store.people(table.id).get(seat)
     shown = dict.fromkeys(("status", "clock", "first", "need", "ask", "more", "rules", "leave"), "")
-    drawn = partial(part, say=table.say)
+    drawn = partial(part, say=table.terms.say)
     stands = _stands(table, seat, view)
     shown["status"] = drawn("status.html", table=table, seat=seat, person=person, view=view, **stands)
     if question is not None and person is not None and not person.away and (left := question.left()) is not None:
-        known = {"reading": seat not in table.read, "stood_in": table.stand_in is not None}
+        known = {"reading": seat not in table.read, "stood_in": table.terms.stand_in is not None}
         shown["clock"] = drawn("clock.html", left=round(left), **known)
-    way = table.ways.get(-1 if seat is None else seat, "")
+    way = "" if seat is None else table.terms.next_page(seat)
     if way and table.status in ("over", "closed", "stopped"):
         shown["first"] = drawn("way.html", way=way)
     if seat is not None and person is None:
@@ -72,10 +72,10 @@ def seat_parts(table: Table, seat: int | None) -> Parts:
     elif question is not None and not person.away:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
         made = partial(forms.asked, scene)
-        form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, table.say)
+        form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, table.terms.say)
         shown["ask"] = question_text(view) + form
     look = partial(page_of(view.rules).ask, scene)
-    shown["more"] += forms.draw(look, drafts["look"].entered, "look", say=table.say)
+    shown["more"] += forms.draw(look, drafts["look"].entered, "look", say=table.terms.say)
     return shown
 
 
@@ -94,7 +94,7 @@ def _stands(table: Table, seat: int | None, view: Observation | None) -> dict[st
         "missing": "" if seat in missing else listed(table, missing),
         "asked": table.questions.get(-1 if seat is None else seat),
         "given": "" if seat is None else _short(table.given.get(seat, "")),
-        "waited": listed(table, table.waited_for()) or table.say("the table"),
+        "waited": listed(table, table.waited_for()) or table.terms.say("the table"),
         "last": "" if view is None else _last(table, seat, view),
         "absent": listed(table, [each for each, person in people.items() if person.away and each != seat]),
         "missed": None if seat is None else table.missed.get(seat),
@@ -153,7 +153,7 @@ def do(table: Table, seat: int, sent: dict[str, list[str]]) -> str:
                 before = table.drafts.get((seat, "look"), Draft())
                 look = partial(page_of(view.rules).ask, scene_of(table, seat, view))
                 draft = Draft(0, forms.press(look, before.entered, sent).entered)
-                table.noted(seat, "look up", {name: str(value)[:200] for name, value in draft.entered.items()})
+                table.terms.noted(seat, "look up", {name: str(value)[:200] for name, value in draft.entered.items()})
         elif form == "answer":
             draft = _answer(table, seat, sent)
         else:
@@ -194,12 +194,13 @@ async def seat(request: Request) -> Response:
     """A seat for who has its key."""
     table, place = opened(request, "seat")
     assert place is not None
-    table.seen[place], why = time(), ""
+    table.saw(place)
+    why = ""
     if request.method == "POST":
         why = do(table, place, await posted(request))
         if not by_script(request):
             return sent_on(f"?{request.url.query}")
-    name = table.say("{}: you are {}", title(table.game), table.players[place])
+    name = table.terms.say("{}: you are {}", title(table.game), table.players[place])
     return live(
         request,
         partial(seat_parts, table, place),
@@ -208,13 +209,14 @@ async def seat(request: Request) -> Response:
         "seat.html",
         status=422 if why else 200,
         more=_spoken(table),
-        came=partial(table.page, place),
+        came=partial(table.saw, place),
     )
 
 
 def _spoken(table: Table) -> dict[str, Any]:
     """In which language the page is, and what of it is its game's own."""
-    return {"say": table.say, "lang": table.language, "own": safe("" if table.language == "en" else ' lang="en"')}
+    terms = table.terms
+    return {"say": terms.say, "lang": terms.language, "own": safe("" if terms.language == "en" else ' lang="en"')}
 
 
 async def watch(request: Request) -> Response:

@@ -1,6 +1,5 @@
 """A study under way in a hall: lets people in, has them meet, sees who leaves, and keeps all of it before anybody is told."""
 
-import hmac
 import json
 import logging
 import re
@@ -17,9 +16,13 @@ import msgspec
 
 from agon import AgonError
 from agon.protocol import END, Cell, Study, cells, match_id, seated, words_of
+from agon_hall import Refused
+from agon_hall.keys import same
 from agon_hall.language import spoken
+from agon_hall.people import Consent, Terms
 from agon_hall.study import BEFORE, NOTED, Event, State, after, assigned, ending, folded
-from agon_hall.tables import Consent, Hall, Refused, Table
+from agon_hall.table import Table
+from agon_hall.tables import Hall
 
 log = logging.getLogger("agon_hall")
 
@@ -64,6 +67,8 @@ class Session:
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         self.states: dict[str, State] = folded(study, [Event(*each) for each in hall.store.events(study.name)])
+        self._places = {(state.table, state.seat): who for who, state in self.states.items() if state.table}
+        """Table and seat -> who sits there; nobody else has them."""
         self.seen = dict.fromkeys(self.states, clock())
         """When a page of somebody was open last; after a restart everybody has time to come back."""
         self.pages = Counter[str]()
@@ -81,7 +86,7 @@ class Session:
 
     def key(self, who: str) -> str:
         """What opens a participant's pages; nobody can guess it."""
-        return self.hall.key("participant", who)
+        return self.hall.keys.of("participant", who)
 
     def at(self, who: str) -> str:
         """The address of their pages."""
@@ -94,25 +99,20 @@ class Session:
 
     def admits(self, source: str, pid: str, signature: str) -> bool:
         """Whether a link lets in: any does, unless the study takes signed ones alone."""
-        right = hmac.compare_digest(signature.encode(), self._signature(pid).encode())
-        return not self.study.signed or (source == "link" and right)
+        return not self.study.signed or (source == "link" and same(signature, self._signature(pid)))
 
     def _signature(self, pid: str) -> str:
-        return hmac.new(self.hall.secret, f"link/{self.study.name}/{pid}".encode(), sha256).hexdigest()[:16]
+        return self.hall.keys.signature(f"link/{self.study.name}/{pid}", 16)
 
     def opened(self, key: str) -> str | None:
         """The participant of a key; None for a key that is none."""
-        who = key.partition(".")[0]
-        return who if who in self.states and hmac.compare_digest(key.encode(), self.key(who).encode()) else None
-
-    def pseudonym(self, who: str) -> str:
-        """What a participant is called outside the store."""
-        return pseudonym(self.hall.secret, who)
+        who = self.hall.keys.opens("participant", key)
+        return who if who in self.states else None
 
     def code(self, who: str) -> str | None:
         """The completion code; None where they are given none, or not yet."""
         kind = ending(self.study, self.states[who])
-        own = hmac.new(self.hall.secret, f"code/{kind}/{who}".encode(), sha256).hexdigest()[:10].upper()
+        own = self.hall.keys.signature(f"code/{kind}/{who}", 10).upper()
         return kind and self.study.finish.codes.get(kind, own)
 
     # --- what people do
@@ -130,15 +130,13 @@ class Session:
         return who
 
     def saw(self, who: str, opened: int = 0) -> None:
-        """A page of theirs is open; or one is `opened` (1) or closed (-1) that is kept up to date."""
+        """A page of theirs is read, of the study or at their table; or one is `opened` (1), or closed (-1), that is kept up to date."""
         self.seen[who] = self.clock()
         self.pages[who] += opened
 
     def here(self, who: str) -> bool:
-        """Whether a page of theirs is open: of the study, or at their table."""
-        state = self.states[who]
-        table = self.hall.tables.get(state.table)
-        return self.pages[who] > 0 or (table is not None and state.seat is not None and table.pages[state.seat] > 0)
+        """Whether a page of theirs is open."""
+        return self.pages[who] > 0
 
     def do(self, who: str, kind: str, **detail: Any) -> State:
         """Something happens to a participant; it is kept when this returns. Raises Refused, and changes nothing, if it cannot."""
@@ -158,7 +156,10 @@ class Session:
             self.hall.store.happened(self.study.name, [(*event[:3], dict(event.detail)) for event in events])
         except AgonError:
             raise Refused("This could not be kept, and has not been done. Please try again in a moment.") from None
-        self.states |= zip((event.participant for event in events), states, strict=True)
+        for event, state in zip(events, states, strict=True):
+            self.states[event.participant] = state
+            if state.table:
+                self._places[state.table, state.seat] = event.participant
         for each in {*(event.participant for event in events if event.kind != NOTED), ALL}:
             self._changed(each)
 
@@ -210,12 +211,6 @@ class Session:
         table, seat = self.table(who), self._seat(who)
         if table is not None and table.status == "waiting":  # as the server was killed just then
             self._sits(table, seat)
-        if table is not None:
-            silent = min(silent, self.clock() - table.seen.get(seat, 0.0))
-            person = table.store.people(table.id).get(seat)
-            if table.pages[seat] > 0 and person is not None and not person.away:
-                self.saw(who)
-                silent = 0.0
         if table is None or table.status in ("closed", "stopped"):
             if table is not None and table.status == "stopped":
                 table.give_up(table.why)  # nobody waits until somebody lets it go on
@@ -267,7 +262,6 @@ class Session:
                 for seat, who in zip(cell.people, group, strict=True)
             ]
         )
-        table.ways = dict(zip(cell.people, map(self.at, group), strict=True))
         for seat in cell.people:
             self._sits(table, seat)
 
@@ -276,31 +270,35 @@ class Session:
             table.sit(seat, "Participant")
 
     def _attach(self, table: Table) -> None:
-        """Has the study's rule for who leaves hold at a table."""
-        table.consent, table.timeouts = self.consent, self.study.dropout.timeouts
-        table.keeps_drafts = self.study.consent.drafts
-        table.say, table.language = self.say, self.study.language
-        if self.study.dropout.then != END and table.stand_in is None:
-            cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
-            table.stand_in = seated(self.study, cell).seats[0]
+        """Has the study's terms hold at a table."""
 
-        def playing(seat: int) -> list[str]:
-            return [w for w, s in self.states.items() if (s.table, s.seat, s.stage) == (table.id, seat, "match")]
+        def playing(seat: int) -> str | None:
+            who = self._places.get((table.id, seat))
+            return who if who is not None and self.states[who].stage == "match" else None
+
+        def next_page(seat: int) -> str:
+            who = self._places.get((table.id, seat))
+            return "" if who is None else self.at(who)
 
         def dropped(seat: int) -> None:
-            for who in playing(seat):
-                self._dropped(who, "time was up")
+            if (who := playing(seat)) is not None:
+                with suppress(Refused):  # the next answer that does not come tells it again
+                    self._dropped(who, "time was up")
+
+        def saw(seat: int, opened: int) -> None:
+            if (who := self._places.get((table.id, seat))) is not None:
+                self.saw(who, opened)
 
         def noted(seat: int, kind: str, detail: Mapping[str, Any]) -> None:
-            for who in playing(seat):
+            if (who := playing(seat)) is not None:
                 with suppress(Refused):  # no reason to stop whoever plays
                     self.do(who, NOTED, what=kind, **detail)
 
-        table.dropped, table.noted = dropped, noted
+        script = None
+        if self.study.dropout.then != END:
+            cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
+            script = seated(self.study, cell).seats[0]
+        drafts, timeouts = self.study.consent.drafts, self.study.dropout.timeouts
+        own = (self.consent, self.say, self.study.language, drafts, script, timeouts)
+        table.terms = Terms(*own, next_page, dropped, saw, noted)
         table.read.update(table.people)  # as instructions, before
-        table.ways = {s.seat: self.at(w) for w, s in self.states.items() if s.table == table.id and s.seat is not None}
-
-
-def pseudonym(secret: bytes, who: str) -> str:
-    """What a participant is called outside the store: a salted hash, by which nobody is found who does not have the salt."""
-    return hmac.new(secret, f"pseudonym/{who}".encode(), sha256).hexdigest()[:12]

@@ -3,9 +3,10 @@
 import json
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
@@ -56,10 +57,10 @@ class TableRow(NamedTuple):
     """How long a person may take for an answer; None: as long as it takes."""
     budget: dict[str, float | None]
     """What its models may cost: usd, tokens, calls."""
-    spent: dict[str, float]
-    status: str
+    spent: Mapping[str, float] = MappingProxyType({})
+    status: str = "waiting"
     """waiting for people to sit down, playing, over (at its end), stopped (cannot go on just now), or closed (given up)."""
-    why: str
+    why: str = ""
     """Why it is stopped or closed."""
     aids: tuple[str, ...] | None = None
     """The aids that people are shown (agon.games.pages); None: all that the game has."""

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from agon.protocol import Asked, Cell, Study
-from agon_hall.tables import Refused
+from agon_hall import Refused
 
 Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
 LONG = 2000

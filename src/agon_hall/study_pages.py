@@ -20,12 +20,13 @@ from agon.conf import load, names
 from agon.games.html import text
 from agon.loop import started
 from agon.protocol import Asked, Cell, Study, study
+from agon_hall import Refused
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
 from agon_hall.rules import rules_text
 from agon_hall.session import ALL, SIGNED, Session, told_apart
 from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
-from agon_hall.tables import Hall, Refused
+from agon_hall.tables import Hall
 from agon_hall.web import NoPage, Parts, live, part, posted, render, routes_of, safe, sent_on, streams
 
 log = logging.getLogger("agon_hall")
@@ -137,7 +138,7 @@ async def page(request: Request) -> Response:
     table = session.table(who) if state.stage == "match" else None
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
-        return sent_on(f"/seat?key={session.hall.key('seat', table.id, state.seat)}")
+        return sent_on(f"/seat?key={session.hall.keys.of('seat', table.id, state.seat)}")
     context = about(session, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
     status = 422 if why or wanted else 200
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
@@ -156,7 +157,7 @@ async def page(request: Request) -> Response:
         "study.html",
         status=status,
         more=context,
-        came=lambda there: session.saw(who, 1 if there else -1),
+        came=partial(session.saw, who),
         stage=state.stage,
     )
 
@@ -279,7 +280,7 @@ def monitored(session: Session) -> Parts:
     ]  # fmt: skip
     rows = [
         {
-            "who": session.pseudonym(who),
+            "who": session.hall.keys.pseudonym(who),
             "state": state,
             "since": f"{datetime.fromtimestamp(state.since):%H:%M:%S}",
             "minutes": max(0, round((now - state.since) / 60)) if state.stage not in ("out", "debrief") else None,

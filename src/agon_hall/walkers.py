@@ -19,11 +19,13 @@ from agon.models.limits import Budget
 from agon.models.recording import Recording, Writer
 from agon.plan import PERSON
 from agon.protocol import Study, seated
+from agon_hall import Refused
 from agon_hall.browsing import BrowserPages
+from agon_hall.people import Question
 from agon_hall.session import Session
 from agon_hall.study import STAGES, State
 from agon_hall.study_pages import questions
-from agon_hall.tables import Question, Refused, Table
+from agon_hall.table import Table
 
 PRESSES = 60
 """Forms that somebody sends in a match before the script answers for them."""
@@ -203,7 +205,7 @@ class Walker:
         if table is None or seat is None or table.status in ("over", "closed"):
             self.session.look(self.who)
             return
-        at = f"/seat?key={self.session.hall.key('seat', table.id, seat)}"
+        at = f"/seat?key={self.session.hall.keys.of('seat', table.id, seat)}"
         page = await self.pages.get(at)
         question = table.questions.get(seat)
         forms = [form for form in Forms(page).found if form["fields"].get("form") == ["answer"] and form["buttons"]]

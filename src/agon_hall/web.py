@@ -128,13 +128,13 @@ def live(
     still: Parts = NONE,
     status: int = 200,
     more: Mapping[str, Any] = NONE,
-    came: Callable[[bool], object] = lambda here: None,
+    came: Callable[[int], object] = lambda opened: None,
     **told: str,
 ) -> Response:
     """A page whose parts are kept up to date, and at its second address (`routes_of`) what keeps them so.
 
-    The parts of `still` come after them, and stay. `watching` are told of changes, `came` of a browser that is there (True), or
-    gone. `more` is for the template, and `told` for the second address alone.
+    The parts of `still` come after them, and stay. `watching` are told of changes, `came` of a page that is kept up to date from
+    now on (1), or no longer (-1). `more` is for the template, and `told` for the second address alone.
     """
     if streams(request):
         return _stream(request, draw, watching, came)
@@ -155,7 +155,7 @@ def streams(request: Request) -> bool:
 
 
 def _stream(
-    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], came: Callable[[bool], object]
+    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], came: Callable[[int], object]
 ) -> Response:
     """Server-sent events: `parts` that have changed since they were last sent, and `ping`."""
     again = (
@@ -170,7 +170,7 @@ def _stream(
         request.app.state.streams.add(changed.set)
         known: dict[str, str] = {}
         last, stopping = seen, request.app.state.stopping
-        came(True)
+        came(1)
         try:
             yield "retry: 1000\nid: here\n\n"  # with an id, a browser that connects again says so
             while not stopping.is_set():
@@ -197,7 +197,7 @@ def _stream(
         finally:
             watching.discard(changed.set)
             request.app.state.streams.discard(changed.set)
-            came(False)
+            came(-1)
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)

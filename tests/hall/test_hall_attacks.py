@@ -235,7 +235,7 @@ def test_what_is_no_form_of_a_page_changes_nothing(tmp_path, short, caplog):
             assert (await asked(port, path, "POST", "{}", Content_Type="application/json")).status_code == 415
             assert (await asked(port, f"/watch?table={place.id}", "POST", "form=answer", **FORM)).status_code == 405
             assert place.steps == 0 and not place.given and place.store.answer(place.id, 0, 0) is None
-            other = f"/seat?key={hall.key('seat', place.id, 1)}"
+            other = f"/seat?key={hall.keys.of('seat', place.id, 1)}"
             await asked(port, other, "POST", "form=sit&name=Mallory", **FORM)
             assert place.store.people(place.id)[1].name == "Bo"
 
@@ -323,7 +323,7 @@ def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, capl
     async def check():
         async with serving(tmp_path, password=password) as (place, path, made, port):
             seat, watch = (path, path.replace("?", "/events?")), f"/watch?table={place.id}"
-            host = f"/host?key={made.key('host', place.id)}"
+            host = f"/host?key={made.keys.of('host', place.id)}"
             assert made.days == 30 and (await asked(port, path)).status_code == 200
             place.row = place.row._replace(made=place.row.made - 30 * 86400)
             for link in (*seat, *([watch] if password else [])):

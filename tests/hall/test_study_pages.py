@@ -231,7 +231,7 @@ def test_participants_need_no_password_and_see_nothing_of_others(tmp_path):
         assert "qsecretq" not in page.text + str(page.url) and "/monitor" not in page.text
         shown = json.dumps(dict(monitored(session)))
         who = next(iter(session.states))
-        assert session.pseudonym(who) in shown and who not in shown and "qsecretq" not in shown
+        assert session.hall.keys.pseudonym(who) in shown and who not in shown and "qsecretq" not in shown
 
     walking(tmp_path, walk, password="a long password")
 

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from agon import ROOT, AgonError, protocol
 from agon.protocol import Study, cells, match_id, matches, study
 from agon.turns import read
-from agon_hall import tables
+from agon_hall import Refused, tables
 from agon_hall.gather import gather
+from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.seat import do
 from agon_hall.session import Session, told_apart
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
-from agon_hall.tables import DRAFTS, LETTERS, Hall, Refused
+from agon_hall.tables import Hall
 
 ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
 FILE = {
@@ -427,7 +428,7 @@ def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_pat
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
-            place.table(leaves).dropped(place.states[leaves].seat)
+            place.table(leaves).terms.dropped(place.states[leaves].seat)
             assert place.states[leaves].why == "dropped"
         async with session(tmp_path, clock, **TWO) as place:
             await plays(place, stays)
