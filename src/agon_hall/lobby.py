@@ -4,7 +4,6 @@ import functools
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -21,10 +20,9 @@ from agon.turns import schema
 from agon_hall import Refused, forms
 from agon_hall.access import opened
 from agon_hall.family_pages import known_pages
-from agon_hall.store import TableRow
 from agon_hall.table import Table, has_openings
 from agon_hall.tables import DAY, Hall
-from agon_hall.web import Parts, by_script, live, part, posted, routes_of, sent_on
+from agon_hall.web import by_script, live, posted, routes_of, safe, sent_on
 
 PERSON_SHOWN = "a person"
 ANY = "(any of them, drawn by the table)"
@@ -131,12 +129,9 @@ async def lobby(request: Request) -> Response:
                 said = str(error)
             else:
                 return sent_on(f"/host?key={hall.keys.of('host', made)}")
-    still = {
-        "new": "<h2>A new table</h2>" + forms.draw(asked_of_table, entered, "table", once=once),
-        "said": alert(said) if said else "",
-    }
-    status = 422 if said else 200
-    return live(request, lambda: {"tables": tables(hall)}, hall.watching, "Tables", "lobby.html", still, status)
+    form = forms.draw(asked_of_table, entered, "table", once=once)
+    still = {"form": safe(form), "said": safe(alert(said) if said else "")}
+    return live(request, "lobby.html", "Tables", partial(tables, hall), hall.watching, still, 422 if said else 200)
 
 
 def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapping[str, Any]) -> str:
@@ -148,28 +143,11 @@ def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapp
     return before[once]
 
 
-def tables(hall: Hall) -> str:
-    """All tables, the newest first, as HTML."""
+def tables(hall: Hall) -> dict[str, Any]:
+    """All tables, the newest first."""
     all_ = hall.store.tables()[::-1]
-    rows = [{"row": row, "key": hall.keys.of("host", row.id), **_about(hall, row)} for row in all_[:SHOWN]]
-    return part("tables.html", rows=rows, more=len(all_) - len(rows), stands=STANDS)
-
-
-def _about(hall: Hall, row: TableRow) -> dict[str, Any]:
-    """What a line of the list says of a table."""
-    people = hall.store.people(row.id)
-    who = [
-        people[seat].name if seat in people else ("nobody yet" if each == PERSON else each)
-        for seat, each in enumerate(row.entrants)
-    ]
-    game, _, setting = row.game.partition("/")
-    hidden = "hidden until the end" if setting and row.status != "over" else setting
-    return {
-        "game": game.replace("_", " "),
-        "setting": hidden,
-        "who": who,
-        "made": f"{datetime.fromtimestamp(row.made):%d %b, %H:%M}",
-    }
+    rows = [(row, hall.store.people(row.id), hall.keys.of("host", row.id)) for row in all_[:SHOWN]]
+    return {"rows": rows, "older": len(all_) - len(rows), "stands": STANDS, "person": PERSON}
 
 
 def asked_of_table(entered: Entered) -> list[Thing]:
@@ -257,37 +235,22 @@ async def host(request: Request) -> Response:
         else:
             if not by_script(request):
                 return sent_on(f"?{request.url.query}")
-    draw = partial(host_parts, hall, table, str(request.base_url).rstrip("/"))
-    still = {"said": alert(said) if said else ""}
-    return live(request, draw, table.watching, "Your table", still=still, status=422 if said else 200)
+    draw = partial(hosted, hall, table, str(request.base_url).rstrip("/"))
+    still = {"said": safe(alert(said) if said else "")}
+    return live(request, "host.html", "Your table", draw, table.watching, still, 422 if said else 200)
 
 
-def host_parts(hall: Hall, table: Table, at: str) -> Parts:
-    """What a host sees of a table."""
-    row, people, seats = table.row, table.store.people(table.id), []
-    for seat, (player, entrant) in enumerate(zip(table.players, row.entrants, strict=True)):
-        link = f"{at}/seat?key={hall.keys.of('seat', table.id, seat)}" if entrant == PERSON else ""
-        name = people[seat].name if seat in people else ""
-        seats.append({"player": player, "who": entrant, "link": link, "name": name, "now": table.presence(seat)})
-    known = page_of(table.game).aids
-    spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
-    most = ", ".join(f"{name} {most:,.4g}" for name, most in row.budget.items() if most is not None) or "none set"
-    context = {
-        "table": table,
-        "row": row,
-        "seats": seats,
-        "stands": STANDS[table.status],
+def hosted(hall: Hall, table: Table, at: str) -> dict[str, Any]:
+    """What the page of a table's host is filled in with; its links begin with `at`."""
+    return {
+        **{"table": table, "row": table.row, "people": table.store.people(table.id), "stands": STANDS},
+        "seat_links": {seat: f"{at}/seat?key={hall.keys.of('seat', table.id, seat)}" for seat in table.people},
         "watch": f"{at}/watch?table={table.id}",
-        "until": f"{datetime.fromtimestamp(row.made + hall.days * DAY):%d %b %Y}",
-        "aids": None
-        if row.aids is None or not known
-        else f"{', '.join(row.aids) or 'none'} (there are {', '.join(known)})",
-        "spent": f"{spent}; budget: {most}" if table.models else "",
-        "held": {
-            each: "" if row.budget.get(each) is None else f"{row.budget[each]:.15g}" for each in ("usd", "tokens")
-        },
+        "until": table.row.made + hall.days * DAY,
+        "aids": page_of(table.game).aids,
+        "amount": lambda most: "" if most is None else f"{most:.15g}",
+        "amounts": lambda of: ", ".join(f"{name} {each:,.4g}" for name, each in of.items() if each is not None),
     }
-    return {"host": part("host.html", **context), "do": part("host_do.html", **context)}
 
 
 def _done(table: Table, sent: Mapping[str, str]) -> None:

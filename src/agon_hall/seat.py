@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from agon_hall.access import opened
 from agon_hall.people import NAME, Draft
 from agon_hall.rules import question_text, rules_text, title
 from agon_hall.table import Table
-from agon_hall.web import Parts, by_script, live, part, posted, routes_of, safe, sent_on
+from agon_hall.web import by_script, live, posted, routes_of, safe, sent_on
 
 LAST = 160
 """Letters of what was done last that are shown above; the board has all of it."""
@@ -29,76 +29,57 @@ DONE = {
 }
 
 
-def seat_parts(table: Table, seat: int | None) -> Parts:
-    """What a seat sees and may do; `seat` None: what anybody may see."""
-    view = table.view(seat)
+def shown(table: Table, seat: int | None) -> dict[str, Any]:
+    """What the page of a seat is filled in with; `seat` None: of those who watch, with what anybody may see."""
+    terms, view, people = table.terms, table.view(seat), table.store.people(table.id)
+    person = None if seat is None else people.get(seat)
     question = None if seat is None else table.questions.get(seat)
+    next_page = "" if seat is None else terms.next_page(seat)
     drafts = defaultdict(Draft, {form: draft for (place, form), draft in table.drafts.items() if place == seat})
-    person = None if seat is None else table.store.people(table.id).get(seat)
-    shown = dict.fromkeys(("status", "clock", "first", "need", "ask", "more", "rules", "leave"), "")
-    drawn = partial(part, say=table.terms.say)
-    stands = _stands(table, seat, view)
-    shown["status"] = drawn("status.html", table=table, seat=seat, person=person, view=view, **stands)
-    if question is not None and person is not None and not person.away and (left := question.left()) is not None:
-        known = {"reading": seat not in table.read, "stood_in": table.terms.stand_in is not None}
-        shown["clock"] = drawn("clock.html", left=round(left), **known)
-    way = "" if seat is None else table.terms.next_page(seat)
-    if way and table.status in ("over", "closed", "stopped"):
-        shown["first"] = drawn("way.html", way=way)
-    if seat is not None and person is None:
-        shown["ask"] = drawn("sit.html", table=table, most=NAME, why=drafts["sit"].why)
-    elif person is not None and person.away:
-        shown["ask"] = drawn("back.html")
-    elif person is not None and table.status == "playing":
-        shown["leave"] = drawn("leave.html", why=drafts["leave"].why, way=way)
+    missing = set(table.people) - set(people)
+    context: dict[str, Any] = {
+        **{"table": table, "seat": seat, "view": view, "person": person, "question": question, "drafts": drafts},
+        **{"say": terms.say, "lang": terms.language, "next_page": next_page, "longest_name": NAME},
+        "games_language": safe("" if terms.language == "en" else ' lang="en"'),
+        "gone": seat in table.gone and table.status == "playing",
+        "done": DONE.get(table.status, ""),
+        "missing": "" if seat in missing else listed(table, missing),
+        "given": "" if seat is None else _short(table.given.get(seat, "")),
+        "waited": listed(table, table.waited_for()) or terms.say("the table"),
+        "last": "" if view is None else _last(table, seat, view),
+        "absent": listed(table, [each for each, other in people.items() if other.away and each != seat]),
+        "unread": seat is not None and table.status == "playing" and seat not in table.read and not next_page,
+        **dict.fromkeys(("needed", "more", "rules", "closing", "asked"), ""),
+        "spoken_for": None,
+    }
     if view is None or (seat is not None and person is None):
-        return shown
-    scene = scene_of(table, seat, view)
-    board, needed = board_of(scene), page_of(view.rules).needed
+        return context
+    scene, page = scene_of(table, seat, view), page_of(view.rules)
+    board = board_of(scene)
     if table.status == "over" and seat is not None:
         board["totals"] = ""  # how it ended has them
-    shown["need"] = "".join(html for name, html in board.items() if name in needed)
-    shown["more"] = "".join(html for name, html in board.items() if name not in needed)
-    told = rules_text(view, table.game, table.start)
-    waits = seat is not None and table.status == "playing" and seat not in table.read and not way
-    shown["first" if waits else "rules"] = drawn("rules.html", told=safe(told), waits=waits)
+    context["needed"] = safe("".join(html for name, html in board.items() if name in page.needed))
+    context["more"] = safe("".join(html for name, html in board.items() if name not in page.needed))
+    context["rules"] = safe(rules_text(view, table.game, table.start))
     if seat is None or person is None:
-        return shown
+        return context
     if table.opens:
-        shown["need"] = drawn("spoken.html", own=_spoken_for(table, seat, view)) + shown["need"]
+        context["spoken_for"] = _spoken_for(table, seat, view)
     if table.status == "over":
-        told = page_of(view.rules).closing(scene, table.game, table.state)
-        shown["ask"] = drawn("closing.html", way=way, told=safe(told))
+        context["closing"] = safe(page.closing(scene, table.game, table.state))
     elif question is not None and not person.away:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
         made = partial(forms.asked, scene)
-        form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, table.terms.say)
-        shown["ask"] = question_text(view) + form
-    look = partial(page_of(view.rules).ask, scene)
-    shown["more"] += forms.draw(look, drafts["look"].entered, "look", say=table.terms.say)
-    return shown
+        form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, terms.say)
+        context["asked"] = safe(question_text(view) + form)
+    context["more"] += safe(forms.draw(partial(page.ask, scene), drafts["look"].entered, "look", say=terms.say))
+    return context
 
 
 def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:
     """All that a board of a table may know."""
     totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
     return Scene(view, totals, table.players, table.row.aids, f"<em>{NOTHING}</em>")
-
-
-def _stands(table: Table, seat: int | None, view: Observation | None) -> dict[str, Any]:
-    """How the match stands: whom it waits for, what just happened, who is not at the table."""
-    people = table.store.people(table.id)
-    missing = sorted(set(table.people) - set(people))
-    return {
-        "done": DONE.get(table.status, ""),
-        "missing": "" if seat in missing else listed(table, missing),
-        "asked": table.questions.get(-1 if seat is None else seat),
-        "given": "" if seat is None else _short(table.given.get(seat, "")),
-        "waited": listed(table, table.waited_for()) or table.terms.say("the table"),
-        "last": "" if view is None else _last(table, seat, view),
-        "absent": listed(table, [each for each, person in people.items() if person.away and each != seat]),
-        "missed": None if seat is None else table.missed.get(seat),
-    }
 
 
 def _last(table: Table, seat: int | None, view: Observation) -> str:
@@ -128,9 +109,9 @@ def _short(words: str) -> str:
     return words if len(words) <= LAST else f"{words[:LAST]}..."
 
 
-def listed(table: Table, seats: Sequence[int]) -> str:
+def listed(table: Table, seats: Collection[int]) -> str:
     """Players, by name."""
-    return ", ".join(table.players[seat] for seat in seats)
+    return ", ".join(table.players[seat] for seat in sorted(seats))
 
 
 # --- what is done on it
@@ -201,29 +182,14 @@ async def seat(request: Request) -> Response:
         if not by_script(request):
             return sent_on(f"?{request.url.query}")
     name = table.terms.say("{}: you are {}", title(table.game), table.players[place])
-    return live(
-        request,
-        partial(seat_parts, table, place),
-        table.watching,
-        name,
-        "seat.html",
-        status=422 if why else 200,
-        more=_spoken(table),
-        came=partial(table.saw, place),
-    )
-
-
-def _spoken(table: Table) -> dict[str, Any]:
-    """In which language the page is, and what of it is its game's own."""
-    terms = table.terms
-    return {"say": terms.say, "lang": terms.language, "own": safe("" if terms.language == "en" else ' lang="en"')}
+    draw, came, status = partial(shown, table, place), partial(table.saw, place), 422 if why else 200
+    return live(request, "seat.html", name, draw, table.watching, status=status, came=came)
 
 
 async def watch(request: Request) -> Response:
     """A table for everybody."""
     table, _ = opened(request, "watch")
-    name = f"{title(table.game)}: you watch"
-    return live(request, partial(seat_parts, table, None), table.watching, name, "seat.html", more=_spoken(table))
+    return live(request, "seat.html", f"{title(table.game)}: you watch", partial(shown, table, None), table.watching)
 
 
 routes = [*routes_of("/seat", seat, "POST"), *routes_of("/watch", watch)]

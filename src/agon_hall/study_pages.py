@@ -5,7 +5,6 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
@@ -27,7 +26,7 @@ from agon_hall.rules import rules_text
 from agon_hall.session import ALL, SIGNED, Session, told_apart
 from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
 from agon_hall.tables import Hall
-from agon_hall.web import NoPage, Parts, live, part, posted, render, routes_of, safe, sent_on, streams
+from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams
 
 log = logging.getLogger("agon_hall")
 
@@ -143,23 +142,18 @@ async def page(request: Request) -> Response:
     status = 422 if why or wanted else 200
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
 
-    def draw() -> Parts:
+    def draw() -> dict[str, Any]:
         """In the lobby how long it lasts; else that somebody has come further than this page."""
-        if here in (*BEFORE, "match", "survey") and session.states[who].stage != here:
-            return {"wait": part("moved.html", to=session.at(who), say=session.say)}
-        return {"wait": part("waiting.html", **waiting(session, who)) if here == "lobby" and not leaving else ""}
+        now = session.states[who]
+        moved = here in (*BEFORE, "match", "survey") and now.stage != here
+        left = session.study.lobby.seconds - (session.clock() - now.since)
+        waiting = here == "lobby" and not leaving
+        wait = {"moved": moved, "left_to_wait": round(max(0.0, left)) if waiting else None}
+        return wait | {"own": session.at(who), "say": session.say}
 
-    return live(
-        request,
-        draw,
-        session.watching[who],
-        session.study.title,
-        "study.html",
-        status=status,
-        more=context,
-        came=partial(session.saw, who),
-        stage=state.stage,
-    )
+    came = partial(session.saw, who)
+    watching, title = session.watching[who], session.study.title
+    return live(request, "study.html", title, draw, watching, context, status, came, stage=state.stage)
 
 
 def act(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
@@ -198,40 +192,25 @@ def questions(session: Session, state: State) -> Sequence[Asked]:
 
 def about(session: Session, who: str, state: State) -> dict[str, Any]:
     """What their page shows."""
-    own, cell = session.study, session.cells.get(state.cell)
-    paid = earned(own, state)
-    code = session.code(who)
-    came = session.hall.store.came(own.name)[who] if code else ("", "")
-    link = own.finish.links.get(came[0], "") if code else ""  # type: ignore[call-overload]
+    own, cell, code, link = session.study, session.cells.get(state.cell), session.code(who), ""
+    if code:
+        source, pid = session.hall.store.came(own.name)[who]
+        link = own.finish.links.get(source, "")  # type: ignore[call-overload]
+        link = link.replace("{code}", quote(code, safe="")).replace("{pid}", quote(pid, safe=""))
     ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
     return {
-        "own": session.at(who),
-        "lang": own.language,
-        "say": session.say,
-        "study": own,
-        "state": state,
+        **{"lang": own.language, "study": own, "state": state, "code": code, "link": link},
         "steps": {key: words for key, words in STEPS.items() if key not in skipped(own)},
         "rules": safe(rules_of(cell)) if ruled and cell is not None else "",
         "asked": questions(session, state) if state.stage in ("quiz", "survey") else [],
-        "left": own.quiz.attempts - state.tries,
         "ended": WHY.get(state.why, ""),
-        "paid": paid,
-        "total": paid.show_up + paid.bonus,
-        "code": code,
-        "link": link.replace("{code}", quote(code or "", safe="")).replace("{pid}", quote(came[1], safe="")),
+        "paid": earned(own, state),
     }
 
 
 def skipped(own: Study) -> set[str]:
     """The stages that a study does not have."""
     return {name for name, asked in (("quiz", own.quiz.questions), ("survey", own.survey)) if not asked}
-
-
-def waiting(session: Session, who: str) -> dict[str, Any]:
-    """What the lobby says."""
-    state = session.states[who]
-    left = max(0.0, session.study.lobby.seconds - (session.clock() - state.since))
-    return {"left": round(left), "study": session.study, "say": session.say}
 
 
 @cache
@@ -263,41 +242,24 @@ async def monitor(request: Request) -> Response:
     asked, base = request.query_params.get("number", ""), str(request.base_url).rstrip("/")
     number = int(asked) if asked.isdecimal() and len(asked) < 9 else sum(cell.quota for cell in session.cells.values())
     given = [base + session.link(str(each)) for each in range(1, min(max(number, 1), MOST) + 1)]
-    more: dict[str, Any] = {"given": given if session.study.signed else [], "most": MOST, "own_name": name}
-    more |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": base + session.link("test")}
+    still: dict[str, Any] = {"given": given if session.study.signed else [], "most": MOST}
+    still |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": base + session.link("test")}
     title = f"Study: {session.study.title}"
-    return live(request, partial(monitored, session), session.watching[ALL], title, "monitor.html", more=more)
+    return live(request, "monitor.html", title, partial(monitored, session), session.watching[ALL], still)
 
 
-def monitored(session: Session) -> Parts:
+def monitored(session: Session) -> dict[str, Any]:
     """Cells and how full they are, who is where and since when, who has left, and what all of it costs."""
-    now, states = session.clock(), session.states
-    held = {name: Counter(s.stage for s in states.values() if s.cell == name) for name in session.cells}
-    cells = [
-        {"name": name, "quota": cell.quota, "done": held[name]["debrief"], "out": held[name]["out"],
-         "under": held[name].total() - held[name]["debrief"] - held[name]["out"]}
-        for name, cell in session.cells.items()
-    ]  # fmt: skip
-    rows = [
-        {
-            "who": session.hall.keys.pseudonym(who),
-            "state": state,
-            "since": f"{datetime.fromtimestamp(state.since):%H:%M:%S}",
-            "minutes": max(0, round((now - state.since) / 60)) if state.stage not in ("out", "debrief") else None,
-            "here": session.here(who),
-        }
-        for who, state in reversed(states.items())
-    ]
-    paid = [earned(session.study, state) for state in states.values()]
-    spent = Counter[str]()
-    for name in {state.table for state in states.values() if state.table}:
-        if (row := session.hall.store.table(name)) is not None:
+    states, spent = session.states.values(), Counter[str]()
+    for table in {state.table for state in states if state.table}:
+        if (row := session.hall.store.table(table)) is not None:
             spent.update(row.spent)
     return {
-        "cells": part("monitor_cells.html", cells=cells, currency=session.study.pay.currency, spent=spent,
-                      show_up=sum(each.show_up for each in paid), bonus=sum(each.bonus for each in paid)),
-        "people": part("monitor_people.html", rows=rows),
-    }  # fmt: skip
+        **{"session": session, "now": session.clock(), "pseudonym": session.hall.keys.pseudonym, "spent": spent},
+        "stages": {name: Counter(state.stage for state in states if state.cell == name) for name in session.cells},
+        "paid": [earned(session.study, state) for state in states],
+        "currency": session.study.pay.currency,
+    }
 
 
 routes = [

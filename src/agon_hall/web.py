@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import datetime
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
@@ -35,7 +36,9 @@ LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it",
 """For researchers; players have none."""
 Parts = Mapping[str, str]
 """Id of an element -> the HTML in it: what is kept up to date."""
-NONE: Parts = {}
+PAGE = ("title", "head", "nav", "heading", "content")
+"""The blocks of base.html."""
+NONE: Mapping[str, Any] = {}
 EVENTS = "/events"
 """What the address ends with that keeps a page up to date."""
 
@@ -50,6 +53,8 @@ templates = jinja2.Environment(
 safe = Markup
 templates.finalize = lambda value: plain(value) if type(value) is str else value
 templates.globals["say"] = ENGLISH
+templates.filters["clock"] = lambda at, how: f"{datetime.fromtimestamp(at):{how}}"
+"""Seconds since 1970, as a time of this machine."""
 templates.filters["text"] = lambda value: safe(text(value))
 """Nothing that cannot be seen, or that turns other words about, comes into a page; `text` also keeps lines, and boxes long texts."""
 
@@ -61,9 +66,11 @@ def render(request: Request, name: str | jinja2.Template, status: int = 200, **c
     return HTMLResponse(templates.get_template(name).render(known | context), status)
 
 
-def part(name: str, **context: Any) -> str:
-    """A piece of HTML of templates/NAME."""
-    return templates.get_template(name).render(context)
+def parts_of(name: str, context: Mapping[str, Any]) -> Parts:
+    """The blocks that templates/NAME adds to those of base.html, each by its name."""
+    template = templates.get_template(name)
+    filled = template.new_context(dict(context))
+    return {part: "".join(block(filled)) for part, block in template.blocks.items() if part not in PAGE}
 
 
 class NoPage(Exception):
@@ -121,27 +128,26 @@ def digest(parts: Parts) -> str:
 
 def live(
     request: Request,
-    draw: Callable[[], Parts],
-    watching: set[Callable[[], object]],
+    name: str,
     title: str,
-    name: str = "parts.html",
-    still: Parts = NONE,
+    draw: Callable[[], Mapping[str, Any]],
+    watching: set[Callable[[], object]],
+    still: Mapping[str, Any] = NONE,
     status: int = 200,
-    more: Mapping[str, Any] = NONE,
     came: Callable[[int], object] = lambda opened: None,
     **told: str,
 ) -> Response:
-    """A page whose parts are kept up to date, and at its second address (`routes_of`) what keeps them so.
+    """A page of templates/NAME, whose own blocks are kept up to date, and at its second address (`routes_of`) what keeps them so.
 
-    The parts of `still` come after them, and stay. `watching` are told of changes, `came` of a page that is kept up to date from
-    now on (1), or no longer (-1). `more` is for the template, and `told` for the second address alone.
+    Each block is in an element of its name (`data-part`), filled in with what `draw` gives, and nothing else; all around with `still`,
+    too. `watching` are told of changes, `came` of a page that is kept up to date from now on (1), or no longer (-1). `told` is
+    for the second address alone.
     """
     if streams(request):
-        return _stream(request, draw, watching, came)
-    parts, url = draw(), request.url.include_query_params(**told)
-    at = f"{url.path.rstrip('/')}{EVENTS}?{url.query}"
-    marked = {key: safe(html) for key, html in (dict(parts) | dict(still)).items()}
-    return render(request, name, status, title=title, parts=marked, live=at, seen=digest(parts), **more)
+        return _stream(request, lambda: parts_of(name, draw()), watching, came)
+    context, url = draw(), request.url.include_query_params(**told)
+    at, seen = f"{url.path.rstrip('/')}{EVENTS}?{url.query}", digest(parts_of(name, context))
+    return render(request, name, status, title=title, live=at, seen=seen, **{**still, **context})
 
 
 def routes_of(path: str, page: Callable[[Request], Awaitable[Response]], *methods: str) -> list[Route]:
@@ -158,9 +164,7 @@ def _stream(
     request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], came: Callable[[int], object]
 ) -> Response:
     """Server-sent events: `parts` that have changed since they were last sent, and `ping`."""
-    again = (
-        "last-event-id" in request.headers
-    )  # what it shows may be what a form brought since then: it is sent everything
+    again = "last-event-id" in request.headers  # it may show what a form brought since then: it is sent everything
     seen = "" if again else request.query_params.get("seen", "")
 
     async def events() -> AsyncIterator[str]:

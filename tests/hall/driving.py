@@ -29,9 +29,10 @@ from agon.agents import Reply
 from agon.plan import PEOPLE, PERSON, Match, Seat
 from agon.play import play_async, table
 from agon.turns import action_text, matches, read, validated
-from agon_hall import tables
+from agon_hall import tables, web
 from agon_hall.keys import Keys
 from agon_hall.people import consent
+from agon_hall.seat import shown
 from agon_hall.server import Server as Serving
 from agon_hall.server import listening
 from agon_hall.store import Store, TableRow
@@ -172,6 +173,11 @@ async def hall(folder, sampling=None):
         yield made
     finally:
         await made.close()
+
+
+def seat_parts(place, seat):
+    """What the page of a seat shows, part by part; of None, that of those who watch."""
+    return web.parts_of("seat.html", shown(place, seat))
 
 
 async def settled(place):

@@ -266,7 +266,7 @@ def test_a_form_of_another_site_is_refused_and_logged_without_its_key(tmp_path, 
 def test_a_fault_tells_a_browser_no_more_than_that_there_was_one(tmp_path, short, monkeypatch):
     async def check():
         async with serving(tmp_path) as (_, path, _, port):
-            monkeypatch.setattr(seat_module, "seat_parts", lambda *given: 1 / 0)
+            monkeypatch.setattr(seat_module, "shown", lambda *given: 1 / 0)
             reply = await asked(port, path)
             assert reply.status_code == 500 and "could not be made just now" in reply.text
             assert "Zero" not in reply.text and str(ROOT) not in reply.text
@@ -475,7 +475,7 @@ def test_a_person_in_a_game_with_openings_speaks_for_itself_unless_its_host_says
                 table.answer(0, 0, [(20, 30, 50)])
                 await driving.settled(table)
                 assert set(table.questions) == ({1} if everybody else {0, 1, 2})
-                said = [" ".join(seat_module.seat_parts(table, seat).values()) for seat in range(3)]
+                said = [" ".join(driving.seat_parts(table, seat).values()) for seat in range(3)]
                 assert ["under your name were written" in each for each in said] == [
                     False,
                     not everybody,

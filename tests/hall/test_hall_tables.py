@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import driving
 import pytest
 import yaml
-from driving import KINDS, answer_of, hall, settled, sit_all
+from driving import KINDS, answer_of, hall, seat_parts, settled, sit_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from project import KEY, serving
@@ -20,11 +20,10 @@ from project import KEY, serving
 from agon import AgonError
 from agon.plan import PERSON
 from agon.turns import matches, read, validated
-from agon_hall import Refused, tables
+from agon_hall import Refused, tables, web
 from agon_hall import table as table_module
-from agon_hall.lobby import host_parts
+from agon_hall.lobby import hosted
 from agon_hall.people import consent
-from agon_hall.seat import seat_parts
 from agon_hall.store import Kept
 from agon_hall.tables import Hall
 
@@ -440,7 +439,7 @@ def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answe
             place = made.tables[table]
             await settled(place)
             assert place.status == "stopped" and re.search(why, place.why)
-            pages = seat_parts(place, 0), seat_parts(place, None), host_parts(made, place, "")
+            pages = seat_parts(place, 0), seat_parts(place, None), web.parts_of("host.html", hosted(made, place, ""))
             return ["".join(parts.values()) for parts in pages]
 
     async def goes_on(table):

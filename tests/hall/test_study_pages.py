@@ -24,7 +24,7 @@ from agon.games.html import as_text
 from agon.loop import started
 from agon.protocol import Study, cells, match_id, study, words_of
 from agon.turns import read
-from agon_hall import access, study_pages
+from agon_hall import access, study_pages, web
 from agon_hall.browsing import BROWSERS
 from agon_hall.language import sentences, untranslated
 from agon_hall.rehearsal import checks, rehearse
@@ -229,7 +229,7 @@ def test_participants_need_no_password_and_see_nothing_of_others(tmp_path):
         assert "/login" in str((await client.get("/monitor?study=own")).url)
         page = await client.get("/join/own?PROLIFIC_PID=qsecretq")
         assert "qsecretq" not in page.text + str(page.url) and "/monitor" not in page.text
-        shown = json.dumps(dict(monitored(session)))
+        shown = json.dumps(dict(web.parts_of("monitor.html", monitored(session))))
         who = next(iter(session.states))
         assert session.hall.keys.pseudonym(who) in shown and who not in shown and "qsecretq" not in shown
 
