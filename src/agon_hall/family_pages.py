@@ -42,7 +42,7 @@ async def _serve(name: str, desk: Desk, request: Request) -> Response:
         if not who:
             return _unknown(name, desk, request, key)
         if request.method == "POST":
-            made = desk.sent(who, {field: values[0] for field, values in (await posted(request)).items()})
+            made = desk.sent(who, dict(await posted(request)))
             if "to" in made:
                 return sent_on(f"/{name}?{urlencode({'key': key, **made['to']})}")
         else:

@@ -4,7 +4,7 @@ Nothing here is kept.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -32,13 +32,12 @@ from agon.games.inputs import (
 from agon.games.pages import Scene, page_of
 from agon.games.spaces import Offer, Space, from_json
 from agon_hall.language import ENGLISH, Say
-from agon_hall.web import safe, templates
+from agon_hall.web import Sent, safe, templates
 
 BUTTONS = 8
 """Options that are a button each; more are a list to choose from."""
 Made = Callable[[Entered], Sequence[Thing]]
 """What is asked, after something has been entered."""
-Posted = Mapping[str, Sequence[str]]
 PRESSED = "press"
 """The field that says which button was pressed; empty for none."""
 
@@ -62,14 +61,14 @@ def draw(
     return str(drawn.things(all_, entered, name, say, question, why, hidden)) if all_ else ""
 
 
-def press(made: Made, entered: Entered, posted: Posted) -> Pressed:
+def press(made: Made, entered: Entered, sent: Sent) -> Pressed:
     """What a form holds after it was sent, and what its button does."""
     now = dict(entered)
     for _ in range(5):  # what is entered may bring other fields, which were sent, too
-        before, now = now, now | _read(made(now), posted)
+        before, now = now, now | _read(made(now), sent)
         if now == before:
             break
-    key = next(iter(posted.get(PRESSED, [])), "")
+    key = sent.get(PRESSED, "")
     button = next(
         (each for each in _all(made(now)) if isinstance(each, Button) and key in (each.key, each.label)), None
     )
@@ -87,26 +86,26 @@ def _all(things: Sequence[Thing]) -> Iterator[Thing]:
         yield from _all(thing.things) if isinstance(thing, Group) else (thing,)
 
 
-def _read(things: Sequence[Thing], posted: Posted) -> dict[str, Any]:
+def _read(things: Sequence[Thing], sent: Sent) -> dict[str, Any]:
     """What was entered into these things; a field that was not sent is left out."""
     found: dict[str, Any] = {}
     for thing in _all(things):
         if not isinstance(thing, Field):
             continue
-        values = posted.get(thing.key)
+        value = sent.get(thing.key)
         if isinstance(thing, TickField):
-            if values is not None or PRESSED in posted:  # no box that is ticked is sent by no value at all
-                found[thing.key] = [thing.options[each] for each in values or () if each in thing.options]
-        elif values is None:
+            if value is not None or PRESSED in sent:  # no box that is ticked is sent by no value at all
+                found[thing.key] = [thing.options[each] for each in sent.getlist(thing.key) if each in thing.options]
+        elif value is None:
             continue
         elif isinstance(thing, ListField):
-            if values[0] in thing.options:
-                found[thing.key] = thing.options[values[0]]
+            if value in thing.options:
+                found[thing.key] = thing.options[value]
         elif isinstance(thing, CountField):
-            if values[0].strip().isdecimal() and len(values[0]) < 10:
-                found[thing.key] = min(thing.last, max(thing.first, int(values[0])))
+            if value.strip().isdecimal() and len(value) < 10:
+                found[thing.key] = min(thing.last, max(thing.first, int(value)))
         else:
-            found[thing.key] = values[0]
+            found[thing.key] = value
     return found
 
 

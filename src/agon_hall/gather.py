@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from agon.protocol import Study, cells, study
 from agon.turns import read, write, write_table
 from agon_hall.keys import Keys
 from agon_hall.store import Store
-from agon_hall.study import BEFORE, Event, State, after, earned, ending, exclusions, folded
+from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, folded
 
 
 def gather(folder: Path, name: str, out: Path) -> str:
@@ -68,15 +69,13 @@ def participants(
     states: dict[str, State] = {}
     first: dict[str, float] = {}
     last: dict[str, float] = {}
-    spent: dict[str, dict[str, float]] = {}
+    spent: defaultdict[str, dict[str, float]] = defaultdict(dict)
     said: dict[str, Mapping[str, str]] = {}
-    for event in events:
+    for event, before, state in course(made, events):
         who = event.participant
-        before = states.get(who, State())
-        states[who] = after(made, before, event)
-        last[who] = event.at
-        if first.setdefault(who, event.at) < event.at and states[who].stage != before.stage:
-            spent.setdefault(who, {})[f"{before.stage} seconds"] = round(event.at - before.since, 1)
+        states[who], last[who] = state, event.at
+        if first.setdefault(who, event.at) < event.at and state.stage != before.stage:
+            spent[who][before.stage] = round(event.at - before.since, 1)
         if before.stage == "survey" and event.kind == "answered":
             said[who] = event.detail["answers"]
     game = {cell.name: cell.game for cell in cells(made)}
@@ -102,9 +101,7 @@ def participants(
             "arrived": round(first[who], 1),
             "seconds": round(last[who] - first[who], 1),
         }
-        row |= {
-            f"{stage} seconds": spent.get(who, {}).get(f"{stage} seconds") for stage in (*BEFORE, "match", "survey")
-        }
+        row |= {f"{stage} seconds": spent[who].get(stage) for stage in (*BEFORE, "match", "survey")}
         row |= {f"survey {place + 1}": said.get(who, {}).get(str(place)) for place in range(len(made.survey))}
         rows.append(row)
     return pd.DataFrame(rows).astype({"seat": "Int64"})

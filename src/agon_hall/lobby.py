@@ -119,7 +119,7 @@ async def lobby(request: Request) -> Response:
     once, said, entered = secrets.token_hex(8), "", dict[str, Any]()
     if request.method == "POST":
         sent = await posted(request)
-        once = "".join(sent.get("once", [])[:1])
+        once = sent.get("once", "")
         pressed = forms.press(asked_of_table, {}, sent)
         entered, said = pressed.entered, pressed.why
         if pressed.actions:
@@ -227,9 +227,8 @@ async def host(request: Request) -> Response:
     hall: Hall = request.app.state.hall
     (table, _), said = opened(request, "host"), ""
     if request.method == "POST":
-        sent = {name: values[0] for name, values in (await posted(request)).items()}
         try:
-            _done(table, sent)
+            _done(table, await posted(request))
         except AgonError as error:
             said = str(error)
         else:

@@ -17,7 +17,7 @@ from agon_hall.access import opened
 from agon_hall.people import NAME, Draft
 from agon_hall.rules import question_text, rules_text, title
 from agon_hall.table import Table
-from agon_hall.web import by_script, live, posted, routes_of, safe, sent_on
+from agon_hall.web import Sent, by_script, live, posted, routes_of, safe, sent_on
 
 LAST = 160
 """Letters of what was done last that are shown above; the board has all of it."""
@@ -117,13 +117,13 @@ def listed(table: Table, seats: Collection[int]) -> str:
 # --- what is done on it
 
 
-def do(table: Table, seat: int, sent: dict[str, list[str]]) -> str:
+def do(table: Table, seat: int, sent: Sent) -> str:
     """What somebody at a seat has sent: a form of the page. Why it does not do; empty where it does."""
-    form = "".join(sent.get("form", [])[:1])
+    form = sent.get("form", "")
     draft = Draft()
     try:
         if form == "sit":
-            table.sit(seat, "".join(sent.get("name", [])[:1]))
+            table.sit(seat, sent.get("name", ""))
         elif form == "read":
             table.has_read(seat)
         elif form in ("leave", "back"):
@@ -145,10 +145,10 @@ def do(table: Table, seat: int, sent: dict[str, list[str]]) -> str:
     return draft.why
 
 
-def _answer(table: Table, seat: int, sent: dict[str, list[str]]) -> Draft:
+def _answer(table: Table, seat: int, sent: Sent) -> Draft:
     """What was filled in of the question that is open; its button may send it. Raises Refused for another question."""
-    number, question = "".join(sent.get("question", [])[:1]), table.questions.get(seat)
-    if question is None or number != str(question.number):
+    question = table.questions.get(seat)
+    if question is None or sent.get("question") != str(question.number):
         raise Refused("This has been answered already: the page shows what came of it.")
     before = table.drafts.get((seat, "answer"), Draft())
     entered = before.entered if before.number == question.number else {}

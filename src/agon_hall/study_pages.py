@@ -94,7 +94,8 @@ async def join(request: Request) -> Response:
                 newcomers.count(here)
             return sent_on(session.at(session.join(*came)))
     except Refused as refused:
-        raise NoPage(session.study.title, session.say(str(refused)), HTTPStatus.BAD_REQUEST) from None
+        logged = "a study's link that is not whole"
+        raise NoPage(session.study.title, session.say(str(refused)), HTTPStatus.BAD_REQUEST, logged) from None
     except AgonError as error:
         why = "There is no study here. Please open the link where you found it."
         raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
@@ -126,7 +127,7 @@ async def page(request: Request) -> Response:
     wanted: Mapping[int, str] = {}
     why = ""
     if request.method == "POST":
-        given = {name: values[0] for name, values in (await posted(request)).items() if values}
+        given = dict(await posted(request))
         try:
             wanted = act(session, who, given)
         except Refused as refused:
@@ -186,8 +187,8 @@ def questions(session: Session, state: State) -> Sequence[Asked]:
     """Of the quiz before their game, or the survey."""
     if state.stage == "survey":
         return session.study.survey
-    game = session.cells[state.cell].game if state.cell else ""
-    return [each for each in session.study.quiz.questions if not each.games or game in each.games]
+    cell = session.cells.get(state.cell)  # one that is gone from the file has no game
+    return [each for each in session.study.quiz.questions if not each.games or (cell and cell.game in each.games)]
 
 
 def about(session: Session, who: str, state: State) -> dict[str, Any]:

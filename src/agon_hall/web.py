@@ -10,10 +10,11 @@ from http import HTTPStatus
 from pathlib import Path
 from time import time_ns
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import jinja2
 from markupsafe import Markup
+from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -34,6 +35,8 @@ AGAIN = 5
 """Seconds after which parts that could not be drawn are drawn again."""
 LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"), ("Studies", "/monitor"))
 """For researchers; players have none."""
+Sent = ImmutableMultiDict[str, str]
+"""What a form has sent: name of a field -> its values."""
 Parts = Mapping[str, str]
 """Id of an element -> the HTML in it: what is kept up to date."""
 PAGE = ("title", "head", "nav", "heading", "content")
@@ -94,13 +97,13 @@ def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT
     return render(request, "refusal.html", status, title=title, why=why)
 
 
-def parsed(body: str) -> dict[str, list[str]]:
-    """What a form has sent: name of a field -> its values, with lines that end as everywhere else."""
-    found = parse_qs(body, keep_blank_values=True, max_num_fields=2000)
-    return {name: [each.replace("\r\n", "\n") for each in values] for name, values in found.items()}
+def parsed(body: str) -> Sent:
+    """What a form has sent, with lines that end as everywhere else."""
+    found = parse_qsl(body, keep_blank_values=True, max_num_fields=2000)
+    return Sent([(name, value.replace("\r\n", "\n")) for name, value in found])
 
 
-async def posted(request: Request) -> dict[str, list[str]]:
+async def posted(request: Request) -> Sent:
     """What a form has sent. Raises HTTPException for what cannot be read."""
     try:
         return parsed((await request.body()).decode())

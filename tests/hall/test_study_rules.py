@@ -22,8 +22,9 @@ from agon_hall.gather import gather
 from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.seat import do
 from agon_hall.session import Session, told_apart
-from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
+from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, folded, wrong
 from agon_hall.tables import Hall
+from agon_hall.web import Sent
 
 ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
 FILE = {
@@ -231,6 +232,14 @@ def test_platforms_tell_people_apart_by_their_own_names():
     for pid in ("x" * 101, "=1+1", "@SUM(A1)", "+1", "<b>", "a\nb", "\u202ea", "a\0"):
         with pytest.raises(Refused, match="not whole"):
             told_apart({"pid": pid})
+
+
+def test_a_file_that_was_changed_while_people_were_there_is_named():
+    own = made(quiz={})
+    happened = [("arrived", {}), ("consented", {"cell": "two"}), ("read", {}), ("answered", {"right": True})]
+    with pytest.raises(AgonError, match="at stage lobby has `answered`") as error:
+        folded(own, [Event("p", 0.0, *each) for each in happened])
+    assert not isinstance(error.value, Refused)
 
 
 # --- under way
@@ -464,8 +473,8 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
                 await asyncio.sleep(0)
             question = table.questions[0]
             for typed in ("1", "12", "12", "long" * 1000, *map(str, range(300))):
-                do(table, 0, {"form": ["answer"], "question": [str(question.number)], "press": [""], "answer": [typed]})
-            do(table, 0, {"form": ["answer"], "question": ["77"], "press": [""], "answer": ["another question"]})
+                do(table, 0, Sent({"form": "answer", "question": str(question.number), "press": "", "answer": typed}))
+            do(table, 0, Sent({"form": "answer", "question": "77", "press": "", "answer": "another question"}))
             noted = [detail for _, _, kind, detail in place.hall.store.events("own") if detail.get("what") == "draft"]
             return [each["entered"]["answer"] for each in noted], {(each["round"], each["phase"]) for each in noted}
 
