@@ -67,10 +67,8 @@ def bill(own: Study) -> str:
     return f"the bill: {wanted} participants, {wanted * own.pay.show_up:,.2f}{bonus} {own.pay.currency}, without the platform's fee"
 
 
-async def rehearsed(
-    own: Study, folder: Path, said: Callable[[str], object], matches: int = 1, browsers: bool = False
-) -> Session:
-    """Has every cell played so often, beside people who decline, guess and leave at each stage; the session, when all is over.
+async def rehearsed(own: Study, folder: Path, said: Callable[[str], object], browsers: bool = False) -> Session:
+    """Has every cell played once, beside people who decline, guess and leave at each stage; the session, when all is over.
 
     Raises AgonError for a page that fails, and for somebody who ends without a code or a reason.
     """
@@ -91,7 +89,7 @@ async def rehearsed(
                 tab = await (await shown.new_context(base_url=at)).new_page() if shown else None
                 return Walker(session, BrowserPages(tab) if tab else HttpPages(client), pid, stops)
 
-            people = matches * sum(len(cell.people) for cell in session.cells.values())
+            people = sum(len(cell.people) for cell in session.cells.values())
             odd = ["declines", *["guesses"] * bool(own.quiz.questions), "stays-1", "stays-2"]
             leave = [stage for stage in STAGES[1:-1] if stage not in skipped(own)]
             stay = [await walker(f"person-{number}") for number in range(people)]

@@ -68,7 +68,7 @@ class Hall:
             raise Refused("The time for an answer must be 5 to 86,400 seconds.")
         allowed = budget_of(budget or {})
         shown = None if aids is None else tuple(aids)
-        row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, allowed)
+        row = TableRow(secrets.token_hex(6), match or secrets.token_hex(8), game, tuple(entrants), seconds, allowed, {})
         row = row._replace(aids=shown, everybody=everybody, made=time())
         seated = self._seated(row)
         known_aids(seated.game, aids or ())
