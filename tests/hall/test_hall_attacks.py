@@ -112,6 +112,19 @@ def test_every_reply_says_what_browsers_may_do_with_it(tmp_path, short):
     run(check())
 
 
+def test_an_address_without_a_slash_is_no_page(tmp_path, short, caplog):
+    async def check():
+        async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
+            for at in (b"nowhere", b"*", b"http://elsewhere.example"):
+                reply = await raw(
+                    port, b"GET %b HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n" % (at, port)
+                )
+                assert reply[9:12] in (b"303", b"400", b"404"), (at, reply[:100])
+
+    run(check())
+    assert "Traceback" not in caplog.text
+
+
 def test_pages_of_a_notebook_may_be_shown_in_a_frame(tmp_path, short):
     async def check():
         async with serving(tmp_path, framed=True) as (_, path, _, port):

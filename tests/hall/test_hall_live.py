@@ -204,3 +204,19 @@ def test_what_was_filled_in_is_there_after_a_reload(tmp_path, short):
             ]
 
     run(check())
+
+
+def test_without_scripts_a_seat_that_waits_for_others_is_read_anew_and_no_form_is(tmp_path, short):
+    async def check():
+        async with serving(tmp_path) as (table, path, _, port):
+            ada = await Visitor(f"http://localhost:{port}", path).opens()
+            assert "refresh" not in ada.reply.text  # a name is typed there
+            table.sit(0, "Ada")
+            async with asyncio.timeout(10):
+                while 0 not in table.questions:
+                    await asyncio.sleep(0.01)
+            assert "refresh" not in (await ada.opens()).reply.text
+            await ada.presses("cooperation")
+            assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in ada.reply.text
+
+    run(check())

@@ -165,7 +165,7 @@ def test_links_that_are_none_open_nothing(tmp_path):
     walking(tmp_path, walk)
 
 
-def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path, monkeypatch):
+def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
 
     async def walk(client, session):
@@ -184,6 +184,7 @@ def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path
         for query in [*others, f"?participant=9&sig={sig}", "?pid=1&sig=\u00e9"]:
             page = await client.get(f"/join/own{query}")
             assert page.status_code == 400 and "This link is not whole" in page.text and not session.states, query
+        assert "refused: a study's link that is not whole, from 127.0.0.1" in caplog.text and sig not in caplog.text
         for link in (first, second, second):
             assert "Do you want to take part?" in (await client.get(link)).text
         assert sorted(session.hall.store.came("own").values()) == [("link", "1"), ("link", "2")]
@@ -316,6 +317,25 @@ def test_every_sentence_is_there_in_german_and_a_rehearsal_names_those_that_are_
     assert "words: the pages do not say 'Hello'" in notes
     with pytest.raises(AgonError, match="must be said in words with as many"):
         words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
+
+
+def test_a_cell_that_is_gone_from_the_file_strands_nobody(tmp_path):
+    async def walk(client, session):
+        at = str((await client.get("/join/own?pid=1")).url)
+        await client.post(at, data={"do": "agree"})
+        await client.post(at, data={"do": "read"})
+        (who,) = session.states
+        del session.cells[session.states[who].cell]
+        page = await client.get(at)
+        assert page.status_code == 200 and "Who is it?" in page.text
+        assert "Please wait for another participant." in (await client.post(at, data={"do": "quiz", "0": "b"})).text
+        since = session.states[who].since
+        session.clock = lambda: since + 61
+        session.saw(who)
+        session.tick()
+        assert "Nobody else came while you waited." in (await client.get(at)).text
+
+    walking(tmp_path, walk)
 
 
 def test_who_leaves_is_out_for_good(tmp_path):

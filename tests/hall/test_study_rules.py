@@ -11,6 +11,7 @@ import msgspec
 import pandas as pd
 import pytest
 import yaml
+from driving import seat_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -261,6 +262,15 @@ def short(short_conf, monkeypatch):
     monkeypatch.setattr(tables, "seating", functools.partial(tables.seating, conf=short_conf))
 
 
+def raises(error):
+    """Something that fails."""
+
+    def fails(*given):
+        raise error
+
+    return fails
+
+
 class Clock:
     now = 1000.0
 
@@ -430,6 +440,42 @@ def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
     assert not gone.valid.any() and gone.fallback.eq("stood in: tit_for_tat (left)").all() and gone.action.notna().all()
 
 
+def test_who_is_out_of_a_match_that_goes_on_is_sent_on_to_the_page_that_says_why(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            stays, late = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            table, seat = place.table(late), place.states[late].seat
+            assert "data-go" not in seat_parts(table, seat)["first"]
+            table.terms.dropped(seat)
+            shown, other = seat_parts(table, seat), seat_parts(table, place.states[stays].seat)
+            assert table.status == "playing" and f'data-go="{place.at(late)}"' in shown["first"]
+            assert WHY["dropped"] in shown["status"] and "Waiting for" not in shown["status"]
+            assert "data-go" not in "".join(other.values()) and WHY["dropped"] not in other["status"]
+
+    run(go())
+
+
+def test_a_full_disk_at_the_moment_when_somebody_is_late_does_not_stop_the_match(tmp_path, short, monkeypatch):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            stays, late = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            table, seat = place.table(late), place.states[late].seat
+            with monkeypatch.context() as full:
+                full.setattr(place.hall.store, "happened", raises(AgonError("the disk is full")))
+                table.terms.dropped(seat)
+            assert table.status == "playing" and not table.gone and place.states[late].stage == "match"
+            table.terms.dropped(seat)  # with the next answer that does not come
+            assert table.gone == {seat} and place.states[late].why == "dropped"
+            await plays(place, stays)
+            assert place.states[stays].stage == "survey" and place.states[stays].whole
+
+    run(go())
+
+
 def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_path, short):
     async def go():
         clock = Clock()
@@ -521,11 +567,7 @@ def test_nothing_is_said_to_have_happened_that_could_not_be_kept(tmp_path, short
     async def go():
         async with session(tmp_path, Clock(), **ONE) as place:
             who = goes(place, "a", "quiz")
-
-            def full(*given):
-                raise AgonError("the disk is full")
-
-            monkeypatch.setattr(place.hall.store, "happened", full)
+            monkeypatch.setattr(place.hall.store, "happened", raises(AgonError("the disk is full")))
             with pytest.raises(Refused, match="has not been done"):
                 place.do(who, "answered", right=True)
             assert place.states[who].stage == "quiz"
