@@ -133,7 +133,7 @@ templates.filters["html"] = safe
 # --- what a seat may answer
 
 
-def asked(scene: Scene, entered: Entered) -> Sequence[Thing]:
+def answer_form(scene: Scene, entered: Entered) -> Sequence[Thing]:
     """What a seat fills in, after something has been entered."""
     own = page_of(scene.view.rules).form(scene, entered)
     return any_form(scene.view, entered) if own is None else own

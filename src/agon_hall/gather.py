@@ -27,7 +27,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
     """
     made, store = study(name), Store(folder, reads=True)
     try:
-        events, came, keys = store.events(name), store.came(name), Keys(folder / "secret")
+        events, sources, keys = store.events(name), store.sources(name), Keys(folder / "secret")
     finally:
         store.close()
     if not events:
@@ -35,7 +35,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
     happened = [Event(*each) for each in events]
     states = folded(made, happened)
     names = {who: keys.pseudonym(who) for who in states}
-    people = participants(made, happened, names, came)
+    people = participants(made, happened, names, sources)
     out.mkdir(parents=True, exist_ok=True)
     write_table(people, out / "participants.csv")
     rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in happened]
@@ -48,7 +48,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
         write(turns.assign(experiment=pd.Categorical([name] * len(turns))), out / "turns.parquet")
     paid = folder / f"bonus-{name}.csv"
     paid.touch(mode=0o600)
-    paid.write_text(bonuses(made, states, came), encoding="utf-8")
+    paid.write_text(bonuses(made, states, sources), encoding="utf-8")
     done = sum(state.stage == "debrief" for state in states.values())
     return (
         f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
@@ -60,7 +60,7 @@ def participants(
     made: Study,
     events: Sequence[Event],
     names: Mapping[str, str],
-    came: Mapping[str, tuple[str, str]],
+    sources: Mapping[str, tuple[str, str]],
 ) -> pd.DataFrame:
     """A row for every participant: who (hashed), cell, how it ended, exclusions with reasons, points and pay, time and answers.
 
@@ -84,7 +84,7 @@ def participants(
         pay = earned(made, state)
         row: dict[str, Any] = {
             "participant": names[who],
-            "source": came[who][0],
+            "source": sources[who][0],
             "cell": state.cell or None,
             "game": game.get(state.cell),
             "match": state.match or None,
@@ -107,11 +107,11 @@ def participants(
     return pd.DataFrame(rows).astype({"seat": "Int64"})
 
 
-def bonuses(made: Study, states: Mapping[str, State], came: Mapping[str, tuple[str, str]]) -> str:
+def bonuses(made: Study, states: Mapping[str, State], sources: Mapping[str, tuple[str, str]]) -> str:
     """Prolific's format: a line for everybody who is paid a bonus, with their name there and the amount."""
     file = io.StringIO()
     lines = csv.writer(file, lineterminator="\n")
     lines.writerows(
-        (came[who][1], f"{paid:.2f}") for who, state in states.items() if (paid := earned(made, state).bonus)
+        (sources[who][1], f"{paid:.2f}") for who, state in states.items() if (paid := earned(made, state).bonus)
     )
     return file.getvalue()

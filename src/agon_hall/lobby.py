@@ -71,7 +71,7 @@ def players(name: str) -> dict[str, bool]:
 
 
 @functools.cache
-def clothes(name: str) -> dict[str, str]:
+def twins(name: str) -> dict[str, str]:
     """A game's twins and near-twins (agon.conf.claims): what they are called on the page -> name; nothing where there are none."""
     own = {called: claim.twin for (of, called), claim in claims().items() if name in (of, *claim.also)}
     kinds = {True: "the same game", False: "another game, which looks like it"}
@@ -80,7 +80,7 @@ def clothes(name: str) -> dict[str, str]:
 
 
 @functools.cache
-def asked(name: str) -> list[str]:
+def models(name: str) -> list[str]:
     """The models that agents may ask in the games of a file; stand-ins, which cost nothing, first."""
     return models_for(_first(name))
 
@@ -105,7 +105,7 @@ def warm() -> None:
     """Looks up all that the hall offers, which takes seconds, before anybody waits for it."""
     for name in offered():
         players(name)
-        asked(name)
+        models(name)
         opens(name)
     schema()  # which is needed when a match is over
 
@@ -120,7 +120,7 @@ async def lobby(request: Request) -> Response:
     if request.method == "POST":
         sent = await posted(request)
         once = sent.get("once", "")
-        pressed = forms.press(asked_of_table, {}, sent)
+        pressed = forms.press(new_table, {}, sent)
         entered, said = pressed.entered, pressed.why
         if pressed.actions:
             try:
@@ -129,7 +129,7 @@ async def lobby(request: Request) -> Response:
                 said = str(error)
             else:
                 return sent_on(f"/host?key={hall.keys.of('host', made)}")
-    form = forms.draw(asked_of_table, entered, "table", once=once)
+    form = forms.draw(new_table, entered, "table", once=once)
     still = {"form": safe(form), "said": safe(alert(said) if said else "")}
     return live(request, "lobby.html", "Tables", partial(tables, hall), hall.watching, still, 422 if said else 200)
 
@@ -150,16 +150,16 @@ def tables(hall: Hall) -> dict[str, Any]:
     return {"rows": rows, "older": len(all_) - len(rows), "stands": STANDS, "person": PERSON}
 
 
-def asked_of_table(entered: Entered) -> list[Thing]:
+def new_table(entered: Entered) -> list[Thing]:
     """What a new table is to be: game, setting, who sits where, time, budget, aids."""
     files = {name.replace("_", " "): name for name in offered()}
     file = ListField(key="game", label="Game", value=next(iter(files.values())), options=files)
     name = file.chosen(entered)
-    settings, models = offered()[name], asked(name)
+    settings, known_models = offered()[name], models(name)
     some = [ANY, *settings] if settings else [""]
     setting = ListField(key="setting", label="Setting or problem", value=some[0], options={each: each for each in some})
     chosen = setting.chosen(entered)
-    known = clothes(at := f"{name}/{chosen}" if settings else name)
+    known = twins(at := f"{name}/{chosen}" if settings else name)
     twin = ListField(key=f"twin/{at}", label="In other clothes", value="", options=known)
     worn = f"~{twin.chosen(entered)}" if known and twin.chosen(entered) else ""
     game = _game(f"{at if chosen in settings or not settings else _first(name)}{worn}")
@@ -172,8 +172,8 @@ def asked_of_table(entered: Entered) -> list[Thing]:
         model = ListField(
             key=f"model/{seat}",
             label=f"Model at seat {seat + 1}",
-            value=next(iter(models), None),
-            options={each: each for each in models},
+            value=next(iter(known_models), None),
+            options={each: each for each in known_models},
         )
         asks = agents.get(who.chosen(entered), False)
         seats += [who, model] if asks else [who]
@@ -228,7 +228,7 @@ async def host(request: Request) -> Response:
     (table, _), said = opened(request, "host"), ""
     if request.method == "POST":
         try:
-            _done(table, await posted(request))
+            _change(table, await posted(request))
         except AgonError as error:
             said = str(error)
         else:
@@ -252,7 +252,7 @@ def hosted(hall: Hall, table: Table, at: str) -> dict[str, Any]:
     }
 
 
-def _done(table: Table, sent: Mapping[str, str]) -> None:
+def _change(table: Table, sent: Mapping[str, str]) -> None:
     """What a host wants. Raises AgonError."""
     if sent.get("do") == "on":
         if table.models:

@@ -69,7 +69,7 @@ def shown(table: Table, seat: int | None) -> dict[str, Any]:
         context["closing"] = safe(page.closing(scene, table.game, table.state))
     elif question is not None and not person.away:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
-        made = partial(forms.asked, scene)
+        made = partial(forms.answer_form, scene)
         form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, terms.say)
         context["asked"] = safe(question_text(view) + form)
     context["more"] += safe(forms.draw(partial(page.ask, scene), drafts["look"].entered, "look", say=terms.say))
@@ -117,7 +117,7 @@ def listed(table: Table, seats: Collection[int]) -> str:
 # --- what is done on it
 
 
-def do(table: Table, seat: int, sent: Sent) -> str:
+def submitted(table: Table, seat: int, sent: Sent) -> str:
     """What somebody at a seat has sent: a form of the page. Why it does not do; empty where it does."""
     form = sent.get("form", "")
     draft = Draft()
@@ -152,7 +152,7 @@ def _answer(table: Table, seat: int, sent: Sent) -> Draft:
         raise Refused("This has been answered already: the page shows what came of it.")
     before = table.drafts.get((seat, "answer"), Draft())
     entered = before.entered if before.number == question.number else {}
-    made = partial(forms.asked, scene_of(table, seat, question.view))
+    made = partial(forms.answer_form, scene_of(table, seat, question.view))
     pressed = forms.press(made, entered, sent)
     why = pressed.why
     if pressed.actions is not None:
@@ -178,12 +178,12 @@ async def seat(request: Request) -> Response:
     table.saw(place)
     why = ""
     if request.method == "POST":
-        why = do(table, place, await posted(request))
+        why = submitted(table, place, await posted(request))
         if not by_script(request):
             return sent_on(f"?{request.url.query}")
     name = table.terms.say("{}: you are {}", title(table.game), table.players[place])
-    draw, came, status = partial(shown, table, place), partial(table.saw, place), 422 if why else 200
-    return live(request, "seat.html", name, draw, table.watching, status=status, came=came)
+    draw, presence, status = partial(shown, table, place), partial(table.saw, place), 422 if why else 200
+    return live(request, "seat.html", name, draw, table.watching, status=status, presence=presence)
 
 
 async def watch(request: Request) -> Response:

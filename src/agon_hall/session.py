@@ -46,7 +46,7 @@ NAMED = re.compile(r"\w[\w .:@+~-]*")
 """What it is made of; it stands in a file that is opened in spreadsheets, which take `=` and the like for sums."""
 
 
-def told_apart(query: Mapping[str, str]) -> tuple[str, str] | None:
+def participant_in(query: Mapping[str, str]) -> tuple[str, str] | None:
     """Source and name of a participant, from the parameters of a link; None where it has none. Raises Refused for no names."""
     for parameter, source in PARAMETERS.items():
         if pid := query.get(parameter, "").strip():
@@ -67,7 +67,7 @@ class Session:
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         self.states: dict[str, State] = folded(study, [Event(*each) for each in hall.store.events(study.name)])
-        self._places = {(state.table, state.seat): who for who, state in self.states.items() if state.table}
+        self._places = {(s.table, s.seat): who for who, s in self.states.items() if s.seat is not None}
         """Table and seat -> who sits there; nobody else has them."""
         self.seen = dict.fromkeys(self.states, clock())
         """When a page of somebody was open last; after a restart everybody has time to come back."""
@@ -75,12 +75,12 @@ class Session:
         """Pages that each has open and that are kept up to date."""
         self.watching: dict[str, set[Callable[[], object]]] = defaultdict(set)
         """Told of what changes for a participant; those of ALL, of anything and of time."""
+        for table in hall.tables.values():
+            self._attach(table)
+        hall.taken_up.append(self._attach)
         for state in self.states.values():
-            table = hall.find(state.table) if state.stage == "match" else hall.tables.get(state.table)
-            if table is not None:
-                self._attach(table)
-                if state.why in ("dropped", "withdrew") and state.seat is not None:
-                    table.gone.add(state.seat)
+            if state.stage == "match":
+                hall.find(state.table)
 
     # --- keys
 
@@ -119,7 +119,7 @@ class Session:
 
     def knows(self, source: str, pid: str) -> bool:
         """Whether they have come before."""
-        return (source, pid) in self.hall.store.came(self.study.name).values()
+        return (source, pid) in self.hall.store.sources(self.study.name).values()
 
     def join(self, source: str, pid: str) -> str:
         """Who comes by a link: the same participant as the last time, however often and wherever it is opened. Raises Refused."""
@@ -158,7 +158,7 @@ class Session:
             raise Refused("This could not be kept, and has not been done. Please try again in a moment.") from None
         for event, state in zip(events, states, strict=True):
             self.states[event.participant] = state
-            if state.table:
+            if state.seat is not None:
                 self._places[state.table, state.seat] = event.participant
         for each in {*(event.participant for event in events if event.kind != NOTED), ALL}:
             self._changed(each)
@@ -247,21 +247,19 @@ class Session:
         match = match_id(self.study, cell, number)
         Random(match).shuffle(group)
         made = next(
-            (row for row in self.hall.store.tables() if row.match == match), None
-        )  # of a server that was killed here
-        table = self.hall.find(made.id) if made else None
+            (row.id for row in self.hall.store.tables() if row.match == match), ""
+        )  # by a server that was killed
+        table = self.hall.find(made)
         if table is None:
             budget = msgspec.to_builtins(self.study.budget)
             table = self.hall.open(
                 cell.game, cell.entrants, self.study.seconds, budget, match, cell.aids, True, self.consent
             )
-        self._attach(table)
+        now, where = self.clock(), {"table": table.id, "match": match}
         self._all(
-            [
-                Event(who, self.clock(), "matched", {"table": table.id, "match": match, "seat": seat})
-                for seat, who in zip(cell.people, group, strict=True)
-            ]
+            [Event(who, now, "matched", where | {"seat": seat}) for seat, who in zip(cell.people, group, strict=True)]
         )
+        self._attach(table)
         for seat in cell.people:
             self._sits(table, seat)
 
@@ -270,29 +268,30 @@ class Session:
             table.sit(seat, "Participant")
 
     def _attach(self, table: Table) -> None:
-        """Has the study's terms hold at a table."""
+        """Has the study's terms hold at a table, if it is one of its own."""
+        sitting = {seat: who for (place, seat), who in self._places.items() if place == table.id}
+        if not sitting:
+            return
 
-        def playing(seat: int) -> str | None:
-            who = self._places.get((table.id, seat))
-            return who if who is not None and self.states[who].stage == "match" else None
+        def plays(seat: int) -> bool:
+            return seat in sitting and self.states[sitting[seat]].stage == "match"
 
         def next_page(seat: int) -> str:
-            who = self._places.get((table.id, seat))
-            return "" if who is None else self.at(who)
+            return self.at(sitting[seat]) if seat in sitting else ""
 
         def dropped(seat: int) -> None:
-            if (who := playing(seat)) is not None:
-                with suppress(Refused):  # the next answer that does not come tells it again
-                    self._dropped(who, "time was up")
+            with suppress(Refused):  # the next answer that does not come tells it again
+                if plays(seat):
+                    self._dropped(sitting[seat], "time was up")
 
         def saw(seat: int, opened: int) -> None:
-            if (who := self._places.get((table.id, seat))) is not None:
-                self.saw(who, opened)
+            if seat in sitting:
+                self.saw(sitting[seat], opened)
 
         def noted(seat: int, kind: str, detail: Mapping[str, Any]) -> None:
-            if (who := playing(seat)) is not None:
-                with suppress(Refused):  # no reason to stop whoever plays
-                    self.do(who, NOTED, what=kind, **detail)
+            with suppress(Refused):  # no reason to stop whoever plays
+                if plays(seat):
+                    self.do(sitting[seat], NOTED, what=kind, **detail)
 
         script = None
         if self.study.dropout.then != END:
@@ -302,3 +301,4 @@ class Session:
         own = (self.consent, self.say, self.study.language, drafts, script, timeouts)
         table.terms = Terms(*own, next_page, dropped, saw, noted)
         table.read.update(table.people)  # as instructions, before
+        table.gone.update(seat for seat, who in sitting.items() if self.states[who].why in ("dropped", "withdrew"))

@@ -255,7 +255,7 @@ class Store:
             found = self._read(which, study, source, pid)
         return str(found[0][0])
 
-    def came(self, study: str) -> dict[str, tuple[str, str]]:
+    def sources(self, study: str) -> dict[str, tuple[str, str]]:
         """Participant -> source and name there: what must not leave this file."""
         rows = self._read("select id, source, pid from participants where study = ?", study)
         return {id_: (source, pid) for id_, source, pid in rows}

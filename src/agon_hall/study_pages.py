@@ -23,7 +23,7 @@ from agon_hall import Refused
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
 from agon_hall.rules import rules_text
-from agon_hall.session import ALL, SIGNED, Session, told_apart
+from agon_hall.session import ALL, SIGNED, Session, participant_in
 from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
 from agon_hall.tables import Hall
 from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams
@@ -78,7 +78,7 @@ async def join(request: Request) -> Response:
     newcomers: Throttle = request.app.state.newcomers
     try:
         session = request.app.state.studies.session(request.path_params["study"])
-        came = told_apart(query)
+        came = participant_in(query)
         if not session.admits(*(came or ("", "")), query.get(SIGNED, "")):
             raise Refused("This link is not whole: please open it again where you found it.")
         if came is not None:
@@ -94,7 +94,7 @@ async def join(request: Request) -> Response:
                 newcomers.count(here)
             return sent_on(session.at(session.join(*came)))
     except Refused as refused:
-        logged = "a study's link that is not whole"
+        logged = f"a study's link: {refused}"
         raise NoPage(session.study.title, session.say(str(refused)), HTTPStatus.BAD_REQUEST, logged) from None
     except AgonError as error:
         why = "There is no study here. Please open the link where you found it."
@@ -129,7 +129,7 @@ async def page(request: Request) -> Response:
     if request.method == "POST":
         given = dict(await posted(request))
         try:
-            wanted = act(session, who, given)
+            wanted = submitted(session, who, given)
         except Refused as refused:
             why = str(refused)
         if not why and not wanted:
@@ -139,7 +139,7 @@ async def page(request: Request) -> Response:
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
         return sent_on(f"/seat?key={session.hall.keys.of('seat', table.id, state.seat)}")
-    context = about(session, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
+    context = shown(session, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
     status = 422 if why or wanted else 200
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
 
@@ -152,12 +152,12 @@ async def page(request: Request) -> Response:
         wait = {"moved": moved, "left_to_wait": round(max(0.0, left)) if waiting else None}
         return wait | {"own": session.at(who), "say": session.say}
 
-    came = partial(session.saw, who)
+    presence = partial(session.saw, who)
     watching, title = session.watching[who], session.study.title
-    return live(request, "study.html", title, draw, watching, context, status, came, stage=state.stage)
+    return live(request, "study.html", title, draw, watching, context, status, presence, stage=state.stage)
 
 
-def act(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
+def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
     """What a participant's form says is done. Which answers are missing, by the place of their question. Raises Refused."""
     state, do = session.states[who], given.get("do", "")
     plain = {"agree": "consented", "decline": "declined", "read": "read", "withdraw": "withdrew"}
@@ -191,11 +191,11 @@ def questions(session: Session, state: State) -> Sequence[Asked]:
     return [each for each in session.study.quiz.questions if not each.games or (cell and cell.game in each.games)]
 
 
-def about(session: Session, who: str, state: State) -> dict[str, Any]:
+def shown(session: Session, who: str, state: State) -> dict[str, Any]:
     """What their page shows."""
     own, cell, code, link = session.study, session.cells.get(state.cell), session.code(who), ""
     if code:
-        source, pid = session.hall.store.came(own.name)[who]
+        source, pid = session.hall.store.sources(own.name)[who]
         link = own.finish.links.get(source, "")  # type: ignore[call-overload]
         link = link.replace("{code}", quote(code, safe="")).replace("{pid}", quote(pid, safe=""))
     ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")

@@ -30,6 +30,8 @@ class Hall:
         self.tables: dict[str, Table] = {}
         self.watching: set[Callable[[], object]] = set()
         """Told when there is another table."""
+        self.taken_up: list[Callable[[Table], object]] = []
+        """Told of every table before its match goes on, also of one that was forgotten meanwhile."""
         for row in self.store.tables():
             if row.status in ("waiting", "playing", "stopped"):
                 try:
@@ -45,6 +47,8 @@ class Hall:
 
     def _add(self, row: TableRow, seated: Seating | None = None) -> Table:
         found = self.tables[row.id] = Table(row, seated or self._seated(row), self.store, self.folder)
+        for told in self.taken_up:
+            told(found)
         return found
 
     def open(

@@ -137,17 +137,17 @@ def live(
     watching: set[Callable[[], object]],
     still: Mapping[str, Any] = NONE,
     status: int = 200,
-    came: Callable[[int], object] = lambda opened: None,
+    presence: Callable[[int], object] = lambda opened: None,
     **told: str,
 ) -> Response:
     """A page of templates/NAME, whose own blocks are kept up to date, and at its second address (`routes_of`) what keeps them so.
 
     Each block is in an element of its name (`data-part`), filled in with what `draw` gives, and nothing else; all around with `still`,
-    too. `watching` are told of changes, `came` of a page that is kept up to date from now on (1), or no longer (-1). `told` is
+    too. `watching` are told of changes, `presence` of a page that is kept up to date from now on (1), or no longer (-1). `told` is
     for the second address alone.
     """
     if streams(request):
-        return _stream(request, lambda: parts_of(name, draw()), watching, came)
+        return _stream(request, lambda: parts_of(name, draw()), watching, presence)
     context, url = draw(), request.url.include_query_params(**told)
     at, seen = f"{url.path.rstrip('/')}{EVENTS}?{url.query}", digest(parts_of(name, context))
     return render(request, name, status, title=title, live=at, seen=seen, **{**still, **context})
@@ -164,7 +164,7 @@ def streams(request: Request) -> bool:
 
 
 def _stream(
-    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], came: Callable[[int], object]
+    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], presence: Callable[[int], object]
 ) -> Response:
     """Server-sent events: `parts` that have changed since they were last sent, and `ping`."""
     again = "last-event-id" in request.headers  # it may show what a form brought since then: it is sent everything
@@ -177,7 +177,7 @@ def _stream(
         request.app.state.streams.add(changed.set)
         known: dict[str, str] = {}
         last, stopping = seen, request.app.state.stopping
-        came(1)
+        presence(1)
         try:
             yield "retry: 1000\nid: here\n\n"  # with an id, a browser that connects again says so
             while not stopping.is_set():
@@ -204,7 +204,7 @@ def _stream(
         finally:
             watching.discard(changed.set)
             request.app.state.streams.discard(changed.set)
-            came(-1)
+            presence(-1)
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)

@@ -54,7 +54,7 @@ class Sheet:
     """A form, what it has sent, and the ways in which a person fills it in, as a browser sends it: strings and nothing else."""
 
     def __init__(self, view, answer="", aids=None):
-        self.view, self.made = view, partial(forms.asked, Scene(view, aids=aids))
+        self.view, self.made = view, partial(forms.answer_form, Scene(view, aids=aids))
         self.sent, self.answer, self.why, self.entered = [], answer, "", {}
 
     def _wire(self, **more):
@@ -465,7 +465,7 @@ def test_the_chameleon_is_asked_for_the_word_in_its_interview():
 
 def test_lines_end_as_everywhere_else_and_what_was_not_sent_stays():
     view = in_space(Text(500))
-    made = partial(forms.asked, Scene(view))
+    made = partial(forms.answer_form, Scene(view))
     assert parsed("answer=a%0D%0Ab&press=") == Sent({"answer": "a\nb", "press": ""})
     assert forms.press(made, {"answer": "kept"}, wire({"press": [""]})).entered == {"answer": "kept"}
     assert forms.press(made, {}, wire({"press": ["no such button"], "answer": ["x"]})) == ({"answer": "x"}, "", None)
@@ -474,5 +474,5 @@ def test_lines_end_as_everywhere_else_and_what_was_not_sent_stays():
 
 def test_an_option_that_is_not_offered_is_not_taken():
     view = in_space(Choice(tuple(f"option {each}" for each in range(9))))
-    made = partial(forms.asked, Scene(view))
+    made = partial(forms.answer_form, Scene(view))
     assert "choose one" in forms.press(made, {}, wire({"press": ["Send"], "answer": ["option 9"]})).why

@@ -184,10 +184,10 @@ def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path
         for query in [*others, f"?participant=9&sig={sig}", "?pid=1&sig=\u00e9"]:
             page = await client.get(f"/join/own{query}")
             assert page.status_code == 400 and "This link is not whole" in page.text and not session.states, query
-        assert "refused: a study's link that is not whole, from 127.0.0.1" in caplog.text and sig not in caplog.text
+        assert "refused: a study's link: This link is not whole" in caplog.text and sig not in caplog.text
         for link in (first, second, second):
             assert "Do you want to take part?" in (await client.get(link)).text
-        assert sorted(session.hall.store.came("own").values()) == [("link", "1"), ("link", "2")]
+        assert sorted(session.hall.store.sources("own").values()) == [("link", "1"), ("link", "2")]
 
     walking(tmp_path, walk, signed=True)
 

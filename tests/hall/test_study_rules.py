@@ -21,8 +21,8 @@ from agon.turns import read
 from agon_hall import Refused, tables
 from agon_hall.gather import gather
 from agon_hall.people import DRAFTS, LETTERS
-from agon_hall.seat import do
-from agon_hall.session import Session, told_apart
+from agon_hall.seat import submitted
+from agon_hall.session import Session, participant_in
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, folded, wrong
 from agon_hall.tables import Hall
 from agon_hall.web import Sent
@@ -225,14 +225,14 @@ def test_forms_say_what_is_missing_and_what_is_wrong():
 
 
 def test_platforms_tell_people_apart_by_their_own_names():
-    assert told_apart({"PROLIFIC_PID": " 5f "}) == ("prolific", "5f")
-    assert told_apart({"workerId": "W", "assignmentId": "A"}) == ("mturk", "W")
-    assert told_apart({"survey_code": "7"}) == ("sona", "7")
-    assert told_apart({"x": "1"}) is None
-    assert told_apart({"participant": "a.b+c@example.org"}) == ("link", "a.b+c@example.org")
+    assert participant_in({"PROLIFIC_PID": " 5f "}) == ("prolific", "5f")
+    assert participant_in({"workerId": "W", "assignmentId": "A"}) == ("mturk", "W")
+    assert participant_in({"survey_code": "7"}) == ("sona", "7")
+    assert participant_in({"x": "1"}) is None
+    assert participant_in({"participant": "a.b+c@example.org"}) == ("link", "a.b+c@example.org")
     for pid in ("x" * 101, "=1+1", "@SUM(A1)", "+1", "<b>", "a\nb", "\u202ea", "a\0"):
         with pytest.raises(Refused, match="not whole"):
-            told_apart({"pid": pid})
+            participant_in({"pid": pid})
 
 
 def test_a_file_that_was_changed_while_people_were_there_is_named():
@@ -457,6 +457,25 @@ def test_who_is_out_of_a_match_that_goes_on_is_sent_on_to_the_page_that_says_why
     run(go())
 
 
+def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO, language="de") as place:
+            people = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await plays(place, *people)
+            before, seat = place.table(people[0]), place.states[people[0]].seat
+            await asyncio.sleep(0.05)
+            place.hall.open("pd", ["human", "tit_for_tat"])  # as others come
+            assert before.id not in place.hall.tables
+            table = place.hall.find(before.id)
+            while table.state is None or table.status != "over":
+                await asyncio.sleep(0.01)
+            assert f'href="{place.at(people[0])}"' in seat_parts(table, seat)["first"] and table is not before
+            assert "Die Partie ist vorbei" in seat_parts(table, seat)["status"] and table.terms.consent == place.consent
+
+    run(go())
+
+
 def test_a_full_disk_at_the_moment_when_somebody_is_late_does_not_stop_the_match(tmp_path, short, monkeypatch):
     async def go():
         async with session(tmp_path, Clock(), **TWO) as place:
@@ -519,8 +538,10 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
                 await asyncio.sleep(0)
             question = table.questions[0]
             for typed in ("1", "12", "12", "long" * 1000, *map(str, range(300))):
-                do(table, 0, Sent({"form": "answer", "question": str(question.number), "press": "", "answer": typed}))
-            do(table, 0, Sent({"form": "answer", "question": "77", "press": "", "answer": "another question"}))
+                submitted(
+                    table, 0, Sent({"form": "answer", "question": str(question.number), "press": "", "answer": typed})
+                )
+            submitted(table, 0, Sent({"form": "answer", "question": "77", "press": "", "answer": "another question"}))
             noted = [detail for _, _, kind, detail in place.hall.store.events("own") if detail.get("what") == "draft"]
             return [each["entered"]["answer"] for each in noted], {(each["round"], each["phase"]) for each in noted}
 

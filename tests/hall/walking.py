@@ -177,7 +177,7 @@ def collected(server, own, ended, patience=240):
         store.close()
         assert monotonic() < end, people[["stage", "why"]]
         sleep(2)
-    came = {Keys(server.folder / "secret").pseudonym(who): pid for who, (_, pid) in store.came(name).items()}
+    came = {Keys(server.folder / "secret").pseudonym(who): pid for who, (_, pid) in store.sources(name).items()}
     store.close()
     people.index = people.participant.map(came)
     turns = read(out / "turns.parquet") if (out / "turns.parquet").exists() else None
