@@ -95,7 +95,7 @@ def test_a_game_is_played_in_other_clothes(server, person):
 
 
 def test_twins_are_offered_where_there_are_some_and_agents_that_fit_them():
-    assert lobby.clothes("pd")["amber: the same game"] == "amber" and lobby.clothes("auction") == {}
-    assert "hunt: another game, which looks like it" in lobby.clothes("pd")
+    assert lobby.twins("pd")["amber: the same game"] == "amber" and lobby.twins("auction") == {}
+    assert "hunt: another game, which looks like it" in lobby.twins("pd")
     assert "beliefs" in lobby.players("pd") and "beliefs" not in lobby.players("pd~amber")
     assert {"tft", "zs"} <= lobby.players("pd~amber").keys()
