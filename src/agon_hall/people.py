@@ -182,10 +182,10 @@ class People(ABC):
         """A person has left for good: the script plays on for it, or the match ends where there is none. Raises Refused."""
         if seat in self.gone or self.status != "playing":
             return
-        self.gone.add(seat)
         if self.terms.stand_in is None:
             self.give_up(f"{self.players[seat]} has left")
-        elif (question := self.questions.get(seat)) is not None and not question.answered.done():
+        self.gone.add(seat)
+        if (question := self.questions.get(seat)) is not None and not question.answered.done():
             question.answered.set_exception(Left())
 
     def saw(self, seat: int, opened: int = 0) -> None:

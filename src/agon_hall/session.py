@@ -283,6 +283,7 @@ class Session:
             with suppress(Refused):  # the next answer that does not come tells it again
                 if plays(seat):
                     self._dropped(sitting[seat], "time was up")
+                table.drop(seat)  # also of who is out already, where nothing could be written then
 
         def saw(seat: int, opened: int) -> None:
             if seat in sitting:

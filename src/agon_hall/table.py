@@ -81,8 +81,8 @@ class Table(People):
     def give_up(self, why: str = "given up by its host") -> None:
         """Ends the match before its end; the turns until then are kept below given_up/, and answers in the store. Raises Refused."""
         if self.status != "over":
-            asked_to(self.store.ended, self.id, "closed")
-            self._stands("closed", why)
+            asked_to(self.store.ended, self.id, "closed", why)
+            self.status, self.why = "closed", why
             self._cancel(None)
             self.changed()
 

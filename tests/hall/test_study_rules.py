@@ -476,6 +476,26 @@ def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short
     run(go())
 
 
+def test_who_has_left_for_good_while_nothing_can_be_written_is_not_waited_for_for_ever(tmp_path, short, monkeypatch):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO, dropout={"timeouts": 1, "away": 30, "then": "end"}) as place:
+            stays, leaves = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            table, seat = place.table(leaves), place.states[leaves].seat
+            with monkeypatch.context() as full:
+                full.setattr(place.hall.store, "ended", raises(AgonError("the disk is full")))
+                with pytest.raises(Refused, match="could not be kept"):
+                    place.do(leaves, "withdrew")
+            assert place.states[leaves].why == "withdrew" and table.status == "playing"
+            table.terms.dropped(seat)  # when their next answer does not come
+            assert table.status == "closed" and table.why.endswith("has left")
+            place.tick()
+            assert place.states[stays].stage == "survey" and not place.states[stays].whole
+
+    run(go())
+
+
 def test_a_full_disk_at_the_moment_when_somebody_is_late_does_not_stop_the_match(tmp_path, short, monkeypatch):
     async def go():
         async with session(tmp_path, Clock(), **TWO) as place:
