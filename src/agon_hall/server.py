@@ -28,7 +28,7 @@ from agon.conf import settings_of
 from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
 from agon_hall.access import COMERS, LoginRequired, Password, Throttle
 from agon_hall.firewall import HEADER, IDLE, Connections, Firewall, counted_by
-from agon_hall.lobby import warm
+from agon_hall.new_table import warm
 from agon_hall.tables import DAYS, Hall
 
 PASSWORD = "AGON_PASSWORD"

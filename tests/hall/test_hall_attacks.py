@@ -15,7 +15,7 @@ from driving import Visitor, events, serving
 
 from agon import ROOT, AgonError
 from agon.plan import PERSON
-from agon_hall import access, firewall, lobby, server
+from agon_hall import access, firewall, new_table, server
 from agon_hall import seat as seat_module
 from agon_hall.access import Password
 from agon_hall.server import serve
@@ -473,7 +473,11 @@ def test_a_table_is_made_once_however_often_its_form_is_sent(tmp_path, short):
 
 
 def test_who_speaks_first_is_asked_where_a_setting_has_openings():
-    assert [name for name in lobby.offered() if lobby.opens(name)] == ["chameleon", "cost_sharing", "undercover"]
+    assert [name for name in new_table.offered() if new_table.opens(name)] == [
+        "chameleon",
+        "cost_sharing",
+        "undercover",
+    ]
 
 
 def test_a_person_in_a_game_with_openings_speaks_for_itself_unless_its_host_says_otherwise(tmp_path, short):
