@@ -164,7 +164,10 @@ def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[i
     if do in plain:
         session.do(who, plain[do])
         return {}
-    if do not in ("quiz", "survey") or do != state.stage:
+    again = given.get("tries", str(state.tries)) != str(
+        state.tries
+    )  # a quiz that is sent twice, as by a reload, is one try
+    if do not in ("quiz", "survey") or do != state.stage or again:
         raise Refused("This has been answered already: the page shows what comes next.")
     asked = questions(session, state)
     answers = {str(place): given.get(str(place), "") for place in range(len(asked))}

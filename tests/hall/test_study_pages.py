@@ -246,6 +246,9 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
         assert page.status_code == 422 and "Please answer this question." in page.text
         page = await client.post(at, data={"do": "quiz", "0": "a"})
         assert "This is not right." in page.text and "Tries left: 1" in page.text
+        page = await client.post(at, data={"do": "quiz", "tries": "0", "0": "a"})  # a reload sends it again
+        assert "This has been answered already" in page.text and "Tries left: 1" in page.text
+        assert 'name="tries" value="1"' in page.text
         assert "This has been answered already" in (await client.post(at, data={"do": "survey"})).text
         (who,) = session.states
         table = session.hall.open("pd", ["human", "tit_for_tat"])
