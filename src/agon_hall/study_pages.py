@@ -162,11 +162,12 @@ def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[i
     state, do = session.states[who], given.get("do", "")
     plain = {"agree": "consented", "decline": "declined", "read": "read", "withdraw": "withdrew"}
     if do in plain:
-        session.do(who, plain[do])
+        now = session.do(who, plain[do])
+        if now.stage == "quiz" and not questions(session, now):  # all are about other games
+            session.do(who, "answered", answers={}, right=True)
         return {}
-    again = given.get("tries", str(state.tries)) != str(
-        state.tries
-    )  # a quiz that is sent twice, as by a reload, is one try
+    tries = str(state.tries)
+    again = given.get("tries", tries) != tries  # a quiz that is sent twice, as by a reload, is one try
     if do not in ("quiz", "survey") or do != state.stage or again:
         raise Refused("This has been answered already: the page shows what comes next.")
     asked = questions(session, state)

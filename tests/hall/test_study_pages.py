@@ -322,6 +322,17 @@ def test_every_sentence_is_there_in_german_and_a_rehearsal_names_those_that_are_
         words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
 
+def test_who_plays_a_game_that_no_question_is_about_is_shown_no_empty_quiz(tmp_path):
+    async def walk(client, session):
+        at = str((await client.get("/join/own?pid=1")).url)
+        await client.post(at, data={"do": "agree"})
+        page = await client.post(at, data={"do": "read"})
+        assert "Please wait for another participant." in page.text
+
+    asked = [FILE["quiz"]["questions"][0] | {"games": ["pd~stags"]}]
+    walking(tmp_path, walk, cells={"two": FILE["cells"]["two"]}, quiz={"questions": asked})
+
+
 def test_a_cell_that_is_gone_from_the_file_strands_nobody(tmp_path):
     async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
