@@ -26,17 +26,17 @@ PRESS = """([sent]) => {
 SENT = "() => document.querySelector('main') && !document.querySelector('[data-sending]')"
 
 
-class Tab:
-    """A page of somebody at a browser of their own; what went wrong on it is in `faults`."""
+class BrowserPages:
+    """A tab of somebody at a browser of their own."""
 
     def __init__(self, page: Any) -> None:
-        self._page, self.faults = page, list[str]()
-        page.on("pageerror", lambda error: self.faults.append(f"a script fails: {error}"))
+        self._page, self._faults = page, list[str]()
+        page.on("pageerror", lambda error: self._faults.append(f"a script fails: {error}"))
         page.on("response", lambda reply: self._heard(reply.status, reply.url))
 
     def _heard(self, status: int, url: str) -> None:
         if status not in (200, 302, 303, 304, 307, 422):
-            self.faults.append(f"{url.partition('?')[0]} answered {status}")
+            self._faults.append(f"{url.partition('?')[0]} answered {status}")
 
     async def get(self, at: str) -> str:
         """Opens an address; the page as it is shown. One of a match that is open already is looked at as it is."""
@@ -66,6 +66,8 @@ class Tab:
 
         for _ in range(5):
             if await self._going(shows()):
+                if self._faults:
+                    raise AgonError(self._faults[0])
                 return found
         raise AgonError(f"the page {self._page.url.partition('?')[0]} is never still")
 

@@ -13,7 +13,8 @@ from agon import ROOT, AgonError
 from agon.plan import PERSON
 from agon.turns import read
 from agon_hall.server import LOOPBACK, Server, listening
-from agon_hall.tables import Hall, Table
+from agon_hall.table import Table
+from agon_hall.tables import Hall
 
 FOLDER = ROOT / ".agon" / "cells"
 """Where the answers of people in notebooks are kept."""
@@ -34,7 +35,7 @@ class Cell:
 
     def link(self, number: int = 1) -> str:
         """The page of a seat, from 1; served by this notebook's own process, to this machine alone."""
-        key = self.hall.key("seat", self.table.id, number - 1)
+        key = self.hall.keys.of("seat", self.table.id, number - 1)
         return f"http://{LOOPBACK[0]}:{_served(self.hall)}/seat?key={key}"
 
     def seat(self, number: int = 1, height: int = 640) -> IFrame:

@@ -1,24 +1,139 @@
-"""Forms of what a seat may answer: its family's, or one that any space of actions has. A form knows a view and nothing else."""
+"""Forms: of what a seat may answer, and of all that agon.games.inputs describes: drawn, read from what was sent, and pressed.
+
+Nothing here is kept.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from agon.agents.telling import answered
 from agon.games import Choice, Observation
 from agon.games.html import label, text
-from agon.games.inputs import Button, Entered, FieldSet, InvalidEntry, LineField, TextField, Thing, fields_of, options
+from agon.games.inputs import (
+    Button,
+    CountField,
+    Entered,
+    Field,
+    FieldSet,
+    Group,
+    InvalidEntry,
+    LineField,
+    ListField,
+    TextField,
+    Thing,
+    TickField,
+    fields_of,
+    options,
+)
 from agon.games.pages import Scene, page_of
 from agon.games.spaces import Offer, Space, from_json
+from agon_hall.language import ENGLISH, Say
+from agon_hall.web import Sent, safe, templates
 
 BUTTONS = 8
 """Options that are a button each; more are a list to choose from."""
+Made = Callable[[Entered], Sequence[Thing]]
+"""What is asked, after something has been entered."""
+PRESSED = "press"
+"""The field that says which button was pressed; empty for none."""
 
 
-def asked(scene: Scene, entered: Entered) -> Sequence[Thing]:
+class Pressed(NamedTuple):
+    """What came of a form that was sent."""
+
+    entered: dict[str, Any]
+    why: str = ""
+    """Why what was entered does not do."""
+    actions: list[Any] | None = None
+    """What is to be sent; None where nothing is."""
+
+
+def draw(
+    made: Made, entered: Entered, name: str, question: str = "", why: str = "", say: Say = ENGLISH, **hidden: str
+) -> str:
+    """A form as HTML. `question` says what it asks: what is typed stays in the browser as long as that is the same."""
+    all_ = made(entered)
+    drawn: Any = templates.get_template("form.html").module
+    return str(drawn.things(all_, entered, name, say, question, why, hidden)) if all_ else ""
+
+
+def press(made: Made, entered: Entered, sent: Sent) -> Pressed:
+    """What a form holds after it was sent, and what its button does."""
+    now = dict(entered)
+    for _ in range(5):  # what is entered may bring other fields, which were sent, too
+        before, now = now, now | _read(made(now), sent)
+        if now == before:
+            break
+    key = sent.get(PRESSED, "")
+    button = next(
+        (each for each in _all(made(now)) if isinstance(each, Button) and key in (each.key, each.label)), None
+    )
+    if not key or button is None:
+        return Pressed(now)
+    try:
+        done = button.do()
+    except InvalidEntry as error:
+        return Pressed(now, str(error))
+    return Pressed(now, actions=done) if isinstance(done, list) else Pressed(dict(done))
+
+
+def _all(things: Sequence[Thing]) -> Iterator[Thing]:
+    for thing in things:
+        yield from _all(thing.things) if isinstance(thing, Group) else (thing,)
+
+
+def _read(things: Sequence[Thing], sent: Sent) -> dict[str, Any]:
+    """What was entered into these things; a field that was not sent is left out."""
+    found: dict[str, Any] = {}
+    for thing in _all(things):
+        if not isinstance(thing, Field):
+            continue
+        value = sent.get(thing.key)
+        if isinstance(thing, TickField):
+            if value is not None or PRESSED in sent:  # no box that is ticked is sent by no value at all
+                found[thing.key] = [thing.options[each] for each in sent.getlist(thing.key) if each in thing.options]
+        elif value is None:
+            continue
+        elif isinstance(thing, ListField):
+            if value in thing.options:
+                found[thing.key] = thing.options[value]
+        elif isinstance(thing, CountField):
+            if value.strip().isdecimal() and len(value) < 10:
+                found[thing.key] = min(thing.last, max(thing.first, int(value)))
+        else:
+            found[thing.key] = value
+    return found
+
+
+# --- what the template asks
+
+
+def _is_chosen(thing: ListField, entered: Entered, label: str) -> bool:
+    chosen = thing.chosen(entered)
+    return thing.options[label] in chosen if isinstance(thing, TickField) else bool(thing.options[label] == chosen)
+
+
+def _first_press(things: Sequence[Thing]) -> str:
+    """What Enter presses where there are no scripts: the button that a line names, or none."""
+    return next((each.press for each in _all(things) if isinstance(each, LineField) and each.press), "")
+
+
+templates.globals |= {
+    "kind_of": lambda thing: type(thing).__name__,
+    "is_chosen": _is_chosen,
+    "first_press": _first_press,
+}
+templates.filters["html"] = safe
+
+
+# --- what a seat may answer
+
+
+def answer_form(scene: Scene, entered: Entered) -> Sequence[Thing]:
     """What a seat fills in, after something has been entered."""
     own = page_of(scene.view.rules).form(scene, entered)
     return any_form(scene.view, entered) if own is None else own

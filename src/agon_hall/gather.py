@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,10 @@ import pandas as pd
 from agon import AgonError, count, shown
 from agon.play import ordered
 from agon.turns import read, write, write_table
+from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
 from agon_hall.store import Store
-from agon_hall.study import BEFORE, Event, State, after, earned, ending, exclusions, folded
-from agon_hall.study_desk import pseudonym
-from agon_hall.tables import secret_of
+from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, folded
 
 
 def gather(folder: Path, name: str, out: Path) -> str:
@@ -27,15 +27,15 @@ def gather(folder: Path, name: str, out: Path) -> str:
     """
     made, store = study(name), Store(folder, reads=True)
     try:
-        events, came, secret = store.events(name), store.came(name), secret_of(folder / "secret")
+        events, sources, keys = store.events(name), store.sources(name), Keys(folder / "secret")
     finally:
         store.close()
     if not events:
         raise AgonError(f"nobody has come to study {name} yet: python -m agon serve opens it at /join/{name}")
     happened = [Event(*each) for each in events]
     states = folded(made, happened)
-    names = {who: pseudonym(secret, who) for who in states}
-    people = participants(made, happened, names, came)
+    names = {who: keys.pseudonym(who) for who in states}
+    people = participants(made, happened, names, sources)
     out.mkdir(parents=True, exist_ok=True)
     write_table(people, out / "participants.csv")
     rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in happened]
@@ -48,7 +48,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
         write(turns.assign(experiment=pd.Categorical([name] * len(turns))), out / "turns.parquet")
     paid = folder / f"bonus-{name}.csv"
     paid.touch(mode=0o600)
-    paid.write_text(bonuses(made, states, came), encoding="utf-8")
+    paid.write_text(bonuses(made, states, sources), encoding="utf-8")
     done = sum(state.stage == "debrief" for state in states.values())
     return (
         f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
@@ -60,7 +60,7 @@ def participants(
     made: Study,
     events: Sequence[Event],
     names: Mapping[str, str],
-    came: Mapping[str, tuple[str, str]],
+    sources: Mapping[str, tuple[str, str]],
 ) -> pd.DataFrame:
     """A row for every participant: who (hashed), cell, how it ended, exclusions with reasons, points and pay, time and answers.
 
@@ -69,15 +69,13 @@ def participants(
     states: dict[str, State] = {}
     first: dict[str, float] = {}
     last: dict[str, float] = {}
-    spent: dict[str, dict[str, float]] = {}
+    spent: defaultdict[str, dict[str, float]] = defaultdict(dict)
     said: dict[str, Mapping[str, str]] = {}
-    for event in events:
+    for event, before, state in course(made, events):
         who = event.participant
-        before = states.get(who, State())
-        states[who] = after(made, before, event)
-        last[who] = event.at
-        if first.setdefault(who, event.at) < event.at and states[who].stage != before.stage:
-            spent.setdefault(who, {})[f"{before.stage} seconds"] = round(event.at - before.since, 1)
+        states[who], last[who] = state, event.at
+        if first.setdefault(who, event.at) < event.at and state.stage != before.stage:
+            spent[who][before.stage] = round(event.at - before.since, 1)
         if before.stage == "survey" and event.kind == "answered":
             said[who] = event.detail["answers"]
     game = {cell.name: cell.game for cell in cells(made)}
@@ -86,7 +84,7 @@ def participants(
         pay = earned(made, state)
         row: dict[str, Any] = {
             "participant": names[who],
-            "source": came[who][0],
+            "source": sources[who][0],
             "cell": state.cell or None,
             "game": game.get(state.cell),
             "match": state.match or None,
@@ -103,19 +101,17 @@ def participants(
             "arrived": round(first[who], 1),
             "seconds": round(last[who] - first[who], 1),
         }
-        row |= {
-            f"{stage} seconds": spent.get(who, {}).get(f"{stage} seconds") for stage in (*BEFORE, "match", "survey")
-        }
+        row |= {f"{stage} seconds": spent[who].get(stage) for stage in (*BEFORE, "match", "survey")}
         row |= {f"survey {place + 1}": said.get(who, {}).get(str(place)) for place in range(len(made.survey))}
         rows.append(row)
     return pd.DataFrame(rows).astype({"seat": "Int64"})
 
 
-def bonuses(made: Study, states: Mapping[str, State], came: Mapping[str, tuple[str, str]]) -> str:
+def bonuses(made: Study, states: Mapping[str, State], sources: Mapping[str, tuple[str, str]]) -> str:
     """Prolific's format: a line for everybody who is paid a bonus, with their name there and the amount."""
     file = io.StringIO()
     lines = csv.writer(file, lineterminator="\n")
     lines.writerows(
-        (came[who][1], f"{paid:.2f}") for who, state in states.items() if (paid := earned(made, state).bonus)
+        (sources[who][1], f"{paid:.2f}") for who, state in states.items() if (paid := earned(made, state).bonus)
     )
     return file.getvalue()

@@ -1,10 +1,8 @@
 """The hall, where tables are made and found, and the page of who made one: its links, its budget, its end."""
 
-import functools
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -12,32 +10,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agon import AgonError
-from agon.conf import claims, expand_settings, load, names
 from agon.games.html import alert
-from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
-from agon.plan import PERSON, agents_for, models_for
-from agon.turns import schema
-from agon_hall import things
-from agon_hall.families import known_pages
-from agon_hall.gate import opened
-from agon_hall.store import TableRow
-from agon_hall.tables import DAY, Hall, Refused, Table, has_openings
-from agon_hall.web import Parts, by_script, live, part, posted, routes_of, sent_on
+from agon.plan import PERSON
+from agon_hall import Refused, forms
+from agon_hall.access import opened
+from agon_hall.new_table import budget_typed, new_table
+from agon_hall.table import Table
+from agon_hall.tables import DAY, Hall
+from agon_hall.web import by_script, live, posted, routes_of, safe, sent_on
 
-PERSON_SHOWN = "a person"
-ANY = "(any of them, drawn by the table)"
-"""A setting that nobody at the table knows beforehand."""
-ITSELF = "(as it is)"
-"""The game, and none of its twins."""
-OPENINGS = {"everybody does": False, "the table does, as in the published games": True}
-TESTED = (
-    "<p>In this game one side is “tested”: in the published games the others open with a sentence or proposal that was written "
-    "beforehand. Here everybody speaks for themselves, unless you choose otherwise; then the page says whose words they are.</p>"
-)
 SHOWN = 100
 """Tables that are listed."""
-HELPS = "What people are shown beyond what models are told"
 STANDS = {
     "waiting": "waiting for people to sit down",
     "playing": "being played",
@@ -45,70 +29,6 @@ STANDS = {
     "stopped": "stopped",
     "closed": "given up",
 }
-
-
-@functools.cache
-def offered() -> dict[str, list[str]]:
-    """Game files of conf/game that can be played at a table -> their settings; none for a game without."""
-    found = {}
-    for name in names("game"):
-        try:
-            settings = [each.partition("/")[2] for each in expand_settings([name])]
-            game = _game(f"{name}/{settings[0]}" if settings[0] else name)
-        except AgonError:  # its settings are not there
-            continue
-        if game.seats > 1:
-            found[name] = settings if settings[0] else []
-    return found
-
-
-@functools.cache
-def players(name: str) -> dict[str, bool]:
-    """The agents that can play a game, or the games of a file, and whether each asks a model."""
-    first = _first(name) if name in offered() else name
-    own = page_of(_game(first))
-    others = {agent for page in known_pages().values() if page is not own for agent in page.own_agents}
-    return {agent: asks for agent, asks in agents_for(first).items() if agent not in others}
-
-
-@functools.cache
-def clothes(name: str) -> dict[str, str]:
-    """A game's twins and near-twins (agon.conf.claims): what they are called on the page -> name; nothing where there are none."""
-    own = {called: claim.twin for (of, called), claim in claims().items() if name in (of, *claim.also)}
-    kinds = {True: "the same game", False: "another game, which looks like it"}
-    said = {f"{called.replace('_', ' ')}: {kinds[same]}": called for called, same in own.items()}
-    return {ITSELF: "", **said} if said else {}
-
-
-@functools.cache
-def asked(name: str) -> list[str]:
-    """The models that agents may ask in the games of a file; stand-ins, which cost nothing, first."""
-    return models_for(_first(name))
-
-
-def _first(name: str) -> str:
-    settings = offered()[name]
-    return f"{name}/{settings[0]}" if settings else name
-
-
-@functools.cache
-def _game(name: str) -> Any:
-    return load("game", name)
-
-
-@functools.cache
-def opens(name: str) -> bool:
-    """Whether settings of a file speak first for some of the players."""
-    return any(map(has_openings, [_game(f"{name}/{each}") for each in offered()[name]] or [_game(name)]))
-
-
-def warm() -> None:
-    """Looks up all that the hall offers, which takes seconds, before anybody waits for it."""
-    for name in offered():
-        players(name)
-        asked(name)
-        opens(name)
-    schema()  # which is needed when a match is over
 
 
 # --- the lobby: all tables, and the form for another one
@@ -120,8 +40,8 @@ async def lobby(request: Request) -> Response:
     once, said, entered = secrets.token_hex(8), "", dict[str, Any]()
     if request.method == "POST":
         sent = await posted(request)
-        once = "".join(sent.get("once", [])[:1])
-        pressed = things.press(asked_of_table, {}, sent)
+        once = sent.get("once", "")
+        pressed = forms.press(new_table, {}, sent)
         entered, said = pressed.entered, pressed.why
         if pressed.actions:
             try:
@@ -129,13 +49,10 @@ async def lobby(request: Request) -> Response:
             except AgonError as error:
                 said = str(error)
             else:
-                return sent_on(f"/host?key={hall.key('host', made)}")
-    still = {
-        "new": "<h2>A new table</h2>" + things.draw(asked_of_table, entered, "table", once=once),
-        "said": alert(said) if said else "",
-    }
-    status = 422 if said else 200
-    return live(request, lambda: {"tables": tables(hall)}, hall.watching, "Tables", "lobby.html", still, status)
+                return sent_on(f"/host?key={hall.keys.of('host', made)}")
+    form = forms.draw(new_table, entered, "table", once=once)
+    still = {"form": safe(form), "said": safe(alert(said) if said else "")}
+    return live(request, "lobby.html", "Tables", partial(tables, hall), hall.watching, still, 422 if said else 200)
 
 
 def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapping[str, Any]) -> str:
@@ -147,97 +64,11 @@ def _opened(hall: Hall, before: "OrderedDict[str, str]", once: str, wanted: Mapp
     return before[once]
 
 
-def tables(hall: Hall) -> str:
-    """All tables, the newest first, as HTML."""
+def tables(hall: Hall) -> dict[str, Any]:
+    """All tables, the newest first."""
     all_ = hall.store.tables()[::-1]
-    rows = [{"row": row, "key": hall.key("host", row.id), **_about(hall, row)} for row in all_[:SHOWN]]
-    return part("tables.html", rows=rows, more=len(all_) - len(rows), stands=STANDS)
-
-
-def _about(hall: Hall, row: TableRow) -> dict[str, Any]:
-    """What a line of the list says of a table."""
-    people = hall.store.people(row.id)
-    who = [
-        people[seat].name if seat in people else ("nobody yet" if each == PERSON else each)
-        for seat, each in enumerate(row.entrants)
-    ]
-    game, _, setting = row.game.partition("/")
-    hidden = "hidden until the end" if setting and row.status != "over" else setting
-    return {
-        "game": game.replace("_", " "),
-        "setting": hidden,
-        "who": who,
-        "made": f"{datetime.fromtimestamp(row.made):%d %b, %H:%M}",
-    }
-
-
-def asked_of_table(entered: Entered) -> list[Thing]:
-    """What a new table is to be: game, setting, who sits where, time, budget, aids."""
-    files = {name.replace("_", " "): name for name in offered()}
-    file = ListField(key="game", label="Game", value=next(iter(files.values())), options=files)
-    name = file.chosen(entered)
-    settings, models = offered()[name], asked(name)
-    some = [ANY, *settings] if settings else [""]
-    setting = ListField(key="setting", label="Setting or problem", value=some[0], options={each: each for each in some})
-    chosen = setting.chosen(entered)
-    known = clothes(at := f"{name}/{chosen}" if settings else name)
-    twin = ListField(key=f"twin/{at}", label="In other clothes", value="", options=known)
-    worn = f"~{twin.chosen(entered)}" if known and twin.chosen(entered) else ""
-    game = _game(f"{at if chosen in settings or not settings else _first(name)}{worn}")
-    agents = players(f"{at}{worn}" if worn else name)
-    kinds = {PERSON_SHOWN: PERSON} | {f"{one}, asks a model" if asks else one: one for one, asks in agents.items()}
-    seats: list[Thing] = []
-    entrants = []
-    for seat in range(game.seats):
-        who = ListField(key=f"who/{seat}", label=f"Seat {seat + 1}", value=PERSON, options=kinds)
-        model = ListField(
-            key=f"model/{seat}",
-            label=f"Model at seat {seat + 1}",
-            value=next(iter(models), None),
-            options={each: each for each in models},
-        )
-        asks = agents.get(who.chosen(entered), False)
-        seats += [who, model] if asks else [who]
-        entrants.append(f"{who.chosen(entered)}@{model.chosen(entered)}" if asks else who.chosen(entered))
-    opening = RadioField(key="opening", label="Who speaks first", value=False, options=OPENINGS)
-    aids = page_of(game).aids
-    helps = TickField(
-        key=f"aids/{name}", label=HELPS, options={f"{aid}: {what}": aid for aid, what in aids.items()}, value=list(aids)
-    )
-
-    def make() -> list[Any]:
-        drawn = f"{name}/{chosen if chosen in settings else secrets.choice(settings)}" if settings else name
-        try:
-            seconds, budget = _number("The time", entered.get("seconds")), _budget(entered)
-        except Refused as refused:
-            raise InvalidEntry(str(refused)) from None
-        wanted = {
-            "game": f"{drawn}{worn}",
-            "entrants": entrants,
-            "seconds": seconds,
-            "budget": budget,
-            "aids": helps.chosen(entered),
-        }
-        return [wanted | ({"everybody": not opening.chosen(entered)} if opens(name) else {})]
-
-    first: list[Thing] = [TESTED, opening]
-    money: list[Thing] = [
-        LineField(key="usd", label="What its models may cost, in USD (empty: nothing that costs)", keys="decimal"),
-        LineField(key="tokens", label="Tokens that its models may use (empty: no limit)", keys="numeric"),
-    ]
-    return [
-        file,
-        *([setting] if settings else []),
-        *([twin] if known else []),
-        Group(tuple(seats), "bar"),
-        *(first if opens(name) else []),
-        LineField(
-            key="seconds", label="Seconds that a person may take for an answer (empty: no limit)", keys="numeric"
-        ),
-        *(money if any("@" in each for each in entrants) else []),
-        *([helps] if aids else []),
-        Button("Make the table", make),
-    ]
+    rows = [(row, hall.store.people(row.id), hall.keys.of("host", row.id)) for row in all_[:SHOWN]]
+    return {"rows": rows, "older": len(all_) - len(rows), "stands": STANDS, "person": PERSON}
 
 
 # --- the page of who made a table
@@ -248,72 +79,41 @@ async def host(request: Request) -> Response:
     hall: Hall = request.app.state.hall
     (table, _), said = opened(request, "host"), ""
     if request.method == "POST":
-        sent = {name: values[0] for name, values in (await posted(request)).items()}
         try:
-            _done(table, sent)
+            _change(table, await posted(request))
         except AgonError as error:
             said = str(error)
         else:
             if not by_script(request):
                 return sent_on(f"?{request.url.query}")
-    draw = partial(host_parts, hall, table, str(request.base_url).rstrip("/"))
-    still = {"said": alert(said) if said else ""}
-    return live(request, draw, table.watching, "Your table", still=still, status=422 if said else 200)
+    draw = partial(hosted, hall, table, str(request.base_url).rstrip("/"))
+    still = {"said": safe(alert(said) if said else "")}
+    return live(request, "host.html", "Your table", draw, table.watching, still, 422 if said else 200)
 
 
-def host_parts(hall: Hall, table: Table, at: str) -> Parts:
-    """What a host sees of a table."""
-    row, people, seats = table.row, table.store.people(table.id), []
-    for seat, (player, entrant) in enumerate(zip(table.players, row.entrants, strict=True)):
-        link = f"{at}/seat?key={hall.key('seat', table.id, seat)}" if entrant == PERSON else ""
-        name = people[seat].name if seat in people else ""
-        seats.append({"player": player, "who": entrant, "link": link, "name": name, "now": table.presence(seat)})
-    known = page_of(table.game).aids
-    spent = ", ".join(f"{name} {value:,.4g}" for name, value in table.spent.items()) or "nothing"
-    most = ", ".join(f"{name} {most:,.4g}" for name, most in row.budget.items() if most is not None) or "none set"
-    context = {
-        "table": table,
-        "row": row,
-        "seats": seats,
-        "stands": STANDS[table.status],
+def hosted(hall: Hall, table: Table, at: str) -> dict[str, Any]:
+    """What the page of a table's host is filled in with; its links begin with `at`."""
+    return {
+        **{"table": table, "row": table.row, "people": table.store.people(table.id), "stands": STANDS},
+        "seat_links": {seat: f"{at}/seat?key={hall.keys.of('seat', table.id, seat)}" for seat in table.people},
         "watch": f"{at}/watch?table={table.id}",
-        "until": f"{datetime.fromtimestamp(row.made + hall.days * DAY):%d %b %Y}",
-        "aids": None
-        if row.aids is None or not known
-        else f"{', '.join(row.aids) or 'none'} (there are {', '.join(known)})",
-        "spent": f"{spent}; budget: {most}" if table.models else "",
-        "held": {
-            each: "" if row.budget.get(each) is None else f"{row.budget[each]:.15g}" for each in ("usd", "tokens")
-        },
+        "until": table.row.made + hall.days * DAY,
+        "aids": page_of(table.game).aids,
+        "amount": lambda most: "" if most is None else f"{most:.15g}",
+        "amounts": lambda of: ", ".join(f"{name} {each:,.4g}" for name, each in of.items() if each is not None),
     }
-    return {"host": part("host.html", **context), "do": part("host_do.html", **context)}
 
 
-def _done(table: Table, sent: Mapping[str, str]) -> None:
+def _change(table: Table, sent: Mapping[str, str]) -> None:
     """What a host wants. Raises AgonError."""
     if sent.get("do") == "on":
         if table.models:
-            table.allow(table.row.budget | _budget(sent))
+            table.allow(table.row.budget | budget_typed(sent))
         table.go_on()
     elif sent.get("do") == "end":
         if sent.get("sure") != "yes":
             raise Refused("Tick the box first: a match that is given up cannot be played on.")
         table.give_up()
-
-
-def _budget(entered: Entered) -> dict[str, float | None]:
-    """A budget as typed. Raises Refused."""
-    return {"usd": _number("The cost", entered.get("usd")), "tokens": _number("The tokens", entered.get("tokens"))}
-
-
-def _number(what: str, typed: str | None) -> float | None:
-    """An amount as typed; None where nothing is. Raises Refused."""
-    if not (typed or "").strip():
-        return None
-    try:
-        return float(typed or "")
-    except ValueError:
-        raise Refused(f"{what} must be a number, not {(typed or '')[:40]!r}.") from None
 
 
 routes = [*routes_of("/", lobby, "POST"), *routes_of("/host", host, "POST")]

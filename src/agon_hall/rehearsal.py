@@ -3,212 +3,33 @@
 import asyncio
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
-from html.parser import HTMLParser
+from contextlib import AsyncExitStack
 from pathlib import Path
-from random import Random
 from time import time
 from typing import Any
 
 import httpx
 
 from agon import AgonError, count, shown
-from agon.games import Choice
-from agon.games.inputs import options
-from agon.models import Halted
 from agon.plan import PERSON
-from agon_hall.browsing import Tab, browser
+from agon_hall.browsing import BrowserPages, browser
 from agon_hall.gather import gather
-from agon_hall.mind import Mind, known
+from agon_hall.language import untranslated
 from agon_hall.protocol import Cell, Study, cells, seated, study
 from agon_hall.server import Server, listening
+from agon_hall.session import Session
 from agon_hall.study import STAGES, State, earned, ending
-from agon_hall.study_desk import Desk
-from agon_hall.study_pages import questions, skipped
-from agon_hall.tables import Hall, Refused, Table, budget_of, limited
-from agon_hall.words import untold
+from agon_hall.study_pages import skipped
+from agon_hall.table import budget_of, limited
+from agon_hall.tables import Hall
+from agon_hall.walkers import PAUSE, HttpPages, OwnModel, Walker
 
 ANY = "anything"
 """The script that sits where a model does: a rehearsal costs nothing."""
-PRESSES = 60
-"""Forms that somebody sends in a match before the script answers for them."""
-PAUSE = 0.1
-"""Seconds after which it is looked again whether one is asked."""
 PATIENCE = 240.0
 """Seconds for which a rehearsal is waited for; in browsers three times as long."""
-
-
-class Forms(HTMLParser):
-    """The forms of a page: for each its fields, and the names and values of its buttons."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[dict[str, Any]] = []
-        self._select: list[str | None] | None = None
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A form, or something in it."""
-        own = {key: value or "" for key, value in attrs}
-        if tag == "form":
-            self.found.append({"fields": {}, "buttons": []})
-        if not self.found:
-            return
-        form, name = self.found[-1], own.get("name", "")
-        if tag == "button" and "hidden" not in own:
-            form["buttons"].append((name, own.get("value", "")))
-        elif tag == "select":
-            self._select = form["fields"].setdefault(name, [])
-        elif tag == "option" and self._select is not None:
-            self._select.append(own.get("value"))
-        elif tag == "textarea":
-            form["fields"][name] = ["a rehearsal"]
-        elif tag == "input" and name:
-            kind = own.get("type", "text")
-            if kind in ("radio", "checkbox"):
-                form["fields"].setdefault(name, []).append(own["value"])
-            elif kind == "number":
-                form["fields"][name] = [own.get("min") or "0", own.get("value") or "0"]
-            else:
-                form["fields"][name] = [own.get("value") or "a rehearsal"]
-
-    def handle_data(self, data: str) -> None:
-        """An option that has no value of its own sends its words."""
-        if self._select and self._select[-1] is None:
-            self._select[-1] = data
-
-    def handle_endtag(self, tag: str) -> None:
-        """The end of a list."""
-        if tag == "select":
-            self._select = None
-
-
-class Actor:
-    """A participant that is a script: goes on until `stops`, a stage at which it closes its pages; None: to the end."""
-
-    def __init__(self, desk: Desk, client: httpx.AsyncClient | Tab, pid: str, stops: str | None = None) -> None:
-        self.desk, self.client, self.pid, self.stops = desk, client, pid, stops
-        self.mind: Mind | None = None
-        self.dice, self.presses, self.spoken_for = Random(pid), 0, 0
-        self.who = ""
-
-    @property
-    def state(self) -> State:
-        """Where they are."""
-        return self.desk.states[self.who]
-
-    @property
-    def waits(self) -> bool:
-        """Whether it is others who are to do something."""
-        table = self.desk.table(self.who) if self.who else None
-        stage = self.state.stage if self.who else ""
-        return stage == "lobby" or (stage == "match" and table is not None and self.state.seat not in table.questions)
-
-    async def walk(self) -> None:
-        """The whole way. Raises AgonError for a page that fails."""
-        link = self.desk.link(self.pid)
-        await self._get(link)
-        self.who = self.desk.join("link", self.pid)
-        last = STAGES.index(self.stops or "debrief")
-        while (stage := self.state.stage) != "out" and STAGES.index(stage) < last:
-            if stage == "match":
-                await self._play()
-                continue
-            again = self.dice.random() < 0.3  # a second tab, or a reload
-            page = await self._get(link if again else self.desk.at(self.who))
-            if stage == "lobby":
-                await asyncio.sleep(PAUSE)
-            elif self.state.stage == stage:
-                await self._post(self.desk.at(self.who), self._answers(page))
-        page = await self._get(self.desk.at(self.who))
-        if (code := self.desk.code(self.who)) and code not in page:
-            raise AgonError(f"{self.pid} is not told the code {code}")
-        if isinstance(self.client, Tab):
-            await self.client.close()
-
-    def _answers(self, page: str) -> dict[str, str]:
-        """What is sent at a stage; who stops there declines, or does not know the rules."""
-        state, given = self.state, dict[str, str]()
-        if state.stage in ("quiz", "survey"):
-            for place, asked in enumerate(questions(self.desk, state)):
-                given[str(place)] = asked.right or (asked.options[0] if asked.options else "a rehearsal")
-                if asked.ask.split("&")[0].split("<")[0].split('"')[0].split("'")[0] not in page:
-                    raise AgonError(f"the page of {self.pid} does not ask {asked.ask!r}")
-        do = {"consent": "agree", "instructions": "read"}.get(state.stage, state.stage)
-        if self.pid.startswith("declines"):
-            do = "decline"
-        if self.pid.startswith("guesses") and state.stage == "quiz":
-            given = {
-                str(p): next(o for o in a.options if o != a.right) for p, a in enumerate(questions(self.desk, state))
-            }
-        return {"do": do, **given}
-
-    async def _play(self) -> None:
-        """One question of a match, by the form of the seat's page."""
-        table, seat = self.desk.table(self.who), self.state.seat
-        if table is None or seat is None or table.status in ("over", "closed"):
-            self.desk.look(self.who)
-            return
-        at = f"/seat?key={self.desk.hall.key('seat', table.id, seat)}"
-        page = await self._get(at)
-        question = table.questions.get(seat)
-        forms = [form for form in Forms(page).found if form["fields"].get("form") == ["answer"] and form["buttons"]]
-        if question is None or not forms:
-            await asyncio.sleep(PAUSE)
-            return
-        if self.mind is not None:
-            await self._thinks(self.mind, at, table, seat)
-            return
-        self.presses += 1
-        if self.presses > PRESSES:
-            self.spoken_for += 1
-            try:
-                table.answer(seat, question.number, [question.view.legal.example(self.dice)])
-            except Refused:
-                return
-            return
-        form = forms[0]
-        sent = {name: self.dice.choice(values) for name, values in form["fields"].items() if values}
-        name, value = self.dice.choice(form["buttons"])
-        await self._post(at, sent | {name: value})
-
-    async def _thinks(self, mind: Mind, at: str, table: Table, seat: int) -> None:
-        """The model's answer: by its button where every answer has one."""
-        question = table.questions[seat]
-        try:
-            cell, view = self.desk.cells[self.state.cell], question.view
-            action = await mind.answers_to(cell, table.row.match, seat, view, self.dice)
-        except (AgonError, Halted) as error:
-            self.mind, mind.why = None, str(error)
-            return
-        known = options(view.legal.options) if isinstance(view.legal, Choice) else {}
-        if press := next((name for name, option in known.items() if option == action), ""):
-            await self._post(at, {"form": "answer", "question": str(question.number), "press": press})
-        else:
-            with suppress(Refused):  # its time is up
-                table.answer(seat, question.number, [action])
-
-    async def _get(self, at: str) -> str:
-        if isinstance(self.client, Tab):
-            return self._seen(await self.client.get(at))
-        return self._read(at, await self.client.get(at))
-
-    async def _post(self, at: str, sent: dict[str, str]) -> str:
-        if isinstance(self.client, Tab):
-            return self._seen(await self.client.post(at, sent))
-        return self._read(at, await self.client.post(at, data=sent))
-
-    def _seen(self, page: str) -> str:
-        assert isinstance(self.client, Tab)
-        if self.client.faults:
-            raise AgonError(f"{self.pid}: {self.client.faults[0]}")
-        return page
-
-    def _read(self, at: str, reply: httpx.Response) -> str:
-        if reply.status_code not in (200, 422):
-            raise AgonError(f"{self.pid}: {at.partition('?')[0]} answered {reply.status_code}")
-        return reply.text
 
 
 def checks(own: Study) -> tuple[list[str], list[str]]:
@@ -231,7 +52,7 @@ def checks(own: Study) -> tuple[list[str], list[str]]:
         notes.append(
             "finish.codes has no code for `complete`: everybody is given another one, which Prolific does not know"
         )
-    notes += untold(own)
+    notes += untranslated(own)
     if models and own.budget.usd is not None:
         matches = sum(cell.quota // len(cell.people) for cell in cells(own))
         notes.append(f"models: at most {matches * own.budget.usd:,.2f} USD in {count(matches, 'match')}")
@@ -246,10 +67,8 @@ def bill(own: Study) -> str:
     return f"the bill: {wanted} participants, {wanted * own.pay.show_up:,.2f}{bonus} {own.pay.currency}, without the platform's fee"
 
 
-async def rehearsed(
-    own: Study, folder: Path, said: Callable[[str], object], matches: int = 1, browsers: bool = False
-) -> Desk:
-    """Has every cell played so often, beside people who decline, guess and leave at each stage; the desk, when all is over.
+async def rehearsed(own: Study, folder: Path, said: Callable[[str], object], browsers: bool = False) -> Session:
+    """Has every cell played once, beside people who decline, guess and leave at each stage; the session, when all is over.
 
     Raises AgonError for a page that fails, and for somebody who ends without a code or a reason.
     """
@@ -257,51 +76,50 @@ async def rehearsed(
     server = Server(hall, listening())
     serving = asyncio.create_task(server.run_here())
     try:
-        desk = server.studies.desk(own.name)
-        desk.clock = lambda: time() + skew[0]
-        desk.cells = {name: _free(cell) for name, cell in desk.cells.items()}
+        session = server.studies.session(own.name)
+        session.clock = lambda: time() + skew[0]
+        session.cells = {name: _free(cell) for name, cell in session.cells.items()}
         async with AsyncExitStack() as after:
             at = f"http://127.0.0.1:{server.port}"
             client = httpx.AsyncClient(base_url=at, follow_redirects=True, timeout=30, trust_env=False)
             await after.enter_async_context(client)
             shown = await after.enter_async_context(browser()) if browsers else None
 
-            async def actor(pid: str, stops: str | None = None) -> Actor:
-                if shown is None:
-                    return Actor(desk, client, pid, stops)
-                return Actor(desk, Tab(await (await shown.new_context(base_url=at)).new_page()), pid, stops)
+            async def walker(pid: str, stops: str | None = None) -> Walker:
+                tab = await (await shown.new_context(base_url=at)).new_page() if shown else None
+                return Walker(session, BrowserPages(tab) if tab else HttpPages(client), pid, stops)
 
-            people = matches * sum(len(cell.people) for cell in desk.cells.values())
-            actors = [await actor(f"person-{number}") for number in range(people)]
+            people = sum(len(cell.people) for cell in session.cells.values())
             odd = ["declines", *["guesses"] * bool(own.quiz.questions), "stays-1", "stays-2"]
-            leave = [(f"leaves-{stage}", stage) for stage in STAGES[1:-1] if stage not in skipped(own)]
-            stay = [await actor(pid) for pid in odd]
-            mind = Mind(own, folder / "mind") if shown is not None and known(own) else None
-            if mind is not None:
-                after.push_async_callback(mind.close)
-                actors[0].mind = mind
-            for group in (actors, [*stay, *[await actor(*each) for each in leave]]):
-                await _walked(group, desk, skew)
+            leave = [stage for stage in STAGES[1:-1] if stage not in skipped(own)]
+            stay = [await walker(f"person-{number}") for number in range(people)]
+            if browsers and own.models.agents and own.models.models:
+                stay[0].model = model = OwnModel(own, folder / "model")
+                after.push_async_callback(model.close)
+            else:
+                model = None
+            await _walked(stay, session, skew)
+            stay += (others := [await walker(pid) for pid in odd])
+            await _walked([*others, *[await walker(f"leaves-{stage}", stage) for stage in leave]], session, skew)
             for _ in range(3):  # who has closed their pages has left
                 skew[0] += own.idle + 1
-                desk.tick()
+                session.tick()
                 await asyncio.sleep(PAUSE)
-        lost = [each.pid for each in (*actors, *stay) if each.state.stage not in ("out", "debrief")]
-        if lost:
+        if lost := [each.pid for each in stay if each.state.stage not in ("out", "debrief")]:
             raise AgonError(f"{', '.join(lost)} came to no end")
-        if mind is not None:
-            silent = f"; it answers no more: {mind.why}" if mind.why else ""
-            said(f"{mind.name}: {count(mind.answers, 'answer')} of one participant{silent}")
-        if spoken := sum(each.spoken_for for each in actors):
+        if model is not None:
+            silent = f"; it answers no more: {model.why}" if model.why else ""
+            said(f"{model.name}: {count(model.answers, 'answer')} of one participant{silent}")
+        if spoken := sum(each.spoken_for for each in stay):
             said(f"note: {count(spoken, 'answer')} came from a script, as forms were filled in at random for too long")
-        return desk
+        return session
     finally:
         server.end()
         await serving
         await hall.close()
 
 
-async def _walked(group: Sequence[Actor], desk: Desk, skew: list[float]) -> None:
+async def _walked(group: Sequence[Walker], session: Session, skew: list[float]) -> None:
     """Has some walk to their ends. Where all wait for somebody who has left, time goes faster: by `skew`, in seconds."""
     tasks = {each: asyncio.create_task(each.walk()) for each in group}
     while under_way := [each for each, task in tasks.items() if not task.done()]:
@@ -310,10 +128,10 @@ async def _walked(group: Sequence[Actor], desk: Desk, skew: list[float]) -> None
             if task.done():
                 task.result()  # what failed
         if all(each.waits for each in under_way):
-            skew[0] += min(desk.study.lobby.seconds, desk.study.dropout.away) / 10
+            skew[0] += min(session.study.lobby.seconds, session.study.dropout.away) / 10
             for each in under_way:
-                desk.saw(each.who)
-        desk.tick()
+                session.saw(each.who)
+        session.tick()
 
 
 def _free(cell: Cell) -> Cell:
@@ -337,16 +155,16 @@ def rehearse(name: str, said: Callable[[str], object], out: Path, browsers: bool
     with tempfile.TemporaryDirectory() as place:
         folder, began, patience = Path(place) / "hall", time(), 3 * PATIENCE if browsers else PATIENCE
         try:
-            desk = asyncio.run(asyncio.wait_for(rehearsed(own, folder, said, browsers=browsers), patience))
+            session = asyncio.run(asyncio.wait_for(rehearsed(own, folder, said, browsers=browsers), patience))
         except TimeoutError:
             raise AgonError(
                 f"the rehearsal of {name} did not end in {patience:.0f} seconds: somebody waits for ever"
             ) from None
-        ends = _ends(own, list(desk.states.values()))
+        ends = _ends(own, list(session.states.values()))
         said(
-            f"{count(len(desk.states), 'participant')} in {count(len(desk.cells), 'cell')}, {time() - began:.0f} s: {ends}"
+            f"{count(len(session.states), 'participant')} in {count(len(session.cells), 'cell')}, {time() - began:.0f} s: {ends}"
         )
-        paid = [earned(own, state) for state in desk.states.values() if state.stage == "debrief"]
+        paid = [earned(own, state) for state in session.states.values() if state.stage == "debrief"]
         if paid:
             mean = sum(each.bonus for each in paid) / len(paid)
             said(f"bonus of who came to the end, by answers at random: {mean:.2f} {own.pay.currency} on average")
@@ -356,8 +174,5 @@ def rehearse(name: str, said: Callable[[str], object], out: Path, browsers: bool
 
 
 def _ends(own: Study, states: Sequence[State]) -> str:
-    ends: dict[str, int] = {}
-    for state in states:
-        told = ending(own, state) or state.why or f"closed their pages at {state.stage}"
-        ends[told] = ends.get(told, 0) + 1
+    ends = Counter(ending(own, each) or each.why or f"closed their pages at {each.stage}" for each in states)
     return ", ".join(f"{number} {what}" for what, number in sorted(ends.items()))

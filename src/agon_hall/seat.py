@@ -2,9 +2,8 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection
 from functools import partial
-from time import time
 from typing import Any
 
 from starlette.requests import Request
@@ -13,12 +12,12 @@ from starlette.responses import Response
 from agon.games import Observation
 from agon.games.base import Event
 from agon.games.pages import Scene, board_of, news, page_of
-from agon_hall import things
-from agon_hall.forms import asked
-from agon_hall.gate import opened
+from agon_hall import Refused, forms
+from agon_hall.access import opened
+from agon_hall.people import NAME, Draft
 from agon_hall.rules import question_text, rules_text, title
-from agon_hall.tables import NAME, Draft, Refused, Table
-from agon_hall.web import Parts, by_script, live, part, posted, routes_of, safe, sent_on
+from agon_hall.table import Table
+from agon_hall.web import Sent, by_script, live, posted, routes_of, safe, sent_on
 
 LAST = 160
 """Letters of what was done last that are shown above; the board has all of it."""
@@ -30,76 +29,57 @@ DONE = {
 }
 
 
-def seat_parts(table: Table, seat: int | None) -> Parts:
-    """What a seat sees and may do; `seat` None: what anybody may see."""
-    view = table.view(seat)
+def shown(table: Table, seat: int | None) -> dict[str, Any]:
+    """What the page of a seat is filled in with; `seat` None: of those who watch, with what anybody may see."""
+    terms, view, people = table.terms, table.view(seat), table.store.people(table.id)
+    person = None if seat is None else people.get(seat)
     question = None if seat is None else table.questions.get(seat)
+    next_page = "" if seat is None else terms.next_page(seat)
     drafts = defaultdict(Draft, {form: draft for (place, form), draft in table.drafts.items() if place == seat})
-    person = None if seat is None else table.store.people(table.id).get(seat)
-    shown = dict.fromkeys(("status", "clock", "first", "need", "ask", "more", "rules", "leave"), "")
-    drawn = partial(part, say=table.say)
-    stands = _stands(table, seat, view)
-    shown["status"] = drawn("status.html", table=table, seat=seat, person=person, view=view, **stands)
-    if question is not None and person is not None and not person.away and (left := question.left()) is not None:
-        known = {"reading": seat not in table.read, "stood_in": table.stand_in is not None}
-        shown["clock"] = drawn("clock.html", left=round(left), **known)
-    way = table.ways.get(-1 if seat is None else seat, "")
-    if way and table.status in ("over", "closed", "stopped"):
-        shown["first"] = drawn("way.html", way=way)
-    if seat is not None and person is None:
-        shown["ask"] = drawn("sit.html", table=table, most=NAME, why=drafts["sit"].why)
-    elif person is not None and person.away:
-        shown["ask"] = drawn("back.html")
-    elif person is not None and table.status == "playing":
-        shown["leave"] = drawn("leave.html", why=drafts["leave"].why, way=way)
+    missing = set(table.people) - set(people)
+    context: dict[str, Any] = {
+        **{"table": table, "seat": seat, "view": view, "person": person, "question": question, "drafts": drafts},
+        **{"say": terms.say, "lang": terms.language, "next_page": next_page, "longest_name": NAME},
+        "games_language": safe("" if terms.language == "en" else ' lang="en"'),
+        "gone": seat in table.gone and table.status == "playing",
+        "done": DONE.get(table.status, ""),
+        "missing": "" if seat in missing else listed(table, missing),
+        "given": "" if seat is None else _short(table.given.get(seat, "")),
+        "waited": listed(table, table.waited_for()) or terms.say("the table"),
+        "last": "" if view is None else _last(table, seat, view),
+        "absent": listed(table, [each for each, other in people.items() if other.away and each != seat]),
+        "unread": seat is not None and table.status == "playing" and seat not in table.read and not next_page,
+        **dict.fromkeys(("needed", "more", "rules", "closing", "asked"), ""),
+        "spoken_for": None,
+    }
     if view is None or (seat is not None and person is None):
-        return shown
-    scene = scene_of(table, seat, view)
-    board, needed = board_of(scene), page_of(view.rules).needed
+        return context
+    scene, page = scene_of(table, seat, view), page_of(view.rules)
+    board = board_of(scene)
     if table.status == "over" and seat is not None:
         board["totals"] = ""  # how it ended has them
-    shown["need"] = "".join(html for name, html in board.items() if name in needed)
-    shown["more"] = "".join(html for name, html in board.items() if name not in needed)
-    told = rules_text(view, table.game, table.start)
-    waits = seat is not None and table.status == "playing" and seat not in table.read and not way
-    shown["first" if waits else "rules"] = drawn("rules.html", told=safe(told), waits=waits)
+    context["needed"] = safe("".join(html for name, html in board.items() if name in page.needed))
+    context["more"] = safe("".join(html for name, html in board.items() if name not in page.needed))
+    context["rules"] = safe(rules_text(view, table.game, table.start))
     if seat is None or person is None:
-        return shown
+        return context
     if table.opens:
-        shown["need"] = drawn("spoken.html", own=_spoken_for(table, seat, view)) + shown["need"]
+        context["spoken_for"] = _spoken_for(table, seat, view)
     if table.status == "over":
-        told = page_of(view.rules).closing(scene, table.game, table.state)
-        shown["ask"] = drawn("closing.html", way=way, told=safe(told))
+        context["closing"] = safe(page.closing(scene, table.game, table.state))
     elif question is not None and not person.away:
         draft = drafts["answer"] if drafts["answer"].number == question.number else Draft()
-        made = partial(asked, scene)
-        form = things.draw(made, draft.entered, "answer", str(question.number), draft.why, table.say)
-        shown["ask"] = question_text(view) + form
-    look = partial(page_of(view.rules).ask, scene)
-    shown["more"] += things.draw(look, drafts["look"].entered, "look", say=table.say)
-    return shown
+        made = partial(forms.answer_form, scene)
+        form = forms.draw(made, draft.entered, "answer", str(question.number), draft.why, terms.say)
+        context["asked"] = safe(question_text(view) + form)
+    context["more"] += safe(forms.draw(partial(page.ask, scene), drafts["look"].entered, "look", say=terms.say))
+    return context
 
 
 def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:
     """All that a board of a table may know."""
     totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
     return Scene(view, totals, table.players, table.row.aids, f"<em>{NOTHING}</em>")
-
-
-def _stands(table: Table, seat: int | None, view: Observation | None) -> dict[str, Any]:
-    """How the match stands: whom it waits for, what just happened, who is not at the table."""
-    people = table.store.people(table.id)
-    missing = sorted(set(table.people) - set(people))
-    return {
-        "done": DONE.get(table.status, ""),
-        "missing": "" if seat in missing else listed(table, missing),
-        "asked": table.questions.get(-1 if seat is None else seat),
-        "given": "" if seat is None else _short(table.given.get(seat, "")),
-        "waited": listed(table, table.waited_for()) or table.say("the table"),
-        "last": "" if view is None else _last(table, seat, view),
-        "absent": listed(table, [each for each, person in people.items() if person.away and each != seat]),
-        "missed": None if seat is None else table.missed.get(seat),
-    }
 
 
 def _last(table: Table, seat: int | None, view: Observation) -> str:
@@ -129,21 +109,21 @@ def _short(words: str) -> str:
     return words if len(words) <= LAST else f"{words[:LAST]}..."
 
 
-def listed(table: Table, seats: Sequence[int]) -> str:
+def listed(table: Table, seats: Collection[int]) -> str:
     """Players, by name."""
-    return ", ".join(table.players[seat] for seat in seats)
+    return ", ".join(table.players[seat] for seat in sorted(seats))
 
 
 # --- what is done on it
 
 
-def do(table: Table, seat: int, sent: dict[str, list[str]]) -> str:
+def submitted(table: Table, seat: int, sent: Sent) -> str:
     """What somebody at a seat has sent: a form of the page. Why it does not do; empty where it does."""
-    form = "".join(sent.get("form", [])[:1])
+    form = sent.get("form", "")
     draft = Draft()
     try:
         if form == "sit":
-            table.sit(seat, "".join(sent.get("name", [])[:1]))
+            table.sit(seat, sent.get("name", ""))
         elif form == "read":
             table.has_read(seat)
         elif form in ("leave", "back"):
@@ -153,8 +133,8 @@ def do(table: Table, seat: int, sent: dict[str, list[str]]) -> str:
             if view is not None:
                 before = table.drafts.get((seat, "look"), Draft())
                 look = partial(page_of(view.rules).ask, scene_of(table, seat, view))
-                draft = Draft(0, things.press(look, before.entered, sent).entered)
-                table.noted(seat, "look up", {name: str(value)[:200] for name, value in draft.entered.items()})
+                draft = Draft(0, forms.press(look, before.entered, sent).entered)
+                table.terms.noted(seat, "look up", {name: str(value)[:200] for name, value in draft.entered.items()})
         elif form == "answer":
             draft = _answer(table, seat, sent)
         else:
@@ -165,15 +145,15 @@ def do(table: Table, seat: int, sent: dict[str, list[str]]) -> str:
     return draft.why
 
 
-def _answer(table: Table, seat: int, sent: dict[str, list[str]]) -> Draft:
+def _answer(table: Table, seat: int, sent: Sent) -> Draft:
     """What was filled in of the question that is open; its button may send it. Raises Refused for another question."""
-    number, question = "".join(sent.get("question", [])[:1]), table.questions.get(seat)
-    if question is None or number != str(question.number):
+    question = table.questions.get(seat)
+    if question is None or sent.get("question") != str(question.number):
         raise Refused("This has been answered already: the page shows what came of it.")
     before = table.drafts.get((seat, "answer"), Draft())
     entered = before.entered if before.number == question.number else {}
-    made = partial(asked, scene_of(table, seat, question.view))
-    pressed = things.press(made, entered, sent)
+    made = partial(forms.answer_form, scene_of(table, seat, question.view))
+    pressed = forms.press(made, entered, sent)
     why = pressed.why
     if pressed.actions is not None:
         try:
@@ -195,34 +175,21 @@ async def seat(request: Request) -> Response:
     """A seat for who has its key."""
     table, place = opened(request, "seat")
     assert place is not None
-    table.seen[place], why = time(), ""
+    table.saw(place)
+    why = ""
     if request.method == "POST":
-        why = do(table, place, await posted(request))
+        why = submitted(table, place, await posted(request))
         if not by_script(request):
             return sent_on(f"?{request.url.query}")
-    name = table.say("{}: you are {}", title(table.game), table.players[place])
-    return live(
-        request,
-        partial(seat_parts, table, place),
-        table.watching,
-        name,
-        "seat.html",
-        status=422 if why else 200,
-        more=_spoken(table),
-        came=partial(table.page, place),
-    )
-
-
-def _spoken(table: Table) -> dict[str, Any]:
-    """In which language the page is, and what of it is its game's own."""
-    return {"say": table.say, "lang": table.language, "own": safe("" if table.language == "en" else ' lang="en"')}
+    name = table.terms.say("{}: you are {}", title(table.game), table.players[place])
+    draw, presence, status = partial(shown, table, place), partial(table.saw, place), 422 if why else 200
+    return live(request, "seat.html", name, draw, table.watching, status=status, presence=presence)
 
 
 async def watch(request: Request) -> Response:
     """A table for everybody."""
     table, _ = opened(request, "watch")
-    name = f"{title(table.game)}: you watch"
-    return live(request, partial(seat_parts, table, None), table.watching, name, "seat.html", more=_spoken(table))
+    return live(request, "seat.html", f"{title(table.game)}: you watch", partial(shown, table, None), table.watching)
 
 
 routes = [*routes_of("/seat", seat, "POST"), *routes_of("/watch", watch)]

@@ -25,10 +25,10 @@ from starlette.responses import Response
 
 from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
-from agon_hall import desks, families, gate, lobby, seat, study_pages, watching, web
-from agon_hall.door import HEADER, IDLE, Crowd, Door, entrance
-from agon_hall.gate import COMERS, Gate, Password, Throttle
-from agon_hall.lobby import warm
+from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
+from agon_hall.access import COMERS, LoginRequired, Password, Throttle
+from agon_hall.firewall import HEADER, IDLE, Connections, Firewall, counted_by
+from agon_hall.new_table import warm
 from agon_hall.tables import DAYS, Hall
 
 PASSWORD = "AGON_PASSWORD"
@@ -38,33 +38,28 @@ LINES, KINDS = 20, 1000
 """Lines of one kind in the log in a minute, and kinds that are told apart."""
 WIDE, LONG = 500, 4000
 """Letters of a line in the log, and of one entry: of a longer one its beginning and its end, where the error is."""
-MODULES = (web, gate, lobby, seat, watching, study_pages)
+MODULES = (web, access, lobby, seat, watching, study_pages)
 """Where the pages are: each has a list `routes`."""
 
 log = logging.getLogger("agon_hall")
 
 
 def application(
-    hall: Hall,
-    hosts: Sequence[str] = ("*",),
-    password: str = "",
-    crowd: Crowd | None = None,
-    proxy: bool = False,
-    framed: bool = False,
+    hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", proxy: bool = False, framed: bool = False
 ) -> Starlette:
     """The pages of a hall. `hosts` are the names, HOST:PORT, by which browsers reach it; `framed`: a notebook shows them."""
     known = Password(password, hall.days) if password else None
-    own = families.desks(hall.folder)
+    own, connections = family_pages.desks(hall.folder), Connections(proxy)
     app = Starlette(
-        routes=[*(route for module in MODULES for route in module.routes), *desks.routes(own)],
+        routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(own)],
         middleware=[
-            Middleware(Door, hosts=hosts, crowd=crowd, proxy=proxy, framed=framed),
+            Middleware(Firewall, hosts, connections, proxy, framed),
             Middleware(GZipMiddleware, minimum_size=500),
-            Middleware(Gate, password=known, more=own),
+            Middleware(LoginRequired, known, own),
         ],
         exception_handlers={web.NoPage: web.refused, HTTPException: _missing, Exception: _failed},
     )
-    app.state.hall = hall
+    app.state.hall, app.state.connections = hall, connections
     app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in own)
     app.state.password, app.state.once = known, OrderedDict()
     app.state.newcomers = Throttle(*COMERS)
@@ -95,17 +90,15 @@ def listening(address: str = LOOPBACK[0], port: int = 0) -> socket.socket:
 class Server(uvicorn.Server):
     """Serves the pages of a hall on a socket until `end`; signals are left to who starts it. `more` as `application` takes it."""
 
-    def __init__(
-        self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), proxy: bool = False, **more: Any
-    ) -> None:
+    def __init__(self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), **more: Any) -> None:
         self._at, self.port = at, int(at.getsockname()[1])
-        crowd = Crowd(proxy)
-        hosts = [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)]
-        self._app = application(hall, hosts, crowd=crowd, proxy=proxy, **more)
+        self._app = application(hall, [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)], **more)
+        self.studies: study_pages.Studies = self._app.state.studies
+        """Those under way."""
         super().__init__(
             uvicorn.Config(
                 self._app,
-                http=entrance(crowd),
+                http=counted_by(self._app.state.connections),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -117,12 +110,6 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=2,
             )
         )
-
-    @property
-    def studies(self) -> study_pages.Studies:
-        """The studies under way."""
-        found: study_pages.Studies = self._app.state.studies
-        return found
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -211,7 +198,7 @@ def serve(
     async def run() -> None:
         hall = Hall(folder, sampling, days)
         try:
-            server = Server(hall, listening(address, port), hosts, proxy, password=password)
+            server = Server(hall, listening(address, port), hosts, proxy=proxy, password=password)
             if address not in LOOPBACK and not origins:
                 said(
                     "note: nobody elsewhere is served yet: serve.origins takes the names by which browsers reach this machine"

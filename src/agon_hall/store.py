@@ -3,7 +3,7 @@
 import json
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time
 from typing import Any, NamedTuple
@@ -55,10 +55,10 @@ class TableRow(NamedTuple):
     """How long a person may take for an answer; None: as long as it takes."""
     budget: dict[str, float | None]
     """What its models may cost: usd, tokens, calls."""
-    spent: dict[str, float]
-    status: str
+    spent: Mapping[str, float]
+    status: str = "waiting"
     """waiting for people to sit down, playing, over (at its end), stopped (cannot go on just now), or closed (given up)."""
-    why: str
+    why: str = ""
     """Why it is stopped or closed."""
     aids: tuple[str, ...] | None = None
     """The aids that people are shown (agon.games.pages); None: all that the game has."""
@@ -66,6 +66,10 @@ class TableRow(NamedTuple):
     """Whether all speak for themselves also where the setting has openings for those who are not under test."""
     made: float = 0.0
     """When, in seconds since 1970."""
+
+
+AS_JSON = ("entrants", "budget", "spent", "aids")
+"""Columns of tables."""
 
 
 class Person(NamedTuple):
@@ -157,14 +161,11 @@ class Store:
 
     def add(self, row: TableRow, consent: str, words: str) -> None:
         """A new table, and the text that people at it agree to."""
-        columns = "id, match, game, entrants, seconds, budget, made, aids, everybody"
-        made = (
-            *(row.id, row.match, row.game, json.dumps(row.entrants), row.seconds, json.dumps(row.budget)),
-            *(row.made or time(), None if row.aids is None else json.dumps(row.aids), row.everybody),
-        )
+        made = row._replace(made=row.made or time())._asdict()
+        made |= {name: None if made[name] is None else json.dumps(made[name]) for name in AS_JSON}
         self._write(
             ("insert or ignore into consents values (?, ?)", [(consent, words)]),
-            (f"insert into tables ({columns}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)", [made]),
+            (f"insert into tables ({', '.join(made)}) values ({', '.join('?' * len(made))})", [tuple(made.values())]),
         )
 
     def tables(self) -> list[TableRow]:
@@ -178,13 +179,12 @@ class Store:
     def _tables(self, which: str, *given: str) -> list[TableRow]:
         rows = self._read(f"select {', '.join(TableRow._fields)} from tables {which}", *given)
         try:
-            return [
-                TableRow(
-                    *(name, match, game, tuple(json.loads(who)), seconds, json.loads(budget), json.loads(spent)),
-                    *(status, why, None if aids is None else tuple(json.loads(aids)), bool(everybody), made),
-                )
-                for name, match, game, who, seconds, budget, spent, status, why, aids, everybody, made in rows
-            ]
+            found = [dict(zip(TableRow._fields, row, strict=True)) for row in rows]
+            for row in found:
+                row |= {name: row[name] and json.loads(row[name]) for name in AS_JSON}
+                row |= {"entrants": tuple(row["entrants"]), "everybody": bool(row["everybody"])}
+                row["aids"] = None if row["aids"] is None else tuple(row["aids"])
+            return [TableRow(**row) for row in found]
         except ValueError as error:
             raise AgonError(f"{shown(self._path)} cannot be read: {error}") from None
 
@@ -254,7 +254,7 @@ class Store:
             found = self._read(which, study, source, pid)
         return str(found[0][0])
 
-    def came(self, study: str) -> dict[str, tuple[str, str]]:
+    def sources(self, study: str) -> dict[str, tuple[str, str]]:
         """Participant -> source and name there: what must not leave this file."""
         rows = self._read("select id, source, pid from participants where study = ?", study)
         return {id_: (source, pid) for id_, source, pid in rows}

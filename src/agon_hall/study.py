@@ -1,14 +1,15 @@
 """A participant of a study, from the link to a completion code or a stated reason: pure functions of what has happened."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from agon import AgonError
+from agon_hall import Refused
 from agon_hall.protocol import Asked, Cell, Study
-from agon_hall.tables import Refused
 
 Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
 LONG = 2000
@@ -120,12 +121,27 @@ def after(study: Study, state: State, event: Event) -> State:
     raise Refused("This cannot be done now: the page shows what comes next.")
 
 
-def folded(study: Study, events: Sequence[Event]) -> dict[str, State]:
-    """Participant -> how they stand after all that happened, in its order."""
+def course(study: Study, events: Sequence[Event]) -> Iterator[tuple[Event, State, State]]:
+    """Every event, in its order, and how its participant stood before and after it.
+
+    Raises AgonError where it does not fit the study's file.
+    """
     found: dict[str, State] = {}
     for event in events:
-        found[event.participant] = after(study, found.get(event.participant, State()), event)
-    return found
+        before = found.get(event.participant, State())
+        try:
+            found[event.participant] = after(study, before, event)
+        except Refused:
+            raise AgonError(
+                f"conf/study/{study.name}.yaml does not fit what has happened in this study: somebody at stage {before.stage} "
+                f"has `{event.kind}`. Put back what was changed in it since people came, or give the study another name"
+            ) from None
+        yield event, before, found[event.participant]
+
+
+def folded(study: Study, events: Sequence[Event]) -> dict[str, State]:
+    """Participant -> how they stand after all that happened."""
+    return {event.participant: state for event, _, state in course(study, events)}
 
 
 def assigned(study: Study, cells: Sequence[Cell], states: Mapping[str, State]) -> str | None:

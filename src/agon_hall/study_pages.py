@@ -5,7 +5,6 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
@@ -19,14 +18,15 @@ from agon import AgonError
 from agon.conf import load, names
 from agon.games.html import text
 from agon.loop import started
-from agon_hall.door import address
-from agon_hall.gate import Throttle
+from agon_hall import Refused
+from agon_hall.access import Throttle
+from agon_hall.firewall import address
 from agon_hall.protocol import Asked, Cell, Study, study
 from agon_hall.rules import rules_text
+from agon_hall.session import ALL, SIGNED, Session, participant_in
 from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
-from agon_hall.study_desk import ALL, SIGNED, Desk, told_apart
-from agon_hall.tables import Hall, Refused
-from agon_hall.web import NoPage, Parts, live, part, posted, render, routes_of, safe, sent_on, streams
+from agon_hall.tables import Hall
+from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams
 
 log = logging.getLogger("agon_hall")
 
@@ -40,30 +40,30 @@ class Studies:
     """The studies of a hall: those in which somebody has come already, and others as they are asked for."""
 
     def __init__(self, hall: Hall, stopping: asyncio.Event) -> None:
-        self._hall, self._stopping, self.desks = hall, stopping, dict[str, Desk]()
+        self._hall, self._stopping, self.sessions = hall, stopping, dict[str, Session]()
         self._running: asyncio.Task[None] | None = None
         for name in hall.store.studies():
             try:
-                self.desk(name)
+                self.session(name)
             except AgonError as error:  # its file is gone, or does not fit any more
                 log.error("study %s cannot go on: %s", name, error)
 
-    def desk(self, name: str) -> Desk:
-        """The desk of a study. Raises AgonError where there is no such study."""
-        if name not in self.desks:
-            self.desks[name] = Desk(self._hall, study(name))
+    def session(self, name: str) -> Session:
+        """The session of a study. Raises AgonError where there is no such study."""
+        if name not in self.sessions:
+            self.sessions[name] = Session(self._hall, study(name))
         if self._running is None:
             with suppress(RuntimeError):  # there is no event loop yet
                 self._running = asyncio.get_running_loop().create_task(self._run())
-        return self.desks[name]
+        return self.sessions[name]
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
-            for desk in list(self.desks.values()):
+            for session in list(self.sessions.values()):
                 try:
-                    desk.tick()
+                    session.tick()
                 except Exception:  # of one study, which is no reason not to look at the others
-                    log.exception("study %s could not be looked at", desk.study.name)
+                    log.exception("study %s could not be looked at", session.study.name)
             with suppress(TimeoutError):
                 async with asyncio.timeout(TICK):
                     await self._stopping.wait()
@@ -77,42 +77,43 @@ async def join(request: Request) -> Response:
     query, here = request.query_params, address(request.scope)
     newcomers: Throttle = request.app.state.newcomers
     try:
-        desk = request.app.state.studies.desk(request.path_params["study"])
-        came = told_apart(query)
-        if not desk.admits(*(came or ("", "")), query.get(SIGNED, "")):
+        session = request.app.state.studies.session(request.path_params["study"])
+        came = participant_in(query)
+        if not session.admits(*(came or ("", "")), query.get(SIGNED, "")):
             raise Refused("This link is not whole: please open it again where you found it.")
         if came is not None:
             if request.method == "HEAD":  # whoever asks what a link leads to is no participant
                 return Response()
-            if not desk.knows(*came):
+            if not session.knows(*came):
                 if newcomers.wait(here):
-                    why = desk.say(
+                    why = session.say(
                         "Too many people have come from your network just now. Please try again in a minute."
                     )
                     logged = "too many who come for the first time"
-                    raise NoPage(desk.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, logged)
+                    raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, logged)
                 newcomers.count(here)
-            return sent_on(desk.at(desk.join(*came)))
+            return sent_on(session.at(session.join(*came)))
     except Refused as refused:
-        raise NoPage(desk.study.title, desk.say(str(refused)), HTTPStatus.BAD_REQUEST) from None
+        logged = f"a study's link: {refused}"
+        raise NoPage(session.study.title, session.say(str(refused)), HTTPStatus.BAD_REQUEST, logged) from None
     except AgonError as error:
         why = "There is no study here. Please open the link where you found it."
         raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
-    return render(request, "join.html", title=desk.study.title, lang=desk.study.language, say=desk.say)
+    return render(request, "join.html", title=session.study.title, lang=session.study.language, say=session.say)
 
 
 # --- a participant's page
 
 
-def _found(request: Request) -> tuple[Desk, str]:
+def _found(request: Request) -> tuple[Session, str]:
     """Whose link it is. Raises NoPage for nobody's, and for one that has expired: so long after they last went on."""
     with suppress(AgonError):
-        desk: Desk = request.app.state.studies.desk(request.path_params["study"])
-        if (who := desk.opened(request.query_params.get("key", ""))) is not None:
-            if not desk.hall.expired(desk.states[who].since):
-                return desk, who
-            why = desk.say("Please ask {}; what you did is kept.", desk.study.consent.contact)
-            title = desk.say("This link has expired")
+        session: Session = request.app.state.studies.session(request.path_params["study"])
+        if (who := session.opened(request.query_params.get("key", ""))) is not None:
+            if not session.hall.expired(session.states[who].since):
+                return session, who
+            why = session.say("Please ask {}; what you did is kept.", session.study.consent.contact)
+            title = session.say("This link has expired")
             raise NoPage(title, why, HTTPStatus.GONE, "a participant's link that has expired")
     why = "Please open the link of the study again."
     raise NoPage("This link is not valid", why, HTTPStatus.FORBIDDEN, "a participant's link that is none")
@@ -120,66 +121,65 @@ def _found(request: Request) -> tuple[Desk, str]:
 
 async def page(request: Request) -> Response:
     """Where a participant is, and what is asked there."""
-    desk, who = _found(request)
-    desk.saw(who)
+    session, who = _found(request)
+    session.saw(who)
     given: Mapping[str, str] = {}
     wanted: Mapping[int, str] = {}
     why = ""
     if request.method == "POST":
-        given = {name: values[0] for name, values in (await posted(request)).items() if values}
+        given = dict(await posted(request))
         try:
-            wanted = act(desk, who, given)
+            wanted = submitted(session, who, given)
         except Refused as refused:
             why = str(refused)
         if not why and not wanted:
-            return sent_on(desk.at(who))
-    state = desk.look(who)
-    table = desk.table(who) if state.stage == "match" else None
+            return sent_on(session.at(who))
+    state = session.look(who)
+    table = session.table(who) if state.stage == "match" else None
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
-        return sent_on(f"/seat?key={desk.hall.key('seat', table.id, state.seat)}")
-    context = about(desk, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
+        return sent_on(f"/seat?key={session.hall.keys.of('seat', table.id, state.seat)}")
+    context = shown(session, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
     status = 422 if why or wanted else 200
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
 
-    def draw() -> Parts:
+    def draw() -> dict[str, Any]:
         """In the lobby how long it lasts; else that somebody has come further than this page."""
-        if here in (*BEFORE, "match", "survey") and desk.states[who].stage != here:
-            return {"wait": part("moved.html", to=desk.at(who), say=desk.say)}
-        return {"wait": part("waiting.html", **waiting(desk, who)) if here == "lobby" and not leaving else ""}
+        now = session.states[who]
+        moved = here in (*BEFORE, "match", "survey") and now.stage != here
+        left = session.study.lobby.seconds - (session.clock() - now.since)
+        waiting = here == "lobby" and not leaving
+        wait = {"moved": moved, "left_to_wait": round(max(0.0, left)) if waiting else None}
+        return wait | {"own": session.at(who), "say": session.say}
 
-    return live(
-        request,
-        draw,
-        desk.watching[who],
-        desk.study.title,
-        "study.html",
-        status=status,
-        more=context,
-        came=lambda there: desk.saw(who, 1 if there else -1),
-        stage=state.stage,
-    )
+    presence = partial(session.saw, who)
+    watching, title = session.watching[who], session.study.title
+    return live(request, "study.html", title, draw, watching, context, status, presence, stage=state.stage)
 
 
-def act(desk: Desk, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
+def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
     """What a participant's form says is done. Which answers are missing, by the place of their question. Raises Refused."""
-    state, do = desk.states[who], given.get("do", "")
+    state, do = session.states[who], given.get("do", "")
     plain = {"agree": "consented", "decline": "declined", "read": "read", "withdraw": "withdrew"}
     if do in plain:
-        desk.do(who, plain[do])
+        now = session.do(who, plain[do])
+        if now.stage == "quiz" and not questions(session, now):  # all are about other games
+            session.do(who, "answered", answers={}, right=True)
         return {}
-    if do not in ("quiz", "survey") or do != state.stage:
+    tries = str(state.tries)
+    again = given.get("tries", tries) != tries  # a quiz that is sent twice, as by a reload, is one try
+    if do not in ("quiz", "survey") or do != state.stage or again:
         raise Refused("This has been answered already: the page shows what comes next.")
-    asked = questions(desk, state)
+    asked = questions(session, state)
     answers = {str(place): given.get(str(place), "") for place in range(len(asked))}
     if found := faults(asked, answers):
-        desk.do(who, NOTED, what="refused", form=do, questions=sorted(found))
+        session.do(who, NOTED, what="refused", form=do, questions=sorted(found))
         return found
     if do == "survey":
-        desk.do(who, "answered", answers=answers, failed=wrong(asked, answers))
+        session.do(who, "answered", answers=answers, failed=wrong(asked, answers))
         return {}
     missed = wrong(asked, answers)
-    now = desk.do(who, "answered", answers=answers, right=not missed)
+    now = session.do(who, "answered", answers=answers, right=not missed)
     return (
         {place: FAULTS["wrong"] for place, each in enumerate(asked) if each.ask in missed}
         if now.stage == "quiz"
@@ -187,50 +187,35 @@ def act(desk: Desk, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
     )
 
 
-def questions(desk: Desk, state: State) -> Sequence[Asked]:
+def questions(session: Session, state: State) -> Sequence[Asked]:
     """Of the quiz before their game, or the survey."""
     if state.stage == "survey":
-        return desk.study.survey
-    game = desk.cells[state.cell].game if state.cell else ""
-    return [each for each in desk.study.quiz.questions if not each.games or game in each.games]
+        return session.study.survey
+    cell = session.cells.get(state.cell)  # one that is gone from the file has no game
+    return [each for each in session.study.quiz.questions if not each.games or (cell and cell.game in each.games)]
 
 
-def about(desk: Desk, who: str, state: State) -> dict[str, Any]:
+def shown(session: Session, who: str, state: State) -> dict[str, Any]:
     """What their page shows."""
-    own, cell = desk.study, desk.cells.get(state.cell)
-    paid = earned(own, state)
-    code = desk.code(who)
-    came = desk.hall.store.came(own.name)[who] if code else ("", "")
-    link = own.finish.links.get(came[0], "") if code else ""  # type: ignore[call-overload]
+    own, cell, code, link = session.study, session.cells.get(state.cell), session.code(who), ""
+    if code:
+        source, pid = session.hall.store.sources(own.name)[who]
+        link = own.finish.links.get(source, "")  # type: ignore[call-overload]
+        link = link.replace("{code}", quote(code, safe="")).replace("{pid}", quote(pid, safe=""))
     ruled = cell is not None and state.stage in ("instructions", "quiz", "lobby")
     return {
-        "own": desk.at(who),
-        "lang": own.language,
-        "say": desk.say,
-        "study": own,
-        "state": state,
+        **{"lang": own.language, "study": own, "state": state, "code": code, "link": link},
         "steps": {key: words for key, words in STEPS.items() if key not in skipped(own)},
         "rules": safe(rules_of(cell)) if ruled and cell is not None else "",
-        "asked": questions(desk, state) if state.stage in ("quiz", "survey") else [],
-        "left": own.quiz.attempts - state.tries,
+        "asked": questions(session, state) if state.stage in ("quiz", "survey") else [],
         "ended": WHY.get(state.why, ""),
-        "paid": paid,
-        "total": paid.show_up + paid.bonus,
-        "code": code,
-        "link": link.replace("{code}", quote(code or "", safe="")).replace("{pid}", quote(came[1], safe="")),
+        "paid": earned(own, state),
     }
 
 
 def skipped(own: Study) -> set[str]:
     """The stages that a study does not have."""
     return {name for name, asked in (("quiz", own.quiz.questions), ("survey", own.survey)) if not asked}
-
-
-def waiting(desk: Desk, who: str) -> dict[str, Any]:
-    """What the lobby says."""
-    state = desk.states[who]
-    left = max(0.0, desk.study.lobby.seconds - (desk.clock() - state.since))
-    return {"left": round(left), "study": desk.study, "say": desk.say}
 
 
 @cache
@@ -256,47 +241,30 @@ async def monitor(request: Request) -> Response:
     if name not in known:
         return render(request, "studies.html", title="Studies", known=known)
     try:
-        desk: Desk = request.app.state.studies.desk(name)
+        session: Session = request.app.state.studies.session(name)
     except AgonError as error:
         raise NoPage("This study cannot be run", str(error), HTTPStatus.UNPROCESSABLE_ENTITY) from None
     asked, base = request.query_params.get("number", ""), str(request.base_url).rstrip("/")
-    number = int(asked) if asked.isdecimal() and len(asked) < 9 else sum(cell.quota for cell in desk.cells.values())
-    given = [base + desk.link(str(each)) for each in range(1, min(max(number, 1), MOST) + 1)]
-    more: dict[str, Any] = {"given": given if desk.study.signed else [], "most": MOST, "own_name": name}
-    more |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": base + desk.link("test")}
-    title = f"Study: {desk.study.title}"
-    return live(request, partial(monitored, desk), desk.watching[ALL], title, "monitor.html", more=more)
+    number = int(asked) if asked.isdecimal() and len(asked) < 9 else sum(cell.quota for cell in session.cells.values())
+    given = [base + session.link(str(each)) for each in range(1, min(max(number, 1), MOST) + 1)]
+    still: dict[str, Any] = {"given": given if session.study.signed else [], "most": MOST}
+    still |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": base + session.link("test")}
+    title = f"Study: {session.study.title}"
+    return live(request, "monitor.html", title, partial(monitored, session), session.watching[ALL], still)
 
 
-def monitored(desk: Desk) -> Parts:
+def monitored(session: Session) -> dict[str, Any]:
     """Cells and how full they are, who is where and since when, who has left, and what all of it costs."""
-    now, states = desk.clock(), desk.states
-    held = {name: Counter(s.stage for s in states.values() if s.cell == name) for name in desk.cells}
-    cells = [
-        {"name": name, "quota": cell.quota, "done": held[name]["debrief"], "out": held[name]["out"],
-         "under": held[name].total() - held[name]["debrief"] - held[name]["out"]}
-        for name, cell in desk.cells.items()
-    ]  # fmt: skip
-    rows = [
-        {
-            "who": desk.pseudonym(who),
-            "state": state,
-            "since": f"{datetime.fromtimestamp(state.since):%H:%M:%S}",
-            "minutes": max(0, round((now - state.since) / 60)) if state.stage not in ("out", "debrief") else None,
-            "here": desk.here(who),
-        }
-        for who, state in reversed(states.items())
-    ]
-    paid = [earned(desk.study, state) for state in states.values()]
-    spent = Counter[str]()
-    for name in {state.table for state in states.values() if state.table}:
-        if (row := desk.hall.store.table(name)) is not None:
+    states, spent = session.states.values(), Counter[str]()
+    for table in {state.table for state in states if state.table}:
+        if (row := session.hall.store.table(table)) is not None:
             spent.update(row.spent)
     return {
-        "cells": part("monitor_cells.html", cells=cells, currency=desk.study.pay.currency, spent=spent,
-                      show_up=sum(each.show_up for each in paid), bonus=sum(each.bonus for each in paid)),
-        "people": part("monitor_people.html", rows=rows),
-    }  # fmt: skip
+        **{"session": session, "now": session.clock(), "pseudonym": session.hall.keys.pseudonym, "spent": spent},
+        "stages": {name: Counter(state.stage for state in states if state.cell == name) for name in session.cells},
+        "paid": [earned(session.study, state) for state in states],
+        "currency": session.study.pay.currency,
+    }
 
 
 routes = [

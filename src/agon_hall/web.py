@@ -4,23 +4,25 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import datetime
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
 from time import time_ns
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import jinja2
 from markupsafe import Markup
+from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agon.games.html import plain, text
-from agon_hall.door import address
-from agon_hall.words import ENGLISH, TEMPLATES
+from agon_hall.firewall import address
+from agon_hall.language import ENGLISH, TEMPLATES
 
 log = logging.getLogger("agon_hall")
 
@@ -33,9 +35,13 @@ AGAIN = 5
 """Seconds after which parts that could not be drawn are drawn again."""
 LINKS = (("Tables", "/"), ("Transcripts", "/transcripts"), ("As anybody saw it", "/public"), ("Studies", "/monitor"))
 """For researchers; players have none."""
+Sent = ImmutableMultiDict[str, str]
+"""What a form has sent: name of a field -> its values."""
 Parts = Mapping[str, str]
 """Id of an element -> the HTML in it: what is kept up to date."""
-NONE: Parts = {}
+PAGE = ("title", "head", "nav", "heading", "content")
+"""The blocks of base.html."""
+NONE: Mapping[str, Any] = {}
 EVENTS = "/events"
 """What the address ends with that keeps a page up to date."""
 
@@ -50,6 +56,8 @@ templates = jinja2.Environment(
 safe = Markup
 templates.finalize = lambda value: plain(value) if type(value) is str else value
 templates.globals["say"] = ENGLISH
+templates.filters["clock"] = lambda at, how: f"{datetime.fromtimestamp(at):{how}}"
+"""Seconds since 1970, as a time of this machine."""
 templates.filters["text"] = lambda value: safe(text(value))
 """Nothing that cannot be seen, or that turns other words about, comes into a page; `text` also keeps lines, and boxes long texts."""
 
@@ -61,9 +69,11 @@ def render(request: Request, name: str | jinja2.Template, status: int = 200, **c
     return HTMLResponse(templates.get_template(name).render(known | context), status)
 
 
-def part(name: str, **context: Any) -> str:
-    """A piece of HTML of templates/NAME."""
-    return templates.get_template(name).render(context)
+def parts_of(name: str, context: Mapping[str, Any]) -> Parts:
+    """The blocks that templates/NAME adds to those of base.html, each by its name."""
+    template = templates.get_template(name)
+    filled = template.new_context(dict(context))
+    return {part: "".join(block(filled)) for part, block in template.blocks.items() if part not in PAGE}
 
 
 class NoPage(Exception):
@@ -87,13 +97,13 @@ def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT
     return render(request, "refusal.html", status, title=title, why=why)
 
 
-def parsed(body: str) -> dict[str, list[str]]:
-    """What a form has sent: name of a field -> its values, with lines that end as everywhere else."""
-    found = parse_qs(body, keep_blank_values=True, max_num_fields=2000)
-    return {name: [each.replace("\r\n", "\n") for each in values] for name, values in found.items()}
+def parsed(body: str) -> Sent:
+    """What a form has sent, with lines that end as everywhere else."""
+    found = parse_qsl(body, keep_blank_values=True, max_num_fields=2000)
+    return Sent([(name, value.replace("\r\n", "\n")) for name, value in found])
 
 
-async def posted(request: Request) -> dict[str, list[str]]:
+async def posted(request: Request) -> Sent:
     """What a form has sent. Raises HTTPException for what cannot be read."""
     try:
         return parsed((await request.body()).decode())
@@ -121,27 +131,26 @@ def digest(parts: Parts) -> str:
 
 def live(
     request: Request,
-    draw: Callable[[], Parts],
-    watching: set[Callable[[], object]],
+    name: str,
     title: str,
-    name: str = "parts.html",
-    still: Parts = NONE,
+    draw: Callable[[], Mapping[str, Any]],
+    watching: set[Callable[[], object]],
+    still: Mapping[str, Any] = NONE,
     status: int = 200,
-    more: Mapping[str, Any] = NONE,
-    came: Callable[[bool], object] = lambda here: None,
+    presence: Callable[[int], object] = lambda opened: None,
     **told: str,
 ) -> Response:
-    """A page whose parts are kept up to date, and at its second address (`routes_of`) what keeps them so.
+    """A page of templates/NAME, whose own blocks are kept up to date, and at its second address (`routes_of`) what keeps them so.
 
-    The parts of `still` come after them, and stay. `watching` are told of changes, `came` of a browser that is there (True), or
-    gone. `more` is for the template, and `told` for the second address alone.
+    Each block is in an element of its name (`data-part`), filled in with what `draw` gives, and nothing else; all around with `still`,
+    too. `watching` are told of changes, `presence` of a page that is kept up to date from now on (1), or no longer (-1). `told` is
+    for the second address alone.
     """
     if streams(request):
-        return _stream(request, draw, watching, came)
-    parts, url = draw(), request.url.include_query_params(**told)
-    at = f"{url.path.rstrip('/')}{EVENTS}?{url.query}"
-    marked = {key: safe(html) for key, html in (dict(parts) | dict(still)).items()}
-    return render(request, name, status, title=title, parts=marked, live=at, seen=digest(parts), **more)
+        return _stream(request, lambda: parts_of(name, draw()), watching, presence)
+    context, url = draw(), request.url.include_query_params(**told)
+    at, seen = f"{url.path.rstrip('/')}{EVENTS}?{url.query}", digest(parts_of(name, context))
+    return render(request, name, status, title=title, live=at, seen=seen, **{**still, **context})
 
 
 def routes_of(path: str, page: Callable[[Request], Awaitable[Response]], *methods: str) -> list[Route]:
@@ -155,12 +164,10 @@ def streams(request: Request) -> bool:
 
 
 def _stream(
-    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], came: Callable[[bool], object]
+    request: Request, draw: Callable[[], Parts], watching: set[Callable[[], object]], presence: Callable[[int], object]
 ) -> Response:
     """Server-sent events: `parts` that have changed since they were last sent, and `ping`."""
-    again = (
-        "last-event-id" in request.headers
-    )  # what it shows may be what a form brought since then: it is sent everything
+    again = "last-event-id" in request.headers  # it may show what a form brought since then: it is sent everything
     seen = "" if again else request.query_params.get("seen", "")
 
     async def events() -> AsyncIterator[str]:
@@ -170,7 +177,7 @@ def _stream(
         request.app.state.streams.add(changed.set)
         known: dict[str, str] = {}
         last, stopping = seen, request.app.state.stopping
-        came(True)
+        presence(1)
         try:
             yield "retry: 1000\nid: here\n\n"  # with an id, a browser that connects again says so
             while not stopping.is_set():
@@ -197,7 +204,7 @@ def _stream(
         finally:
             watching.discard(changed.set)
             request.app.state.streams.discard(changed.set)
-            came(False)
+            presence(-1)
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events(), media_type="text/event-stream", headers=headers)

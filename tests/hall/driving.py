@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
-from types import SimpleNamespace
 
 import httpx
 import yaml
@@ -30,11 +29,15 @@ from agon.agents import Reply
 from agon.plan import PEOPLE, PERSON, Match, Seat
 from agon.play import play_async, table
 from agon.turns import action_text, matches, read, validated
-from agon_hall import tables
+from agon_hall import tables, web
+from agon_hall.keys import Keys
+from agon_hall.people import consent
+from agon_hall.seat import shown
 from agon_hall.server import Server as Serving
 from agon_hall.server import listening
 from agon_hall.store import Store, TableRow
-from agon_hall.tables import Hall, consent
+from agon_hall.table import as_tuples
+from agon_hall.tables import Hall
 
 THOUGHT = "a stand-in speaks"
 """In every answer of a stand-in, before its move: nobody at a table may read it."""
@@ -172,6 +175,11 @@ async def hall(folder, sampling=None):
         await made.close()
 
 
+def seat_parts(place, seat):
+    """What the page of a seat shows, part by part; of None, that of those who watch."""
+    return web.parts_of("seat.html", shown(place, seat))
+
+
 async def settled(place):
     """Returns when nothing happens at a table before somebody answers."""
     for _ in range(2000):
@@ -200,7 +208,7 @@ async def reference(place, seed):
 
         async def act(self, view, dice):
             self.number += 1
-            return Reply(tables._tupled(answer_of(seed, self.seat, self.number, view)))
+            return Reply(as_tuples(answer_of(seed, self.seat, self.number, view)))
 
     found = tables.seating(place.row.game, place.row.entrants)
     seats = tuple(Seat(PERSON, Answering) if each.agent == PERSON else each for each in found.seats)
@@ -301,7 +309,7 @@ class Server:
 
     def key(self, what, row, seat=None):
         """The key of a seat or a host."""
-        return Hall.key(SimpleNamespace(secret=(self.folder / "secret").read_bytes()), what, row.id, seat)
+        return Keys(self.folder / "secret").of(what, row.id, seat)
 
     def link(self, what, row, seat=None):
         """The link of a seat, of a host, or of who watches."""
@@ -606,7 +614,7 @@ async def serving(tmp_path, **more):
         try:
             while not server.started:
                 await asyncio.sleep(0.01)
-            yield place, f"/seat?key={made.key('seat', place.id, 0)}", made, server.port
+            yield place, f"/seat?key={made.keys.of('seat', place.id, 0)}", made, server.port
         finally:
             server.end()
             await running

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from driving import hall, settled, sit_all
+from driving import hall, seat_parts, settled, sit_all
 from games.test_conformance import ALL
 from harness import PD, RPS, Told, at_the_table, experiment, in_turn, seated
 from test_hall_boards import everybody, states
@@ -24,7 +24,6 @@ from agon.games.matrix.scripts import grim
 from agon.games.pages import Scene, aids_told, board_of, page_of
 from agon.plan import PERSON, plan
 from agon.turns import read
-from agon_hall.seat import seat_parts
 from agon_hall.store import Store
 
 every_game = pytest.mark.parametrize("name", ALL)

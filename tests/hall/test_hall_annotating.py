@@ -16,7 +16,7 @@ from agon.games.rating import raters
 from agon.games.rating.annotations import LONGEST, Sheet, annotations, logs, shuffled
 from agon.games.rating.game import Rating
 from agon.games.rating.words import turns
-from agon_hall import desks, web
+from agon_hall import family_pages, web
 from agon_hall.server import application
 from agon_hall.tables import Hall
 
@@ -76,7 +76,7 @@ class Raters:
             for name in names:
                 made = Sheet(games, name, folder, dimensions or raters.STUDIED)
                 self.desk._sheets[name, LOGS] = made
-        routes = [*web.routes, *desks.routes({"annotate": self.desk})]
+        routes = [*web.routes, *family_pages.routes({"annotate": self.desk})]
         app = Starlette(routes=routes, exception_handlers={web.NoPage: web.refused})
         app.state.links = ()
         self.client = TestClient(app)

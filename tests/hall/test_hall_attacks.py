@@ -15,9 +15,9 @@ from driving import Visitor, events, serving
 
 from agon import ROOT, AgonError
 from agon.plan import PERSON
-from agon_hall import door, gate, lobby, server
+from agon_hall import access, firewall, new_table, server
 from agon_hall import seat as seat_module
-from agon_hall.gate import Password
+from agon_hall.access import Password
 from agon_hall.server import serve
 
 PASSWORD = "open-sesame-of-these-tests"
@@ -112,6 +112,19 @@ def test_every_reply_says_what_browsers_may_do_with_it(tmp_path, short):
     run(check())
 
 
+def test_an_address_without_a_slash_is_no_page(tmp_path, short, caplog):
+    async def check():
+        async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
+            for at in (b"nowhere", b"*", b"http://elsewhere.example"):
+                reply = await raw(
+                    port, b"GET %b HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n" % (at, port)
+                )
+                assert reply[9:12] in (b"303", b"400", b"404"), (at, reply[:100])
+
+    run(check())
+    assert "Traceback" not in caplog.text
+
+
 def test_pages_of_a_notebook_may_be_shown_in_a_frame(tmp_path, short):
     async def check():
         async with serving(tmp_path, framed=True) as (_, path, _, port):
@@ -137,7 +150,7 @@ def test_pages_of_a_notebook_may_be_shown_in_a_frame(tmp_path, short):
 )
 def test_half_a_request_is_not_waited_for_and_shuts_nobody_out(tmp_path, short, monkeypatch, half):
     for name, value in {"MOST": 16, "IDLE": 1.0, "SLOW": 1.0}.items():
-        monkeypatch.setattr(door, name, value)
+        monkeypatch.setattr(firewall, name, value)
     monkeypatch.setattr(server, "IDLE", 1)
 
     async def check():
@@ -169,16 +182,16 @@ def test_half_a_request_is_not_waited_for_and_shuts_nobody_out(tmp_path, short, 
     ],
 )
 def test_a_request_has_a_length(tmp_path, short, monkeypatch, much):
-    monkeypatch.setattr(door, "IDLE", 1.0)
+    monkeypatch.setattr(firewall, "IDLE", 1.0)
     monkeypatch.setattr(server, "IDLE", 1)
-    monkeypatch.setattr(door, "SLOW", 1.0)
+    monkeypatch.setattr(firewall, "SLOW", 1.0)
 
     async def check():
         async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
             with suppress(ConnectionError):
                 assert len(await raw(port, much.replace(b"%d", b"%d" % port), 5)) < 1500
             assert (await asked(port, "/login")).status_code == 200
-            body = "answer=" + "x" * (door.BODY + 1)
+            body = "answer=" + "x" * (firewall.BODY + 1)
             assert (await asked(port, "/login", "POST", body, **FORM)).status_code == 413
             many = "&".join(f"a{each}=" for each in range(3000))
             assert (await asked(port, "/login", "POST", many, **FORM)).status_code == 400
@@ -187,8 +200,8 @@ def test_a_request_has_a_length(tmp_path, short, monkeypatch, much):
 
 
 def test_open_pages_are_counted_by_address_and_not_pushed_out(tmp_path, short, monkeypatch):
-    monkeypatch.setattr(door, "STREAMS", 4)
-    monkeypatch.setattr(door, "MOST", 32)
+    monkeypatch.setattr(firewall, "STREAMS", 4)
+    monkeypatch.setattr(firewall, "MOST", 32)
 
     async def check():
         async with serving(tmp_path) as (place, path, _, port):
@@ -235,7 +248,7 @@ def test_what_is_no_form_of_a_page_changes_nothing(tmp_path, short, caplog):
             assert (await asked(port, path, "POST", "{}", Content_Type="application/json")).status_code == 415
             assert (await asked(port, f"/watch?table={place.id}", "POST", "form=answer", **FORM)).status_code == 405
             assert place.steps == 0 and not place.given and place.store.answer(place.id, 0, 0) is None
-            other = f"/seat?key={hall.key('seat', place.id, 1)}"
+            other = f"/seat?key={hall.keys.of('seat', place.id, 1)}"
             await asked(port, other, "POST", "form=sit&name=Mallory", **FORM)
             assert place.store.people(place.id)[1].name == "Bo"
 
@@ -266,7 +279,7 @@ def test_a_form_of_another_site_is_refused_and_logged_without_its_key(tmp_path, 
 def test_a_fault_tells_a_browser_no_more_than_that_there_was_one(tmp_path, short, monkeypatch):
     async def check():
         async with serving(tmp_path) as (_, path, _, port):
-            monkeypatch.setattr(seat_module, "seat_parts", lambda *given: 1 / 0)
+            monkeypatch.setattr(seat_module, "shown", lambda *given: 1 / 0)
             reply = await asked(port, path)
             assert reply.status_code == 500 and "could not be made just now" in reply.text
             assert "Zero" not in reply.text and str(ROOT) not in reply.text
@@ -282,7 +295,7 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
 
     async def check():
         password, now = Password(PASSWORD), [1000.0]
-        monkeypatch.setattr(gate, "monotonic", lambda: now[0])
+        monkeypatch.setattr(access, "monotonic", lambda: now[0])
         for _ in range(20):
             assert not password.wait("a")
             await password.entered(PASSWORD, "a")  # right ones cost nothing
@@ -308,7 +321,7 @@ def test_guesses_are_counted_by_address_and_in_all(monkeypatch):
 def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
     async def check():
         password, now = Password(PASSWORD, days=2), [1000.0]
-        monkeypatch.setattr(gate, "monotonic", lambda: now[0])
+        monkeypatch.setattr(access, "monotonic", lambda: now[0])
         token = await password.entered(PASSWORD, "a")
         now[0] += 2 * 86400 - 1
         assert password.knows(token)
@@ -323,7 +336,7 @@ def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, capl
     async def check():
         async with serving(tmp_path, password=password) as (place, path, made, port):
             seat, watch = (path, path.replace("?", "/events?")), f"/watch?table={place.id}"
-            host = f"/host?key={made.key('host', place.id)}"
+            host = f"/host?key={made.keys.of('host', place.id)}"
             assert made.days == 30 and (await asked(port, path)).status_code == 200
             place.row = place.row._replace(made=place.row.made - 30 * 86400)
             for link in (*seat, *([watch] if password else [])):
@@ -346,7 +359,7 @@ def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, capl
 
 
 def test_a_password_is_slow_to_check_and_its_cookie_is_chance(tmp_path, short, monkeypatch):
-    monkeypatch.setattr(gate, "GUESSES", (10, 1000))  # also where hashing takes long
+    monkeypatch.setattr(access, "GUESSES", (10, 1000))  # also where hashing takes long
 
     async def check():
         async with serving(tmp_path, password=PASSWORD) as (_, _, _, port):
@@ -460,7 +473,11 @@ def test_a_table_is_made_once_however_often_its_form_is_sent(tmp_path, short):
 
 
 def test_who_speaks_first_is_asked_where_a_setting_has_openings():
-    assert [name for name in lobby.offered() if lobby.opens(name)] == ["chameleon", "cost_sharing", "undercover"]
+    assert [name for name in new_table.offered() if new_table.opens(name)] == [
+        "chameleon",
+        "cost_sharing",
+        "undercover",
+    ]
 
 
 def test_a_person_in_a_game_with_openings_speaks_for_itself_unless_its_host_says_otherwise(tmp_path, short):
@@ -475,7 +492,7 @@ def test_a_person_in_a_game_with_openings_speaks_for_itself_unless_its_host_says
                 table.answer(0, 0, [(20, 30, 50)])
                 await driving.settled(table)
                 assert set(table.questions) == ({1} if everybody else {0, 1, 2})
-                said = [" ".join(seat_module.seat_parts(table, seat).values()) for seat in range(3)]
+                said = [" ".join(driving.seat_parts(table, seat).values()) for seat in range(3)]
                 assert ["under your name were written" in each for each in said] == [
                     False,
                     not everybody,

@@ -15,8 +15,7 @@ import yaml
 from driving import Server, Visitor, serving
 
 from agon.plan import PERSON
-from agon_hall import tables
-from agon_hall.tables import Refused
+from agon_hall import Refused, people
 
 ROUNDS = 60
 KILLS = int(os.environ.get("AGON_KILLS", "2"))
@@ -91,7 +90,7 @@ def test_what_cannot_be_kept_is_not_accepted_and_can_be_sent_again(tmp_path, sho
 
 
 def test_a_match_waits_while_nothing_can_be_written_and_goes_on_by_itself(tmp_path, short, monkeypatch):
-    monkeypatch.setattr(tables, "AGAIN", 0.05)
+    monkeypatch.setattr(people, "AGAIN", 0.05)
 
     async def run():
         async with driving.hall(tmp_path) as hall:
@@ -122,7 +121,7 @@ def test_a_match_waits_while_nothing_can_be_written_and_goes_on_by_itself(tmp_pa
 
 
 def test_a_transcript_that_cannot_be_written_is_written_when_it_can(tmp_path, short, monkeypatch):
-    monkeypatch.setattr(tables, "AGAIN", 0.05)
+    monkeypatch.setattr(people, "AGAIN", 0.05)
 
     async def run():
         async with driving.hall(tmp_path) as hall:

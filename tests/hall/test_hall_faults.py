@@ -67,6 +67,26 @@ def test_of_two_tabs_on_one_seat_the_late_one_changes_nothing(server, person, mo
     assert list(turns[turns.seat == 0].action)[:2] == ["cooperation", "defection"]
 
 
+def test_why_an_answer_was_not_taken_is_said_in_words(server, person):
+    row, people = pair(server, person)
+    asked_for(people[0], 1)
+    page, own = people[0].page, people[0].page.url
+    why = page.request.get(f"{server.url}/seat?key=none").text()
+    for status, body, kind, said in (
+        (403, why, "text/html", "Ask whoever gave it to you."),
+        (503, "Too many pages are open: try again in a minute.", "text/plain", "Too many pages are open"),
+    ):
+        reply = {"status": status, "body": body, "content_type": kind}
+        page.route(own, lambda route, *_, reply=reply: route.fulfill(**reply))
+        people[0].button("cooperation").click()
+        page.locator("#answer-form .sent", has_text=said).wait_for()
+        assert "<" not in page.locator("#answer-form .sent").inner_text()
+        page.unroute(own)
+    assert not server.answers(row)
+    people[0].press("cooperation")
+    assert server.answers(row) == [(0, 0, "cooperation")]
+
+
 def test_enter_pressed_twice_is_one_answer(server, person, monkeypatch):
     row = server.opened("public_goods", [PERSON, "anything", "anything"])
     ada = person()

@@ -17,8 +17,8 @@ from agon.games.matrix import MatrixGame
 from agon.games.pages import Scene
 from agon.games.spaces import Form, Number, Offer, Space, Text
 from agon.games.tradecraft.recipes import Craft
-from agon_hall import forms, things
-from agon_hall.web import parsed
+from agon_hall import forms
+from agon_hall.web import Sent, parsed
 
 every_game = pytest.mark.parametrize("name", ALL)
 EMPTY = {"offer": {}, "request": {}}
@@ -45,11 +45,16 @@ class Widget:
         self.sheet.put(self.thing, value)
 
 
+def wire(values):
+    """What a browser sends."""
+    return Sent([(name, value) for name, all_ in values.items() for value in all_])
+
+
 class Sheet:
     """A form, what it has sent, and the ways in which a person fills it in, as a browser sends it: strings and nothing else."""
 
     def __init__(self, view, answer="", aids=None):
-        self.view, self.made = view, partial(forms.asked, Scene(view, aids=aids))
+        self.view, self.made = view, partial(forms.answer_form, Scene(view, aids=aids))
         self.sent, self.answer, self.why, self.entered = [], answer, "", {}
 
     def _wire(self, **more):
@@ -68,18 +73,18 @@ class Sheet:
         chosen = value if isinstance(thing, TickField) else [value]
         labels = [label for label, each in getattr(thing, "options", {}).items() if each in chosen]
         sent[thing.key] = labels if isinstance(thing, ListField) else [str(value)]
-        self.entered = things.press(self.made, self.entered, sent).entered
+        self.entered = forms.press(self.made, self.entered, wire(sent)).entered
 
     @property
     def widgets(self):
-        return [Widget(self, each) for each in things._all(self.made(self.entered)) if not isinstance(each, str)]
+        return [Widget(self, each) for each in forms._all(self.made(self.entered)) if not isinstance(each, str)]
 
     def labelled(self, start):
         return next(each for each in self.widgets if each.label.startswith(start))
 
     def press(self, name):
         button = self.labelled(name).thing
-        pressed = things.press(self.made, self.entered, self._wire(press=[button.key or button.label]))
+        pressed = forms.press(self.made, self.entered, wire(self._wire(press=[button.key or button.label])))
         self.entered, self.why = pressed.entered, pressed.why
         if pressed.actions is not None:
             assert all(each in self.view.legal for each in pressed.actions)
@@ -94,7 +99,7 @@ class Sheet:
 
     @property
     def drawn(self):
-        return things.draw(self.made, self.entered, "answer", "0", self.why)
+        return forms.draw(self.made, self.entered, "answer", "0", self.why)
 
     @property
     def html(self):
@@ -460,14 +465,14 @@ def test_the_chameleon_is_asked_for_the_word_in_its_interview():
 
 def test_lines_end_as_everywhere_else_and_what_was_not_sent_stays():
     view = in_space(Text(500))
-    made = partial(forms.asked, Scene(view))
-    assert parsed("answer=a%0D%0Ab&press=") == {"answer": ["a\nb"], "press": [""]}
-    assert things.press(made, {"answer": "kept"}, {"press": [""]}).entered == {"answer": "kept"}
-    assert things.press(made, {}, {"press": ["no such button"], "answer": ["x"]}) == ({"answer": "x"}, "", None)
-    assert things.press(made, {}, {"no such field": ["x"], "press": ["Send"], "answer": ["x"]}).actions == ["x"]
+    made = partial(forms.answer_form, Scene(view))
+    assert parsed("answer=a%0D%0Ab&press=") == Sent({"answer": "a\nb", "press": ""})
+    assert forms.press(made, {"answer": "kept"}, wire({"press": [""]})).entered == {"answer": "kept"}
+    assert forms.press(made, {}, wire({"press": ["no such button"], "answer": ["x"]})) == ({"answer": "x"}, "", None)
+    assert forms.press(made, {}, wire({"no such field": ["x"], "press": ["Send"], "answer": ["x"]})).actions == ["x"]
 
 
 def test_an_option_that_is_not_offered_is_not_taken():
     view = in_space(Choice(tuple(f"option {each}" for each in range(9))))
-    made = partial(forms.asked, Scene(view))
-    assert "choose one" in things.press(made, {}, {"press": ["Send"], "answer": ["option 9"]}).why
+    made = partial(forms.answer_form, Scene(view))
+    assert "choose one" in forms.press(made, {}, wire({"press": ["Send"], "answer": ["option 9"]})).why

@@ -7,7 +7,7 @@ from driving import KINDS, PHONE, checked, fits, play_on
 
 from agon.plan import PERSON
 from agon.turns import matches, read
-from agon_hall import lobby
+from agon_hall import new_table
 
 TWO = ("tradecraft", "pd", "rps")
 SEATS = {name: [PERSON, PERSON] if name in TWO else [PERSON, PERSON, "anything"] for name in KINDS}
@@ -95,7 +95,7 @@ def test_a_game_is_played_in_other_clothes(server, person):
 
 
 def test_twins_are_offered_where_there_are_some_and_agents_that_fit_them():
-    assert lobby.clothes("pd")["amber: the same game"] == "amber" and lobby.clothes("auction") == {}
-    assert "hunt: another game, which looks like it" in lobby.clothes("pd")
-    assert "beliefs" in lobby.players("pd") and "beliefs" not in lobby.players("pd~amber")
-    assert {"tft", "zs"} <= lobby.players("pd~amber").keys()
+    assert new_table.twins("pd")["amber: the same game"] == "amber" and new_table.twins("auction") == {}
+    assert "hunt: another game, which looks like it" in new_table.twins("pd")
+    assert "beliefs" in new_table.players("pd") and "beliefs" not in new_table.players("pd~amber")
+    assert {"tft", "zs"} <= new_table.players("pd~amber").keys()

@@ -68,7 +68,7 @@ def test_a_page_that_cannot_be_drawn_is_drawn_again_and_keeps_no_other_from_bein
     tmp_path, short, caplog, monkeypatch
 ):
     monkeypatch.setattr(web, "AGAIN", 0.05)
-    drawn, fails = seat_module.seat_parts, [True, True]
+    drawn, fails = seat_module.shown, [True, True]
 
     def draw(table, seat):
         if seat == 0 and fails:
@@ -78,9 +78,9 @@ def test_a_page_that_cannot_be_drawn_is_drawn_again_and_keeps_no_other_from_bein
 
     async def check():
         async with serving(tmp_path) as (table, path, hall, port):
-            monkeypatch.setattr(seat_module, "seat_parts", draw)
+            monkeypatch.setattr(seat_module, "shown", draw)
             table.watching.add(lambda: 1 / 0)
-            other = f"/seat?key={hall.key('seat', table.id, 1)}"
+            other = f"/seat?key={hall.keys.of('seat', table.id, 1)}"
             async with aclosing(events(port, other)) as told, aclosing(events(port, path)) as failing:
                 await asyncio.gather(soon(told, "has not begun"), soon(failing, "A name for you"))
                 table.sit(0, "Ada")
@@ -96,7 +96,7 @@ def test_a_page_that_cannot_be_drawn_is_drawn_again_and_keeps_no_other_from_bein
 def test_the_host_sees_who_is_there(tmp_path, short):
     async def check():
         async with serving(tmp_path) as (table, path, hall, port):
-            host = Visitor(f"http://localhost:{port}", f"/host?key={hall.key('host', table.id)}")
+            host = Visitor(f"http://localhost:{port}", f"/host?key={hall.keys.of('host', table.id)}")
             assert "not here yet" in (await host.opens()).text()
             async with aclosing(events(port, path)) as told:
                 await soon(told, "A name for you")
@@ -119,7 +119,7 @@ def test_a_page_is_light(tmp_path, short, path):
     async def check():
         async with serving(tmp_path) as (table, seat, hall, port):
             table.sit(0, "Ada")
-            links = {"/seat": seat, "/host": f"/host?key={hall.key('host', table.id)}"}
+            links = {"/seat": seat, "/host": f"/host?key={hall.keys.of('host', table.id)}"}
             async with httpx.AsyncClient(base_url=f"http://localhost:{port}") as client:
                 sent = 0
                 for each in (links.get(path, path), web.static("hall.css"), web.static("hall.js")):
@@ -139,7 +139,7 @@ def test_a_whole_match_is_played_without_scripts(tmp_path, short):
     async def check():
         async with serving(tmp_path) as (table, path, hall, port):
             url = f"http://localhost:{port}"
-            ada, bo = Visitor(url, path), Visitor(url, f"/seat?key={hall.key('seat', table.id, 1)}")
+            ada, bo = Visitor(url, path), Visitor(url, f"/seat?key={hall.keys.of('seat', table.id, 1)}")
             await ada.opens()
             assert "A name for you" in ada.text() and "Before you play" in ada.text()
             await ada.presses("I agree, and sit down", name=" ")
@@ -184,7 +184,7 @@ def test_what_was_filled_in_is_there_after_a_reload(tmp_path, short):
         async with serving(tmp_path) as (_, _, hall, port):
             table = hall.open("public_goods/quince", ["human", "anything", "anything"], 60)
             table.sit(0, "Ada")
-            ada = Visitor(f"http://localhost:{port}", f"/seat?key={hall.key('seat', table.id, 0)}")
+            ada = Visitor(f"http://localhost:{port}", f"/seat?key={hall.keys.of('seat', table.id, 0)}")
             async with asyncio.timeout(10):
                 while not table.questions:
                     await asyncio.sleep(0.01)
@@ -195,12 +195,28 @@ def test_what_was_filled_in_is_there_after_a_reload(tmp_path, short):
             await ada.opens()
             assert ada.form("Send")["answer"] == "a hundred"
             noted = []
-            table.noted = lambda *what: noted.append(what)
+            table.terms.noted = lambda *what: noted.append(what)
             await ada.presses("Send", answer="1000")
             await ada.presses("Send", answer="7")
             assert table.store.answer(table.id, 0, 0).attempts == 3
             assert [(kind, detail["why"][:7]) for _, kind, detail in noted if kind == "refused"] == [
                 ("refused", "“1000” ")
             ]
+
+    run(check())
+
+
+def test_without_scripts_a_seat_that_waits_for_others_is_read_anew_and_no_form_is(tmp_path, short):
+    async def check():
+        async with serving(tmp_path) as (table, path, _, port):
+            ada = await Visitor(f"http://localhost:{port}", path).opens()
+            assert "refresh" not in ada.reply.text  # a name is typed there
+            table.sit(0, "Ada")
+            async with asyncio.timeout(10):
+                while 0 not in table.questions:
+                    await asyncio.sleep(0.01)
+            assert "refresh" not in (await ada.opens()).reply.text
+            await ada.presses("cooperation")
+            assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in ada.reply.text
 
     run(check())

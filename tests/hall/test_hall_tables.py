@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import driving
 import pytest
 import yaml
-from driving import KINDS, answer_of, hall, settled, sit_all
+from driving import KINDS, answer_of, hall, seat_parts, settled, sit_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from project import KEY, serving
@@ -20,11 +20,12 @@ from project import KEY, serving
 from agon import AgonError
 from agon.plan import PERSON
 from agon.turns import matches, read, validated
-from agon_hall import tables
-from agon_hall.lobby import host_parts
-from agon_hall.seat import seat_parts
+from agon_hall import Refused, tables, web
+from agon_hall import table as table_module
+from agon_hall.lobby import hosted
+from agon_hall.people import consent
 from agon_hall.store import Kept
-from agon_hall.tables import Hall, Refused, consent
+from agon_hall.tables import Hall
 
 SAME = [
     *("experiment", "match", "game", "variant", "rules", "repetition", "round", "turn", "phase", "seat", "role"),
@@ -269,7 +270,7 @@ def test_a_key_opens_one_seat_or_one_table_and_nothing_else(short, tmp_path):
     async def match():
         async with hall(tmp_path / "one") as made, hall(tmp_path / "other") as other:
             first, second = (made.open("pd", [PERSON, PERSON]) for _ in range(2))
-            seat, host = made.key("seat", first.id, 1), made.key("host", first.id)
+            seat, host = made.keys.of("seat", first.id, 1), made.keys.of("host", first.id)
             assert made.opened("seat", seat) == (first, 1)
             assert made.opened("host", host) == (first, None)
             _, _, mac = seat.partition(".1.")
@@ -294,10 +295,10 @@ def test_a_key_opens_one_seat_or_one_table_and_nothing_else(short, tmp_path):
             assert [made.opened("seat", key) for key in altered] == [None] * len(altered)
             assert made.opened("host", seat) is None and made.opened("seat", host) is None
             assert other.opened("seat", seat) is None
-            assert len({made.key("seat", first.id, each) for each in range(2)}) == 2
+            assert len({made.keys.of("seat", first.id, each) for each in range(2)}) == 2
             assert (tmp_path / "one/secret").stat().st_mode & 0o777 == 0o600
         async with hall(tmp_path / "one") as again:
-            assert again.key("seat", first.id, 1) == seat
+            assert again.keys.of("seat", first.id, 1) == seat
             assert again.opened("seat", seat)[0].id == first.id
 
     run(match())
@@ -406,7 +407,7 @@ def unforeseen(monkeypatch):
     def fails(folder):
         raise RuntimeError("no good")
 
-    monkeypatch.setattr(tables, "Recording", fails)
+    monkeypatch.setattr(table_module, "Recording", fails)
 
 
 @pytest.mark.parametrize(
@@ -438,7 +439,7 @@ def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answe
             place = made.tables[table]
             await settled(place)
             assert place.status == "stopped" and re.search(why, place.why)
-            pages = seat_parts(place, 0), seat_parts(place, None), host_parts(made, place, "")
+            pages = seat_parts(place, 0), seat_parts(place, None), web.parts_of("host.html", hosted(made, place, ""))
             return ["".join(parts.values()) for parts in pages]
 
     async def goes_on(table):
@@ -478,7 +479,7 @@ def test_what_ends_a_match_is_said_and_mended_it_goes_on_with_all_that_was_answe
 def test_a_secret_that_is_none_is_refused(tmp_path):
     async def begun():
         async with hall(tmp_path / "hall") as made:
-            return made.secret
+            return made.keys._secret
 
     assert run(begun()) == run(begun()) and len(run(begun())) == 32
     assert [each.name for each in (tmp_path / "hall").glob("secret*")] == ["secret"]

@@ -22,7 +22,6 @@ from agon.replay import replayed
 from agon.turns import COLUMNS, read, typed, write
 from agon_hall import watching, web
 from agon_hall.watching import choice as watching_choice
-from agon_hall.watching import files as watching_files
 from agon_hall.watching import match as watching_match
 from agon_hall.watching import view as watching_view
 
@@ -131,7 +130,7 @@ def test_ratings_are_watched_too(tmp_path):
     found = ROOT / "transcripts/rating_standin.parquet"
     if not found.exists():
         pytest.skip("made by `make repro`")
-    turns = watching_files.turns_of(found, str(read(found, ["match"]).match[0]))
+    turns = watching_choice.turns_of(found, str(read(found, ["match"]).match[0]))
     made = page(tmp_path, turns)
     assert [bool(at.place["title"]) for at in made.places()] == [True] * made.made["last"]
 
@@ -425,14 +424,14 @@ def test_one_match_is_read_as_the_whole_table_has_it():
     for file in sorted(SMOKE.glob("*.parquet")):
         turns = read(file)
         match = str(turns.match.iloc[-1])
-        own = watching_files.turns_of(file, match)
+        own = watching_choice.turns_of(file, match)
         whole = turns[turns.match == match].sort_values(["turn", "seat"]).reset_index(drop=True)
         for name in turns:
             assert own[name].astype(object).where(own[name].notna(), None).tolist() == (
                 whole[name].astype(object).where(whole[name].notna(), None).tolist()
             )
     with pytest.raises(AgonError, match="there is no match"):
-        watching_files.turns_of(file, "none")
+        watching_choice.turns_of(file, "none")
 
 
 def test_a_file_that_was_written_anew_is_read_anew(tmp_path):

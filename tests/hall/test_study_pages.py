@@ -23,16 +23,16 @@ from agon.conf import load
 from agon.games.html import as_text
 from agon.loop import started
 from agon.turns import read
-from agon_hall import gate, study_pages
+from agon_hall import access, study_pages, web
 from agon_hall.browsing import BROWSERS
+from agon_hall.language import sentences, untranslated
 from agon_hall.protocol import Study, cells, match_id, study, words_of
 from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN, RULES, rules_text
 from agon_hall.server import Server, listening
-from agon_hall.study_desk import Desk
+from agon_hall.session import Session
 from agon_hall.study_pages import monitored, rules_of
 from agon_hall.tables import Hall
-from agon_hall.words import sentences, untold
 
 NAMES = ("counterfactual_people", "tradecraft_people")
 
@@ -68,11 +68,11 @@ def test_people_and_models_read_one_text(name):
 
 
 def test_who_the_other_player_is_is_told_to_people_and_models_alike():
-    told, untold = (
+    told, untranslated = (
         next(each for each in cells(study(NAMES[0])) if each.name == name) for name in ("told/pd~program", "untold/pd")
     )
     sentence = "The other player is a computer program."
-    assert sentence in as_text(rules_of(told)) and sentence not in as_text(rules_of(untold))
+    assert sentence in as_text(rules_of(told)) and sentence not in as_text(rules_of(untranslated))
 
 
 def test_a_rehearsal_walks_through_every_page(tmp_path):
@@ -133,13 +133,13 @@ def walking(tmp_path, walk, password="", **changes):
     async def go():
         hall = Hall(tmp_path)
         server = Server(hall, listening(), password=password)
-        server.studies.desks["own"] = Desk(hall, msgspec.convert(FILE | changes, Study))
+        server.studies.sessions["own"] = Session(hall, msgspec.convert(FILE | changes, Study))
         serving = asyncio.create_task(server.run_here())
         try:
             async with httpx.AsyncClient(
                 base_url=f"http://127.0.0.1:{server.port}", follow_redirects=True, trust_env=False
             ) as client:
-                return await walk(client, server.studies.desks["own"])
+                return await walk(client, server.studies.sessions["own"])
         finally:
             server.end()
             await serving
@@ -149,26 +149,26 @@ def walking(tmp_path, walk, password="", **changes):
 
 
 def test_links_that_are_none_open_nothing(tmp_path):
-    async def walk(client, desk):
+    async def walk(client, session):
         assert (await client.get("/join/nowhere?pid=1")).status_code == 404
         assert "Your participant number" in (await client.get("/join/own")).text
         assert (await client.get("/join/own", params={"pid": "x" * 101})).status_code == 400
-        assert (await client.head("/join/own?pid=1")).status_code == 200 and not desk.states  # asked by a machine
+        assert (await client.head("/join/own?pid=1")).status_code == 200 and not session.states  # asked by a machine
         at = str((await client.get("/join/own?pid=1")).url)
         for wrong in (at[:-1] + ("0" if at[-1] != "0" else "1"), at.rsplit(".", 1)[0], "/part/own"):
             for page in (wrong, wrong.replace("/own", "/own/events")):
                 assert (await client.get(page)).status_code == 403
         assert (await client.post(at.replace("own", "counterfactual_people"), data={"do": "agree"})).status_code == 403
         foreign = await client.post(at, data={"do": "agree"}, headers={"Origin": "http://elsewhere.example"})
-        assert foreign.status_code == 403 and next(iter(desk.states.values())).stage == "consent"
+        assert foreign.status_code == 403 and next(iter(session.states.values())).stage == "consent"
 
     walking(tmp_path, walk)
 
 
-def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path, monkeypatch):
+def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
 
-    async def walk(client, desk):
+    async def walk(client, session):
         shown = html.unescape((await client.get("/monitor?study=own&number=3")).text)
         first, second, third = re.findall(r"/join/own\?pid=\d&sig=\w+", shown)
         assert "PROLIFIC" not in shown and third
@@ -183,25 +183,26 @@ def test_where_links_are_signed_nobody_comes_by_one_of_their_own_making(tmp_path
         ]
         for query in [*others, f"?participant=9&sig={sig}", "?pid=1&sig=\u00e9"]:
             page = await client.get(f"/join/own{query}")
-            assert page.status_code == 400 and "This link is not whole" in page.text and not desk.states, query
+            assert page.status_code == 400 and "This link is not whole" in page.text and not session.states, query
+        assert "refused: a study's link: This link is not whole" in caplog.text and sig not in caplog.text
         for link in (first, second, second):
             assert "Do you want to take part?" in (await client.get(link)).text
-        assert sorted(desk.hall.store.came("own").values()) == [("link", "1"), ("link", "2")]
+        assert sorted(session.hall.store.sources("own").values()) == [("link", "1"), ("link", "2")]
 
     walking(tmp_path, walk, signed=True)
 
 
 def test_nobody_fills_a_study_from_one_place_in_a_moment(tmp_path, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(gate, "monotonic", lambda: now[0])
+    monkeypatch.setattr(access, "monotonic", lambda: now[0])
 
-    async def walk(client, desk):
-        most, pause = gate.COMERS
+    async def walk(client, session):
+        most, pause = access.COMERS
         came = [(await client.get(f"/join/own?pid={number}")).status_code for number in range(most + 3)]
-        assert came.count(200) == len(desk.states) == most + 1 and came[-2:] == [429, 429]
+        assert came.count(200) == len(session.states) == most + 1 and came[-2:] == [429, 429]
         assert (await client.get("/join/own?pid=1")).status_code == 200  # who has come before may come again
         page = await client.get("/join/own?pid=new")
-        assert page.status_code == 429 and "from your network" in page.text and len(desk.states) == most + 1
+        assert page.status_code == 429 and "from your network" in page.text and len(session.states) == most + 1
         now[0] += pause
         assert (await client.get("/join/own?pid=new")).status_code == 200
 
@@ -209,33 +210,35 @@ def test_nobody_fills_a_study_from_one_place_in_a_moment(tmp_path, monkeypatch):
 
 
 def test_a_participants_link_holds_for_some_days_after_they_last_went_on(tmp_path):
-    async def walk(client, desk):
+    async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
-        (who,) = desk.states
-        desk.states[who] = msgspec.structs.replace(desk.states[who], since=desk.clock() - 31 * 86400)
+        (who,) = session.states
+        session.states[who] = msgspec.structs.replace(session.states[who], since=session.clock() - 31 * 86400)
         for link in (at, at.replace("/own", "/own/events"), "/join/own?pid=1"):
             page = await client.get(link)
             assert page.status_code == 410 and FILE["consent"]["contact"] in page.text
-        assert (await client.post(at, data={"do": "agree"})).status_code == 410 and desk.states[who].stage == "consent"
+        assert (await client.post(at, data={"do": "agree"})).status_code == 410 and session.states[
+            who
+        ].stage == "consent"
         assert (await client.get("/join/own?pid=2")).status_code == 200
 
     walking(tmp_path, walk)
 
 
 def test_participants_need_no_password_and_see_nothing_of_others(tmp_path):
-    async def walk(client, desk):
+    async def walk(client, session):
         assert "/login" in str((await client.get("/monitor?study=own")).url)
         page = await client.get("/join/own?PROLIFIC_PID=qsecretq")
         assert "qsecretq" not in page.text + str(page.url) and "/monitor" not in page.text
-        shown = json.dumps(dict(monitored(desk)))
-        who = next(iter(desk.states))
-        assert desk.pseudonym(who) in shown and who not in shown and "qsecretq" not in shown
+        shown = json.dumps(dict(web.parts_of("monitor.html", monitored(session))))
+        who = next(iter(session.states))
+        assert session.hall.keys.pseudonym(who) in shown and who not in shown and "qsecretq" not in shown
 
     walking(tmp_path, walk, password="a long password")
 
 
 def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
-    async def walk(client, desk):
+    async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
         for do in ("agree", "read"):
             await client.post(at, data={"do": do})
@@ -243,21 +246,24 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
         assert page.status_code == 422 and "Please answer this question." in page.text
         page = await client.post(at, data={"do": "quiz", "0": "a"})
         assert "This is not right." in page.text and "Tries left: 1" in page.text
+        page = await client.post(at, data={"do": "quiz", "tries": "0", "0": "a"})  # a reload sends it again
+        assert "This has been answered already" in page.text and "Tries left: 1" in page.text
+        assert 'name="tries" value="1"' in page.text
         assert "This has been answered already" in (await client.post(at, data={"do": "survey"})).text
-        (who,) = desk.states
-        table = desk.hall.open("pd", ["human", "tit_for_tat"])
-        desk.do(who, "answered", right=True)
+        (who,) = session.states
+        table = session.hall.open("pd", ["human", "tit_for_tat"])
+        session.do(who, "answered", right=True)
         for kind, detail in (
             ("matched", {"table": table.id, "match": "m", "seat": 0}),
             ("finished", {"points": 7, "whole": False}),
         ):
-            desk.do(who, kind, **detail)
+            session.do(who, kind, **detail)
         page = await client.post(at, data={"do": "survey", "0": "<b>bold</b>", "1": "x"})
         assert page.status_code == 422 and "&lt;b&gt;bold" in page.text and "<b>bold" not in page.text
         assert "which was not your doing" in page.text
         page = await client.post(at, data={"do": "survey", "0": "so", "1": "a"})
-        assert "DONE" in page.text and "3.00 GBP" in page.text and desk.states[who].failed == ("Who is it?",)
-        kinds = [(kind, detail.get("what")) for _, _, kind, detail in desk.hall.store.events("own")]
+        assert "DONE" in page.text and "3.00 GBP" in page.text and session.states[who].failed == ("Who is it?",)
+        kinds = [(kind, detail.get("what")) for _, _, kind, detail in session.hall.store.events("own")]
         assert kinds.count(("noted", "refused")) == 2
 
     walking(tmp_path, walk)
@@ -265,7 +271,7 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
 
 @pytest.mark.parametrize("drafts", [False, True])
 def test_who_is_asked_to_agree_is_told_what_is_kept_of_their_typing(tmp_path, drafts):
-    async def walk(client, desk):
+    async def walk(client, session):
         page = await client.get("/join/own?pid=1")
         assert ("also what you do not send" in page.text) == drafts
 
@@ -273,7 +279,7 @@ def test_who_is_asked_to_agree_is_told_what_is_kept_of_their_typing(tmp_path, dr
 
 
 def test_pages_are_light_and_in_the_studys_language(tmp_path):
-    async def walk(client, desk):
+    async def walk(client, session):
         page = await client.get("/join/own?pid=1")
         assert '<html lang="de">' in page.text and "Ich nehme teil" in page.text
         files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
@@ -284,14 +290,14 @@ def test_pages_are_light_and_in_the_studys_language(tmp_path):
 
 
 def test_a_seat_speaks_the_studys_language_and_its_game_stays_as_it_is(tmp_path):
-    async def walk(client, desk):
+    async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
         page = await client.post(at, data={"do": "agree"})
         assert "So geht es" in page.text and "Für jede Antwort haben Sie 60 Sekunden." in page.text
         await client.post(at, data={"do": "read"})
         assert "Das ist nicht richtig." in (await client.post(at, data={"do": "quiz", "0": "a"})).text
         await client.post(at, data={"do": "quiz", "0": "b"})
-        desk.tick()
+        session.tick()
         page = await client.get(at)
         assert "/seat?" in str(page.url) and '<html lang="de">' in page.text
         assert "Sie sind am Zug, Runde 1." in page.text and "Verbleibende Zeit:" in page.text
@@ -307,7 +313,7 @@ def test_a_seat_speaks_the_studys_language_and_its_game_stays_as_it_is(tmp_path)
 
 def test_every_sentence_is_there_in_german_and_a_rehearsal_names_those_that_are_not_in_another_language():
     assert words_of(msgspec.convert(FILE | {"language": "de"}, Study)).keys() == sentences()
-    assert "Your turn, round {}." in sentences() and not untold(msgspec.convert(FILE, Study))
+    assert "Your turn, round {}." in sentences() and not untranslated(msgspec.convert(FILE, Study))
     _, notes = checks(msgspec.convert(FILE | {"language": "fr", "words": {"Stay": "Rester", "Hello": "Salut"}}, Study))
     (missing,) = (each for each in notes if "stay English" in each)
     assert f"{len(sentences()) - 1} of {len(sentences())} sentences" in missing
@@ -316,8 +322,38 @@ def test_every_sentence_is_there_in_german_and_a_rehearsal_names_those_that_are_
         words_of(msgspec.convert(FILE | {"words": {"Round {}.": "Runde."}}, Study))
 
 
+def test_who_plays_a_game_that_no_question_is_about_is_shown_no_empty_quiz(tmp_path):
+    async def walk(client, session):
+        at = str((await client.get("/join/own?pid=1")).url)
+        await client.post(at, data={"do": "agree"})
+        page = await client.post(at, data={"do": "read"})
+        assert "Please wait for another participant." in page.text
+
+    asked = [FILE["quiz"]["questions"][0] | {"games": ["pd~stags"]}]
+    walking(tmp_path, walk, cells={"two": FILE["cells"]["two"]}, quiz={"questions": asked})
+
+
+def test_a_cell_that_is_gone_from_the_file_strands_nobody(tmp_path):
+    async def walk(client, session):
+        at = str((await client.get("/join/own?pid=1")).url)
+        await client.post(at, data={"do": "agree"})
+        await client.post(at, data={"do": "read"})
+        (who,) = session.states
+        del session.cells[session.states[who].cell]
+        page = await client.get(at)
+        assert page.status_code == 200 and "Who is it?" in page.text
+        assert "Please wait for another participant." in (await client.post(at, data={"do": "quiz", "0": "b"})).text
+        since = session.states[who].since
+        session.clock = lambda: since + 61
+        session.saw(who)
+        session.tick()
+        assert "Nobody else came while you waited." in (await client.get(at)).text
+
+    walking(tmp_path, walk)
+
+
 def test_who_leaves_is_out_for_good(tmp_path):
-    async def walk(client, desk):
+    async def walk(client, session):
         at = str((await client.get("/join/own?pid=1")).url)
         await client.post(at, data={"do": "agree"})
         assert "Leave the study?" in (await client.get(at + "&leave=1")).text
@@ -333,9 +369,9 @@ def test_a_study_whose_file_is_gone_stops_nothing_else(tmp_path):
         hall = Hall(tmp_path)
         hall.store.happened("gone", [(hall.store.participant("gone", "link", "1"), 0.0, "arrived", {})])
         found = study_pages.Studies(hall, asyncio.Event())
-        assert not found.desks
+        assert not found.sessions
         with pytest.raises(AgonError, match="there is no study 'gone'"):
-            found.desk("gone")
+            found.session("gone")
         await hall.close()
 
     asyncio.run(go())

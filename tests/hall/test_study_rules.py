@@ -11,18 +11,21 @@ import msgspec
 import pandas as pd
 import pytest
 import yaml
+from driving import seat_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
 from agon.turns import read
-from agon_hall import protocol, tables
+from agon_hall import Refused, protocol, tables
 from agon_hall.gather import gather
+from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.protocol import Study, cells, match_id, matches, study
-from agon_hall.seat import do
-from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, wrong
-from agon_hall.study_desk import Desk, told_apart
-from agon_hall.tables import DRAFTS, LETTERS, Hall, Refused
+from agon_hall.seat import submitted
+from agon_hall.session import Session, participant_in
+from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, folded, wrong
+from agon_hall.tables import Hall
+from agon_hall.web import Sent
 
 ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
 FILE = {
@@ -222,14 +225,22 @@ def test_forms_say_what_is_missing_and_what_is_wrong():
 
 
 def test_platforms_tell_people_apart_by_their_own_names():
-    assert told_apart({"PROLIFIC_PID": " 5f "}) == ("prolific", "5f")
-    assert told_apart({"workerId": "W", "assignmentId": "A"}) == ("mturk", "W")
-    assert told_apart({"survey_code": "7"}) == ("sona", "7")
-    assert told_apart({"x": "1"}) is None
-    assert told_apart({"participant": "a.b+c@example.org"}) == ("link", "a.b+c@example.org")
+    assert participant_in({"PROLIFIC_PID": " 5f "}) == ("prolific", "5f")
+    assert participant_in({"workerId": "W", "assignmentId": "A"}) == ("mturk", "W")
+    assert participant_in({"survey_code": "7"}) == ("sona", "7")
+    assert participant_in({"x": "1"}) is None
+    assert participant_in({"participant": "a.b+c@example.org"}) == ("link", "a.b+c@example.org")
     for pid in ("x" * 101, "=1+1", "@SUM(A1)", "+1", "<b>", "a\nb", "\u202ea", "a\0"):
         with pytest.raises(Refused, match="not whole"):
-            told_apart({"pid": pid})
+            participant_in({"pid": pid})
+
+
+def test_a_file_that_was_changed_while_people_were_there_is_named():
+    own = made(quiz={})
+    happened = [("arrived", {}), ("consented", {"cell": "two"}), ("read", {}), ("answered", {"right": True})]
+    with pytest.raises(AgonError, match="at stage lobby has `answered`") as error:
+        folded(own, [Event("p", 0.0, *each) for each in happened])
+    assert not isinstance(error.value, Refused)
 
 
 # --- under way
@@ -251,6 +262,15 @@ def short(short_conf, monkeypatch):
     monkeypatch.setattr(tables, "seating", functools.partial(tables.seating, conf=short_conf))
 
 
+def raises(error):
+    """Something that fails."""
+
+    def fails(*given):
+        raise error
+
+    return fails
+
+
 class Clock:
     now = 1000.0
 
@@ -259,10 +279,10 @@ class Clock:
 
 
 @contextlib.asynccontextmanager
-async def desk(folder, clock, **changes):
+async def session(folder, clock, **changes):
     hall = Hall(folder)
     try:
-        yield Desk(hall, made(**changes), clock)
+        yield Session(hall, made(**changes), clock)
     finally:
         await hall.close()
 
@@ -302,7 +322,7 @@ TWO = {"cells": {"two": FILE["cells"]["two"]}}
 def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             first, second = goes(place, "a"), goes(place, "b")
             place.tick()
             assert {place.states[who].seat for who in (first, second)} == {0, 1}
@@ -332,7 +352,7 @@ def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
 
 def test_names_of_people_do_not_leave_the_store(tmp_path, short):
     async def go():
-        async with desk(tmp_path, Clock(), **ONE) as place:
+        async with session(tmp_path, Clock(), **ONE) as place:
             goes(place, "qsecretpidq", "quiz")
 
     run(go())
@@ -347,11 +367,11 @@ def test_names_of_people_do_not_leave_the_store(tmp_path, short):
 def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **ONE) as place:
+        async with session(tmp_path, clock, **ONE) as place:
             who = goes(place, "a", "quiz")
             assert place.join("link", "a") == who and len(place.states) == 1 and place.join("mturk", "a") != who
             key, cell = place.key(who), place.states[who].cell
-        async with desk(tmp_path, clock, **ONE) as place:
+        async with session(tmp_path, clock, **ONE) as place:
             assert place.join("link", "a") == who and place.opened(key) == who and place.opened(key[:-1] + "x") is None
             assert place.states[who].stage == "quiz" and place.states[who].cell == cell
 
@@ -361,7 +381,7 @@ def test_a_link_opened_twice_is_one_participant_also_after_a_restart(tmp_path, s
 def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             who = goes(place, "a")
             clock.now += 59
             place.saw(who)
@@ -379,7 +399,7 @@ def test_who_finds_nobody_is_paid_and_goes(tmp_path, short):
 def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             who, other = goes(place, "a", "quiz"), goes(place, "b")
             clock.now += 31
             place.tick()
@@ -397,7 +417,7 @@ def test_who_closes_every_page_makes_room_before_the_match(tmp_path, short):
 def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
     async def go():
         clock = Clock()
-        async with desk(tmp_path, clock, **TWO, dropout={"timeouts": 1, "away": 30, "then": then}) as place:
+        async with session(tmp_path, clock, **TWO, dropout={"timeouts": 1, "away": 30, "then": then}) as place:
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
@@ -420,16 +440,91 @@ def test_a_dropout_does_not_ruin_the_partner(tmp_path, short, then):
     assert not gone.valid.any() and gone.fallback.eq("stood in: tit_for_tat (left)").all() and gone.action.notna().all()
 
 
-def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_path, short):
+def test_who_is_out_of_a_match_that_goes_on_is_sent_on_to_the_page_that_says_why(tmp_path, short):
     async def go():
-        clock = Clock()
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, Clock(), **TWO) as place:
+            stays, late = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            table, seat = place.table(late), place.states[late].seat
+            assert "data-go" not in seat_parts(table, seat)["first"]
+            table.terms.dropped(seat)
+            shown, other = seat_parts(table, seat), seat_parts(table, place.states[stays].seat)
+            assert table.status == "playing" and f'data-go="{place.at(late)}"' in shown["first"]
+            assert WHY["dropped"] in shown["status"] and "Waiting for" not in shown["status"]
+            assert "data-go" not in "".join(other.values()) and WHY["dropped"] not in other["status"]
+
+    run(go())
+
+
+def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO, language="de") as place:
+            people = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await plays(place, *people)
+            before, seat = place.table(people[0]), place.states[people[0]].seat
+            await asyncio.sleep(0.05)
+            place.hall.open("pd", ["human", "tit_for_tat"])  # as others come
+            assert before.id not in place.hall.tables
+            table = place.hall.find(before.id)
+            while table.state is None or table.status != "over":
+                await asyncio.sleep(0.01)
+            assert f'href="{place.at(people[0])}"' in seat_parts(table, seat)["first"] and table is not before
+            assert "Die Partie ist vorbei" in seat_parts(table, seat)["status"] and table.terms.consent == place.consent
+
+    run(go())
+
+
+def test_who_has_left_for_good_while_nothing_can_be_written_is_not_waited_for_for_ever(tmp_path, short, monkeypatch):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO, dropout={"timeouts": 1, "away": 30, "then": "end"}) as place:
             stays, leaves = goes(place, "a"), goes(place, "b")
             place.tick()
             await asyncio.sleep(0)
-            place.table(leaves).dropped(place.states[leaves].seat)
+            table, seat = place.table(leaves), place.states[leaves].seat
+            with monkeypatch.context() as full:
+                full.setattr(place.hall.store, "ended", raises(AgonError("the disk is full")))
+                with pytest.raises(Refused, match="could not be kept"):
+                    place.do(leaves, "withdrew")
+            assert place.states[leaves].why == "withdrew" and table.status == "playing"
+            table.terms.dropped(seat)  # when their next answer does not come
+            assert table.status == "closed" and table.why.endswith("has left")
+            place.tick()
+            assert place.states[stays].stage == "survey" and not place.states[stays].whole
+
+    run(go())
+
+
+def test_a_full_disk_at_the_moment_when_somebody_is_late_does_not_stop_the_match(tmp_path, short, monkeypatch):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            stays, late = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            table, seat = place.table(late), place.states[late].seat
+            with monkeypatch.context() as full:
+                full.setattr(place.hall.store, "happened", raises(AgonError("the disk is full")))
+                table.terms.dropped(seat)
+            assert table.status == "playing" and not table.gone and place.states[late].stage == "match"
+            table.terms.dropped(seat)  # with the next answer that does not come
+            assert table.gone == {seat} and place.states[late].why == "dropped"
+            await plays(place, stays)
+            assert place.states[stays].stage == "survey" and place.states[stays].whole
+
+    run(go())
+
+
+def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with session(tmp_path, clock, **TWO) as place:
+            stays, leaves = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            place.table(leaves).terms.dropped(place.states[leaves].seat)
             assert place.states[leaves].why == "dropped"
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             await plays(place, stays)
             assert place.states[stays].stage == "survey" and place.states[leaves].why == "dropped"
 
@@ -438,7 +533,7 @@ def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_pat
 
 def test_time_that_is_up_is_answered_by_the_script(tmp_path, short):
     async def go():
-        async with desk(tmp_path, Clock(), **TWO, dropout={"timeouts": 9, "then": "tit_for_tat"}) as place:
+        async with session(tmp_path, Clock(), **TWO, dropout={"timeouts": 9, "then": "tit_for_tat"}) as place:
             _stays, late = goes(place, "a"), goes(place, "b")
             place.tick()
             table, seat = place.table(late), place.states[late].seat
@@ -455,7 +550,7 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
 
     async def go():
         clock, consent = Clock(), FILE["consent"] | {"drafts": drafts}
-        async with desk(tmp_path, clock, cells=cell, consent=consent, dropout={"then": "end"}) as place:
+        async with session(tmp_path, clock, cells=cell, consent=consent, dropout={"then": "end"}) as place:
             who = goes(place, "a")
             place.tick()
             table = place.table(who)
@@ -463,8 +558,10 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
                 await asyncio.sleep(0)
             question = table.questions[0]
             for typed in ("1", "12", "12", "long" * 1000, *map(str, range(300))):
-                do(table, 0, {"form": ["answer"], "question": [str(question.number)], "press": [""], "answer": [typed]})
-            do(table, 0, {"form": ["answer"], "question": ["77"], "press": [""], "answer": ["another question"]})
+                submitted(
+                    table, 0, Sent({"form": "answer", "question": str(question.number), "press": "", "answer": typed})
+                )
+            submitted(table, 0, Sent({"form": "answer", "question": "77", "press": "", "answer": "another question"}))
             noted = [detail for _, _, kind, detail in place.hall.store.events("own") if detail.get("what") == "draft"]
             return [each["entered"]["answer"] for each in noted], {(each["round"], each["phase"]) for each in noted}
 
@@ -481,7 +578,7 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
         clock, writes = Clock(), 0
         while (writes := writes + 1) < 50:
             await asyncio.sleep(0)
-            async with desk(tmp_path, clock, **TWO) as place:
+            async with session(tmp_path, clock, **TWO) as place:
                 left, write = [2], place.hall.store._write
 
                 def once(*commands, left=left, write=write):
@@ -498,7 +595,7 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
                     if all(place.states[who].match for who in people):
                         break
                 assert all(place.states[who].since >= state.since for who, state in before.items())
-        async with desk(tmp_path, clock, **TWO) as place:
+        async with session(tmp_path, clock, **TWO) as place:
             place.tick()
             await plays(place, *people)
             assert all(place.states[who].stage == "survey" for who in people) and len(place.hall.store.tables()) == 1
@@ -509,13 +606,9 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
 
 def test_nothing_is_said_to_have_happened_that_could_not_be_kept(tmp_path, short, monkeypatch):
     async def go():
-        async with desk(tmp_path, Clock(), **ONE) as place:
+        async with session(tmp_path, Clock(), **ONE) as place:
             who = goes(place, "a", "quiz")
-
-            def full(*given):
-                raise AgonError("the disk is full")
-
-            monkeypatch.setattr(place.hall.store, "happened", full)
+            monkeypatch.setattr(place.hall.store, "happened", raises(AgonError("the disk is full")))
             with pytest.raises(Refused, match="has not been done"):
                 place.do(who, "answered", right=True)
             assert place.states[who].stage == "quiz"

@@ -9,9 +9,8 @@ from driving import Person
 
 from agon import ROOT
 from agon.turns import read
+from agon_hall.keys import Keys
 from agon_hall.store import Store
-from agon_hall.study_desk import pseudonym
-from agon_hall.tables import secret_of
 
 STAGES = ("Consent", "Rules", "Questions", "Waiting", "Match", "Survey", "End")
 """As the pages name them."""
@@ -178,7 +177,7 @@ def collected(server, own, ended, patience=240):
         store.close()
         assert monotonic() < end, people[["stage", "why"]]
         sleep(2)
-    came = {pseudonym(secret_of(server.folder / "secret"), who): pid for who, (_, pid) in store.came(name).items()}
+    came = {Keys(server.folder / "secret").pseudonym(who): pid for who, (_, pid) in store.sources(name).items()}
     store.close()
     people.index = people.participant.map(came)
     turns = read(out / "turns.parquet") if (out / "turns.parquet").exists() else None

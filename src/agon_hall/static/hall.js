@@ -105,8 +105,8 @@
     try {
       const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(data), headers: { "X-Hall": "1" }, signal: stop.signal });
       if (elsewhere(answer)) { location.href = answer.url; return; }
-      if (answer.status >= 500 || [403, 404, 413, 429].includes(answer.status)) throw new Error((await answer.text()).slice(0, 200));
       const html = await answer.text();
+      if (answer.status >= 500 || [403, 404, 413, 429].includes(answer.status)) throw new Error(why(html));
       if (sent.get(form) === stop) { delete form.dataset.sending; take(html, kept); }
     } catch (error) {
       if (button && sent.get(form) === stop) note(form, error instanceof TypeError || stop.signal.aborted
@@ -115,6 +115,10 @@
       clearTimeout(slow); clearTimeout(late);
       if (sent.get(form) === stop) delete form.dataset.sending;
     }
+  }
+  function why(html) {  // of a page that says why it is none, or of a line of text
+    const page = new DOMParser().parseFromString(html, "text/html");
+    return (page.querySelector("main [role=alert]") || page.body).textContent.trim().slice(0, 200);
   }
   function note(form, words) {
     const place = form.querySelector(".sent");
@@ -188,7 +192,7 @@
   }
 
   // ---- what is filled in and not sent is there after a reload, in this tab
-  const form = document.querySelector("form[data-keep]"), unsent = "unsent " + location.pathname;
+  const form = document.querySelector("form[data-keep]"), unsent = "unsent " + location.pathname + location.search;
   try {
     const [stage, known] = JSON.parse(sessionStorage.getItem(unsent)) || [];
     if (stage !== form?.dataset.keep) sessionStorage.removeItem(unsent);

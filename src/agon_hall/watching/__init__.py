@@ -16,8 +16,7 @@ from starlette.routing import Route
 from agon import ROOT, AgonError
 from agon.games.base import PUBLIC
 from agon_hall import web
-from agon_hall.watching.choice import picked
-from agon_hall.watching.files import transcripts, turns_of
+from agon_hall.watching.choice import picked, transcripts, turns_of
 from agon_hall.watching.match import Watched
 from agon_hall.watching.view import published, researched
 

@@ -13,7 +13,7 @@ from agon.games.base import PUBLIC
 from agon.games.html import count, lines, listed, number, written
 from agon.games.pages import UNREADABLE, Scene, asked_for, board_of
 from agon.turns import action_of
-from agon_hall.families import known_pages
+from agon_hall.family_pages import known_pages
 from agon_hall.rules import rules_text
 from agon_hall.watching.match import Told, Watched, held
 

@@ -1,4 +1,4 @@
-"""Pages that families of games have of their own, outside matches: each for people who were given a link, and nobody else."""
+"""The pages of all families of games in conf/game, and those that they have outside matches, for people with a link of their own."""
 
 from collections.abc import Mapping
 from functools import cache, partial
@@ -11,9 +11,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agon import AgonError
-from agon.games.pages import Desk
+from agon import AgonError, located
+from agon.conf import CONF, file_of, names
+from agon.games.pages import Desk, FamilyPage, page_of
 from agon_hall.web import NoPage, posted, render, sent_on, templates
+
+
+@cache
+def known_pages() -> dict[str, FamilyPage]:
+    """Family -> its page, of all games in conf/game."""
+    files = [file_of("game", file, CONF) for file in names("game")]
+    return {str(each["name"]): page_of(located(each["_target_"])) for each in files if "name" in each}
+
+
+def desks(folder: Path) -> dict[str, Desk]:
+    """The pages that families have of their own, outside matches: name -> what they are; what they keep is in `folder`."""
+    return {name: made for each in known_pages().values() for name, made in each.desks(folder).items()}
 
 
 def routes(desks: Mapping[str, Desk]) -> list[Route]:
@@ -29,7 +42,7 @@ async def _serve(name: str, desk: Desk, request: Request) -> Response:
         if not who:
             return _unknown(name, desk, request, key)
         if request.method == "POST":
-            made = desk.sent(who, {field: values[0] for field, values in (await posted(request)).items()})
+            made = desk.sent(who, dict(await posted(request)))
             if "to" in made:
                 return sent_on(f"/{name}?{urlencode({'key': key, **made['to']})}")
         else:

@@ -15,7 +15,7 @@ TOLD = ("WHY", "FAULTS", "STEPS", "DONE")
 """Dictionaries whose values are sentences."""
 SAID = 5
 """Sentences that are named where some are missing."""
-MODULES = ("seat.py", "study.py", "study_desk.py", "study_pages.py", "tables.py")
+MODULES = ("people.py", "seat.py", "session.py", "study.py", "study_pages.py", "table.py", "tables.py")
 Say = Callable[..., str]
 """A sentence in English, and what is put in the place of each {} -> the sentence in another language."""
 
@@ -54,7 +54,7 @@ def sentences() -> set[str]:
     return found
 
 
-def untold(own: Study) -> list[str]:
+def untranslated(own: Study) -> list[str]:
     """What is to be known of a study's language: what stays English, and words for what nobody says."""
     known, words, notes = sentences(), words_of(own), list[str]()
     if own.language != "en":

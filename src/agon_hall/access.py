@@ -18,8 +18,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agon_hall.door import address
-from agon_hall.tables import DAY, DAYS, Hall, Table
+from agon_hall.firewall import address
+from agon_hall.table import Table
+from agon_hall.tables import DAY, DAYS, Hall
 from agon_hall.web import NoPage, posted, render, sent_on
 
 OPEN = ("seat", "watch", "static", "login", "join", "part")
@@ -105,7 +106,7 @@ def _short(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-class Gate:
+class LoginRequired:
     """Who may open which page: all but those in OPEN, and `more`, need the password, where there is one."""
 
     def __init__(self, app: ASGIApp, password: Password | None, more: Collection[str] = ()) -> None:
@@ -117,7 +118,7 @@ class Gate:
             request = Request(scope, receive)
             knows = self._password is None or self._password.knows(request.cookies.get(COOKIE))
             scope["researcher"] = knows
-            if not knows and scope["path"].split("/")[1] not in self._open:
+            if not knows and scope["path"].lstrip("/").partition("/")[0] not in self._open:
                 wanted = scope["path"] + (f"?{request.url.query}" if request.url.query else "")
                 log.warning("refused: %s without the password, from %s", scope["path"], address(scope))
                 reply = sent_on(f"/login?next={quote(wanted)}")
@@ -167,7 +168,7 @@ async def login(request: Request) -> Response:
         log.warning("refused: too many wrong passwords, from %s", who)
         why = f"There were too many wrong passwords. Try again in {wait} seconds."
         return form(why, HTTPStatus.TOO_MANY_REQUESTS, **{"Retry-After": str(wait)})
-    token = await password.entered("".join((await posted(request)).get("password", [])[:1]), who)
+    token = await password.entered((await posted(request)).get("password", ""), who)
     if token is None:
         log.warning("refused: a wrong password, from %s", who)
         return form("This is not the password.", HTTPStatus.FORBIDDEN)

@@ -1,6 +1,5 @@
 """A study under way in a hall: lets people in, has them meet, sees who leaves, and keeps all of it before anybody is told."""
 
-import hmac
 import json
 import logging
 import re
@@ -16,10 +15,14 @@ from urllib.parse import quote
 import msgspec
 
 from agon import AgonError
+from agon_hall import Refused
+from agon_hall.keys import same
+from agon_hall.language import spoken
+from agon_hall.people import Consent, Terms
 from agon_hall.protocol import END, Cell, Study, cells, match_id, seated, words_of
 from agon_hall.study import BEFORE, NOTED, Event, State, after, assigned, ending, folded
-from agon_hall.tables import Consent, Hall, Refused, Table
-from agon_hall.words import spoken
+from agon_hall.table import Table
+from agon_hall.tables import Hall
 
 log = logging.getLogger("agon_hall")
 
@@ -43,7 +46,7 @@ NAMED = re.compile(r"\w[\w .:@+~-]*")
 """What it is made of; it stands in a file that is opened in spreadsheets, which take `=` and the like for sums."""
 
 
-def told_apart(query: Mapping[str, str]) -> tuple[str, str] | None:
+def participant_in(query: Mapping[str, str]) -> tuple[str, str] | None:
     """Source and name of a participant, from the parameters of a link; None where it has none. Raises Refused for no names."""
     for parameter, source in PARAMETERS.items():
         if pid := query.get(parameter, "").strip():
@@ -53,7 +56,7 @@ def told_apart(query: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-class Desk:
+class Session:
     """A study in a hall. `clock` gives the seconds since 1970."""
 
     def __init__(self, hall: Hall, study: Study, clock: Callable[[], float] = time) -> None:
@@ -64,24 +67,26 @@ class Desk:
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
         self.states: dict[str, State] = folded(study, [Event(*each) for each in hall.store.events(study.name)])
+        self._places = {(s.table, s.seat): who for who, s in self.states.items() if s.seat is not None}
+        """Table and seat -> who sits there; nobody else has them."""
         self.seen = dict.fromkeys(self.states, clock())
         """When a page of somebody was open last; after a restart everybody has time to come back."""
         self.pages = Counter[str]()
         """Pages that each has open and that are kept up to date."""
         self.watching: dict[str, set[Callable[[], object]]] = defaultdict(set)
         """Told of what changes for a participant; those of ALL, of anything and of time."""
+        for table in hall.tables.values():
+            self._attach(table)
+        hall.taken_up.append(self._attach)
         for state in self.states.values():
-            table = hall.find(state.table) if state.stage == "match" else hall.tables.get(state.table)
-            if table is not None:
-                self._attach(table)
-                if state.why in ("dropped", "withdrew") and state.seat is not None:
-                    table.gone.add(state.seat)
+            if state.stage == "match":
+                hall.find(state.table)
 
     # --- keys
 
     def key(self, who: str) -> str:
         """What opens a participant's pages; nobody can guess it."""
-        return self.hall.key("participant", who)
+        return self.hall.keys.of("participant", who)
 
     def at(self, who: str) -> str:
         """The address of their pages."""
@@ -94,32 +99,27 @@ class Desk:
 
     def admits(self, source: str, pid: str, signature: str) -> bool:
         """Whether a link lets in: any does, unless the study takes signed ones alone."""
-        right = hmac.compare_digest(signature.encode(), self._signature(pid).encode())
-        return not self.study.signed or (source == "link" and right)
+        return not self.study.signed or (source == "link" and same(signature, self._signature(pid)))
 
     def _signature(self, pid: str) -> str:
-        return hmac.new(self.hall.secret, f"link/{self.study.name}/{pid}".encode(), sha256).hexdigest()[:16]
+        return self.hall.keys.signature(f"link/{self.study.name}/{pid}", 16)
 
     def opened(self, key: str) -> str | None:
         """The participant of a key; None for a key that is none."""
-        who = key.partition(".")[0]
-        return who if who in self.states and hmac.compare_digest(key.encode(), self.key(who).encode()) else None
-
-    def pseudonym(self, who: str) -> str:
-        """What a participant is called outside the store."""
-        return pseudonym(self.hall.secret, who)
+        who = self.hall.keys.opens("participant", key)
+        return who if who in self.states else None
 
     def code(self, who: str) -> str | None:
         """The completion code; None where they are given none, or not yet."""
         kind = ending(self.study, self.states[who])
-        own = hmac.new(self.hall.secret, f"code/{kind}/{who}".encode(), sha256).hexdigest()[:10].upper()
+        own = self.hall.keys.signature(f"code/{kind}/{who}", 10).upper()
         return kind and self.study.finish.codes.get(kind, own)
 
     # --- what people do
 
     def knows(self, source: str, pid: str) -> bool:
         """Whether they have come before."""
-        return (source, pid) in self.hall.store.came(self.study.name).values()
+        return (source, pid) in self.hall.store.sources(self.study.name).values()
 
     def join(self, source: str, pid: str) -> str:
         """Who comes by a link: the same participant as the last time, however often and wherever it is opened. Raises Refused."""
@@ -130,15 +130,13 @@ class Desk:
         return who
 
     def saw(self, who: str, opened: int = 0) -> None:
-        """A page of theirs is open; or one is `opened` (1) or closed (-1) that is kept up to date."""
+        """A page of theirs is read, of the study or at their table; or one is `opened` (1), or closed (-1), that is kept up to date."""
         self.seen[who] = self.clock()
         self.pages[who] += opened
 
     def here(self, who: str) -> bool:
-        """Whether a page of theirs is open: of the study, or at their table."""
-        state = self.states[who]
-        table = self.hall.tables.get(state.table)
-        return self.pages[who] > 0 or (table is not None and state.seat is not None and table.pages[state.seat] > 0)
+        """Whether a page of theirs is open."""
+        return self.pages[who] > 0
 
     def do(self, who: str, kind: str, **detail: Any) -> State:
         """Something happens to a participant; it is kept when this returns. Raises Refused, and changes nothing, if it cannot."""
@@ -158,7 +156,10 @@ class Desk:
             self.hall.store.happened(self.study.name, [(*event[:3], dict(event.detail)) for event in events])
         except AgonError:
             raise Refused("This could not be kept, and has not been done. Please try again in a moment.") from None
-        self.states |= zip((event.participant for event in events), states, strict=True)
+        for event, state in zip(events, states, strict=True):
+            self.states[event.participant] = state
+            if state.seat is not None:
+                self._places[state.table, state.seat] = event.participant
         for each in {*(event.participant for event in events if event.kind != NOTED), ALL}:
             self._changed(each)
 
@@ -210,12 +211,6 @@ class Desk:
         table, seat = self.table(who), self._seat(who)
         if table is not None and table.status == "waiting":  # as the server was killed just then
             self._sits(table, seat)
-        if table is not None:
-            silent = min(silent, self.clock() - table.seen.get(seat, 0.0))
-            person = table.store.people(table.id).get(seat)
-            if table.pages[seat] > 0 and person is not None and not person.away:
-                self.saw(who)
-                silent = 0.0
         if table is None or table.status in ("closed", "stopped"):
             if table is not None and table.status == "stopped":
                 table.give_up(table.why)  # nobody waits until somebody lets it go on
@@ -252,22 +247,19 @@ class Desk:
         match = match_id(self.study, cell, number)
         Random(match).shuffle(group)
         made = next(
-            (row for row in self.hall.store.tables() if row.match == match), None
-        )  # of a server that was killed here
-        table = self.hall.find(made.id) if made else None
+            (row.id for row in self.hall.store.tables() if row.match == match), ""
+        )  # by a server that was killed
+        table = self.hall.find(made)
         if table is None:
             budget = msgspec.to_builtins(self.study.budget)
             table = self.hall.open(
                 cell.game, cell.entrants, self.study.seconds, budget, match, cell.aids, True, self.consent
             )
-        self._attach(table)
+        now, where = self.clock(), {"table": table.id, "match": match}
         self._all(
-            [
-                Event(who, self.clock(), "matched", {"table": table.id, "match": match, "seat": seat})
-                for seat, who in zip(cell.people, group, strict=True)
-            ]
+            [Event(who, now, "matched", where | {"seat": seat}) for seat, who in zip(cell.people, group, strict=True)]
         )
-        table.ways = dict(zip(cell.people, map(self.at, group), strict=True))
+        self._attach(table)
         for seat in cell.people:
             self._sits(table, seat)
 
@@ -276,31 +268,38 @@ class Desk:
             table.sit(seat, "Participant")
 
     def _attach(self, table: Table) -> None:
-        """Has the study's rule for who leaves hold at a table."""
-        table.consent, table.timeouts = self.consent, self.study.dropout.timeouts
-        table.keeps_drafts = self.study.consent.drafts
-        table.say, table.language = self.say, self.study.language
-        if self.study.dropout.then != END and table.stand_in is None:
-            cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
-            table.stand_in = seated(self.study, cell).seats[0]
+        """Has the study's terms hold at a table, if it is one of its own."""
+        sitting = {seat: who for (place, seat), who in self._places.items() if place == table.id}
+        if not sitting:
+            return
 
-        def playing(seat: int) -> list[str]:
-            return [w for w, s in self.states.items() if (s.table, s.seat, s.stage) == (table.id, seat, "match")]
+        def plays(seat: int) -> bool:
+            return seat in sitting and self.states[sitting[seat]].stage == "match"
+
+        def next_page(seat: int) -> str:
+            return self.at(sitting[seat]) if seat in sitting else ""
 
         def dropped(seat: int) -> None:
-            for who in playing(seat):
-                self._dropped(who, "time was up")
+            with suppress(Refused):  # the next answer that does not come tells it again
+                if plays(seat):
+                    self._dropped(sitting[seat], "time was up")
+                table.drop(seat)  # also of who is out already, where nothing could be written then
+
+        def saw(seat: int, opened: int) -> None:
+            if seat in sitting:
+                self.saw(sitting[seat], opened)
 
         def noted(seat: int, kind: str, detail: Mapping[str, Any]) -> None:
-            for who in playing(seat):
-                with suppress(Refused):  # no reason to stop whoever plays
-                    self.do(who, NOTED, what=kind, **detail)
+            with suppress(Refused):  # no reason to stop whoever plays
+                if plays(seat):
+                    self.do(sitting[seat], NOTED, what=kind, **detail)
 
-        table.dropped, table.noted = dropped, noted
+        script = None
+        if self.study.dropout.then != END:
+            cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
+            script = seated(self.study, cell).seats[0]
+        drafts, timeouts = self.study.consent.drafts, self.study.dropout.timeouts
+        own = (self.consent, self.say, self.study.language, drafts, script, timeouts)
+        table.terms = Terms(*own, next_page, dropped, saw, noted)
         table.read.update(table.people)  # as instructions, before
-        table.ways = {s.seat: self.at(w) for w, s in self.states.items() if s.table == table.id and s.seat is not None}
-
-
-def pseudonym(secret: bytes, who: str) -> str:
-    """What a participant is called outside the store: a salted hash, by which nobody is found who does not have the salt."""
-    return hmac.new(secret, f"pseudonym/{who}".encode(), sha256).hexdigest()[:12]
+        table.gone.update(seat for seat, who in sitting.items() if self.states[who].why in ("dropped", "withdrew"))

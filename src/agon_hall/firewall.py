@@ -1,4 +1,4 @@
-"""The door of the server: by which names it is reached, how many connections may be open and idle, what every reply says."""
+"""Before any page: by which names the server is reached, how many connections may be open and idle, what every reply says."""
 
 import asyncio
 import logging
@@ -47,38 +47,30 @@ def files() -> int:
     return soft
 
 
-class Door:
+class Firewall:
     """Lets in what is asked under one of the names of `hosts`, HOST:PORT ("*": any), and what no other site has sent.
 
     `proxy`: everybody comes by a proxy, which says from where and by which protocol. `framed`: pages may be shown in others.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        hosts: Collection[str],
-        crowd: "Crowd | None" = None,
-        proxy: bool = False,
-        framed: bool = False,
+        self, app: ASGIApp, hosts: Collection[str], connections: "Connections", proxy: bool, framed: bool
     ) -> None:
-        self._app, self._hosts, self._proxy, self._crowd = app, {each.lower() for each in hosts}, proxy, crowd
-        self._streams: Counter[str] = Counter()
+        self._app, self._hosts, self._proxy, self._framed = app, {each.lower() for each in hosts}, proxy, framed
+        self._connections, self._streams = connections, Counter[str]()
         self._policy = POLICY.format(frames="*" if framed else "'none'")
-        self._framed = framed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        peer, headers = scope.get("client"), Headers(scope=scope)
-        if self._crowd and peer:
-            self._crowd.works(tuple(peer))
+        peer = tuple(scope.get("client") or ())
+        self._connections.busy(peer)
         try:
-            await self._let_in(scope, headers, receive, send)
+            await self._let_in(scope, Headers(scope=scope), receive, send)
         finally:
-            if self._crowd and peer:
-                self._crowd.rests(tuple(peer))
+            self._connections.idle(peer)
 
     async def _let_in(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         if self._proxy:  # what is before the last comma was said by whoever asks
@@ -171,7 +163,7 @@ def _bounded(receive: Receive) -> Receive:
     return bounded
 
 
-class Crowd:
+class Connections:
     """Connections. Where there are too many the one that is idle for longest gives way, of the same address first."""
 
     def __init__(self, proxy: bool) -> None:
@@ -181,22 +173,22 @@ class Crowd:
         self._idle: dict[Peer, float] = {}
         """Those without a request under way, oldest first, and since when."""
 
-    def came(self, peer: Peer, transport: asyncio.Transport) -> None:
+    def opened(self, peer: Peer, transport: asyncio.Transport) -> None:
         """A connection."""
         own = [each for each in self._idle if each[0] == peer[0]]
-        crowd = own if len(own) >= self._share else list(self._idle) if len(self._open) >= self._most else []
-        for oldest in crowd[:1]:
+        full = own if len(own) >= self._share else list(self._idle) if len(self._open) >= self._most else []
+        for oldest in full[:1]:
             log.warning("closed, as there are too many: a connection from %s", oldest[0])
             self._open[oldest].close()
-            self.went(oldest)
+            self.closed(oldest)
         self._open[peer] = transport
-        self.rests(peer)
+        self.idle(peer)
 
-    def works(self, peer: Peer) -> None:
+    def busy(self, peer: Peer) -> None:
         """A request is under way."""
         self._idle.pop(peer, None)
 
-    def rests(self, peer: Peer) -> None:
+    def idle(self, peer: Peer) -> None:
         """A request is answered, or none has come yet: the next is waited for, but not for long."""
         if peer in self._open:
             since = self._idle[peer] = monotonic()
@@ -206,29 +198,29 @@ class Crowd:
         if self._idle.get(peer) == since:
             self._open[peer].close()
 
-    def went(self, peer: Peer) -> None:
+    def closed(self, peer: Peer) -> None:
         """A connection has ended."""
         self._open.pop(peer, None)
         self._idle.pop(peer, None)
 
 
-class Entrance(H11Protocol):
-    """A connection, of which its crowd is told."""
+class CountedProtocol(H11Protocol):
+    """A connection that is counted."""
 
-    crowd: ClassVar[Crowd]
+    counted: ClassVar[Connections]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """As asyncio tells it."""
         super().connection_made(transport)
         self._peer: Peer = tuple((transport.get_extra_info("peername") or ("", 0))[:2])
-        self.crowd.came(self._peer, transport)
+        self.counted.opened(self._peer, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """As asyncio tells it."""
-        self.crowd.went(self._peer)
+        self.counted.closed(self._peer)
         super().connection_lost(exc)
 
 
-def entrance(crowd: Crowd) -> type[Entrance]:
+def counted_by(connections: Connections) -> type[CountedProtocol]:
     """What uvicorn makes of every connection."""
-    return type("Entrance", (Entrance,), {"crowd": crowd})
+    return type("Counted", (CountedProtocol,), {"counted": connections})

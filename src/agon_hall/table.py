@@ -1,0 +1,313 @@
+"""A table: its people, and the match that is played there, in one event loop; pages watch it and answer for people."""
+
+import asyncio
+import functools
+import json
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from agon import AgonError, shown
+from agon.agents import Place, Reply, seat_dice
+from agon.games import Dice, Observation
+from agon.games.pages import page_of
+from agon.models import Answering, Halted, Model
+from agon.models.ledger import Ledger, Live
+from agon.models.limits import Budget, BudgetReached
+from agon.models.recording import Recording, Writer
+from agon.plan import PEOPLE, PERSON, Match, Seat, Seating
+from agon.play import Played, play_async, table
+from agon.turns import write
+from agon_hall import Refused
+from agon_hall.people import People, asked_to
+from agon_hall.store import Kept, Store, TableRow
+
+log = logging.getLogger("agon_hall")
+
+
+class Table(People):
+    """One match, and who plays it."""
+
+    def __init__(self, row: TableRow, seated: Seating, store: Store, folder: Path) -> None:
+        super().__init__(row, seated.game, store)
+        self.folder, self.models = folder, seated.models
+        self.opens = has_openings(self.game)
+        """Whether the table speaks first for some of the players."""
+        players = [functools.partial(_SeatPlayer, table=self, own=seat) for seat in seated.seats]
+        seats = tuple(Seat(own.agent, player, own.model) for own, player in zip(seated.seats, players, strict=True))
+        self.match = Match(PEOPLE, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
+        self.state: Any = None
+        """Of the game; None before the match begins."""
+        self.start: Any = None
+        """The first one."""
+        self.totals = (0.0,) * self.game.seats
+        """Points so far."""
+        self.steps = 0
+        self.thinking: set[int] = set()
+        """Seats whose scripts and models are asked just now."""
+        self.spent = dict(row.spent)
+        self._so_far = Played()
+        self.running: asyncio.Task[None] | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where the turns are when the match is over."""
+        return self.folder / "played" / f"{self.match.id}.parquet"
+
+    async def done(self) -> None:
+        """Returns when the match is over, stopped or given up."""
+        while self.status in ("waiting", "playing"):
+            ended = asyncio.Event()
+            self.watching.add(ended.set)
+            await ended.wait()
+            self.watching.discard(ended.set)
+
+    def go_on(self) -> None:
+        """Plays on, from the first move or from where the store ends, when everybody is there. Raises Refused."""
+        if self.status == "waiting" and set(self.store.people(self.id)) == set(self.people):
+            self._stands("playing")
+        if self.status == "stopped":
+            if self.running is not None:
+                raise Refused("What is under way still comes to its end. Please try again in a moment.")
+            self._stands("playing")
+        if self.status == "playing" or (self.status == "over" and self.state is None):  # the latter to be looked at
+            if self.running is not None:
+                return
+            self.running = asyncio.get_running_loop().create_task(self._run())
+
+    def give_up(self, why: str = "given up by its host") -> None:
+        """Ends the match before its end; the turns until then are kept below given_up/, and answers in the store. Raises Refused."""
+        if self.status != "over":
+            asked_to(self.store.ended, self.id, "closed", why)
+            self.status, self.why = "closed", why
+            self._cancel(None)
+            self.changed()
+
+    def allow(self, budget: Mapping[str, float | None]) -> None:
+        """Another budget, from the next time that the match goes on. Raises Refused."""
+        allowed = budget_of(budget)
+        for name, model in self.models.items():
+            limited(name, model, allowed)
+        asked_to(self.store.allow, self.id, allowed)
+        self.row = self.row._replace(budget=allowed)
+        self.changed()
+
+    async def _run(self) -> None:
+        self.totals, self.steps, self.state = (0.0,) * self.game.seats, 0, None
+        self._so_far = Played()
+        try:
+            async with AsyncExitStack() as after:
+                await self._play(after)
+        except Exception as error:  # whatever it is: nobody waits for ever
+            self.halted(error)
+            if self.status == "over":
+                log.exception("the match of table %s is over, but cannot be shown", self.id)
+        finally:
+            self.running, self.questions, self.thinking = None, {}, set()
+            self.changed()
+
+    async def _play(self, after: AsyncExitStack) -> None:
+        """The match to its end. What is to be closed `after` it is closed whatever happens."""
+        answering: dict[str, Answering] = {}
+        for model in self.models.values():
+            after.push_async_callback(model.close)
+        if self.models:
+            recording = Recording(self.folder / "recordings" / self.id)
+            writer = Writer(recording, self.folder / "locks" / f"{self.id}.lock")
+            after.callback(writer.close)
+            self._ledger = ledger = Ledger(self.models, writer, self._budget(), self._paid)
+            answering = {name: Live(name, model, ledger) for name, model in self.models.items()}
+        try:
+            played = await play_async(self.match, answering, moved=self._moved, so_far=self._so_far)
+        except (AgonError, Halted):
+            self._cancel(None)
+            await self._keep_given_up()
+            if self.models:
+                await self._ledger.drain()  # calls in flight are paid for
+            raise
+        if self.status == "playing":
+            await self.kept(lambda: write(table([(self.match, played)]), self.path))
+            self._stands("over")
+
+    async def _keep_given_up(self) -> None:
+        """The turns until the match was given up, if it was."""
+        if self.status == "closed" and self._so_far.rows:
+            path = self.folder / "given_up" / self.path.name
+            await self.kept(lambda: write(table([(self.match, self._so_far)]), path))
+
+    def _budget(self) -> Budget:
+        left = {
+            name: None if most is None else max(0.0, most - self.spent.get(name, 0.0))
+            for name, most in self.row.budget.items()
+        }
+        self._before = dict(self.spent)
+        return Budget(**left)
+
+    def _paid(self) -> None:
+        """Calls in flight are stored at their most: whatever ends this process, the budget knows of them."""
+        budget = self._ledger.budget
+        self.spent, at_most = (
+            {name: self._before.get(name, 0.0) + value for name, value in each.items()}
+            for each in (budget.used, budget.at_most)
+        )
+        self.store.spent(self.id, at_most)
+        self.changed()
+
+    def _moved(self, state: Any, payoffs: tuple[float, ...]) -> None:
+        if self.status not in ("playing", "over"):
+            raise Halted(self.why)
+        self.steps += self.state is not None
+        self.start = state if self.state is None else self.start
+        self.state, self.given = state, {}
+        self.totals = tuple(total + paid for total, paid in zip(self.totals, payoffs, strict=True))
+        self.changed()
+
+    def halted(self, error: Exception) -> None:
+        """The match cannot go on: it stops, also for those who are still thinking; pages and the log say so."""
+        if self.status == "playing":
+            foreseen = isinstance(error, AgonError | Halted | OSError)
+            log.error("the match of table %s stops: %s", self.id, _why(error), exc_info=None if foreseen else error)
+            self._stands("stopped", _why(error))
+        self._cancel(error)
+
+    def _cancel(self, error: Exception | None) -> None:
+        """Nobody is asked any more."""
+        for question in self.questions.values():
+            if not question.answered.done():
+                question.answered.set_exception(Halted(str(error or self.why)))
+
+    async def close(self) -> None:
+        """Ends what runs, as when the server ends; the store has everything."""
+        if self.running is not None:
+            self.running.cancel()
+            with suppress(asyncio.CancelledError):
+                await self.running
+
+    def _stands(self, status: str, why: str = "") -> None:
+        self.status, self.why = status, why
+        try:
+            self.store.ended(self.id, status, why)
+        except AgonError as error:  # the next start finds out by itself, as it plays what was answered
+            log.error("how table %s stands could not be kept: %s", self.id, error)
+
+    def view(self, seat: int | None) -> Observation | None:
+        """What a seat sees, or anybody (None); None before the match begins. A seat that is not asked may answer nothing."""
+        if self.state is None:
+            return None
+        if seat is None:
+            return self.game.watch(self.state)
+        if (question := self.questions.get(seat)) is not None:
+            return question.view
+        seen: Observation = self.game.observe(self.state, seat)
+        return seen._replace(legal=None)
+
+    def waited_for(self) -> tuple[int, ...]:
+        """Seats that are still to answer."""
+        return tuple(sorted(self.questions.keys() | self.thinking))
+
+
+class _SeatPlayer:
+    """A player at a table: answers once, and the same again when the match is gone through after a crash."""
+
+    def __init__(self, place: Place, *, table: Table, own: Seat) -> None:
+        self.table, self.own, self.seat, self.number = table, own, place.seat, 0
+        self.person = table.store.people(table.id).get(place.seat)
+        self.agent = own.player(place) if own.agent != PERSON and not own.immediate else None
+
+    async def act(self, view: Observation, dice: Dice) -> Reply:
+        """The answer that is kept, or a new one."""
+        number, self.number = self.number, self.number + 1
+        try:
+            kept = self.table.store.answer(self.table.id, self.seat, number)
+            if self.own.agent != PERSON:
+                return await self._itself(number, kept, view, dice)
+            if kept is None or (kept.round, kept.phase) != (view.round, view.phase) or not _legal(kept, view):
+                kept = await self.table.asked(self.seat, number, view, dice)
+            else:
+                self.table.late[self.seat] += "time is up" in kept.fallback
+            return self._told(kept)
+        except (AgonError, Halted) as error:
+            self.table.halted(error)
+            raise
+
+    async def _itself(self, number: int, kept: Kept | None, view: Observation, dice: Dice) -> Reply:
+        """What a script or model answers, which is kept."""
+        self.table.thinking.add(self.seat)
+        try:
+            reply = Reply(self.own.player(view, dice)) if self.agent is None else await self.agent.act(view, dice)
+        finally:
+            self.table.thinking.discard(self.seat)
+        if kept is not None and json.dumps(kept.action) != json.dumps(reply.action):
+            raise AgonError(f"{self.own.agent} answers otherwise than before the restart: the match cannot go on")
+        if kept is None:
+            said = Kept(number, view.round, view.phase, reply.action, reply.text)
+            await self.table.kept(lambda: self.table.store.keep(self.table.id, self.seat, [said]))
+        return reply
+
+    def _told(self, kept: Kept) -> Reply:
+        assert self.person is not None
+        consent = {"version": self.person.consent, "words": self.table.store.consent(self.person.consent)}
+        aids = list(page_of(self.table.game).aids) if self.table.row.aids is None else list(self.table.row.aids)
+        known = {"name": self.person.name, "consent": consent, "aids": aids} if kept.number == 0 else None
+        return Reply(
+            as_tuples(kept.action), kept.text, max(1, kept.attempts), kept.fallback, seconds=kept.seconds, detail=known
+        )
+
+
+def _legal(kept: Kept, view: Observation) -> bool:
+    return kept.action is None or as_tuples(kept.action) in view.legal
+
+
+def as_tuples(action: Any) -> Any:
+    """Lists are tuples in actions, so that these can be looked up."""
+    return tuple(map(as_tuples, action)) if isinstance(action, list) else action
+
+
+def _why(error: Exception) -> str:
+    """Why a match stops, for its host."""
+    if isinstance(error, BudgetReached):
+        return "What its models may cost is used up, or too little for another call."
+    if isinstance(error, OSError) and error.filename:
+        return f"{shown(Path(os.fsdecode(error.filename)))} cannot be used: {error.strerror}"
+    return (
+        str(error)
+        if isinstance(error, AgonError | Halted)
+        else "Nobody foresaw it; the log of the server says what it is."
+    )
+
+
+def budget_of(given: Mapping[str, float | None]) -> dict[str, float | None]:
+    """A budget for a table's models. Raises Refused for amounts that cannot be."""
+    found = {name: given.get(name) for name in ("usd", "tokens", "calls")}
+    if any(most is not None and not 0 <= most < 1e12 for most in found.values()):
+        raise Refused("A budget must be an amount of 0 or more.")
+    return found
+
+
+def limited(name: str, model: Model, budget: Mapping[str, float | None]) -> None:
+    """Raises Refused for a model that could cost more than somebody has allowed."""
+    price = model.cost(1, 0, 1)
+    if price is None and budget["usd"] is not None:
+        raise Refused(f"The price of {name} is not known: give it a budget in tokens, not in USD.")
+    if price is None and budget["tokens"] is None and budget["calls"] is None:
+        raise Refused(f"The price of {name} is not known: set a budget in tokens.")
+    if price and budget["usd"] is None:
+        raise Refused(f"{name} costs money: set a budget in USD.")
+
+
+def has_openings(game: Any) -> bool:
+    """Whether a setting speaks first for those who are not under test: then others are asked when all speak for themselves."""
+
+    def begun(game: Any) -> list[tuple[int, ...]]:
+        """Who is asked in the first steps."""
+        state, dice = game.start(seat_dice(0, -1)), seat_dice(0, 0)
+        asked: list[tuple[int, ...]] = []
+        while len(asked) < game.seats and (seats := game.to_move(state)):
+            asked.append(seats)
+            state, _ = game.step(state, {seat: game.observe(state, seat).legal.example(dice) for seat in seats})
+        return asked
+
+    return game.everybody is not game and begun(game) != begun(game.everybody)
