@@ -411,6 +411,7 @@ def test_two_people_meet_lose_the_server_and_come_to_their_codes(server, person)
     for each in (one, other):
         each.page.wait_for_url("**/seat?*")
     plays((one, other), 1)
+    one.page.get_by_text("ound 2").first.wait_for()  # both answers have come
     server.kill()
     one.page.get_by_text("Not connected.").wait_for()
     server.start()
