@@ -177,7 +177,7 @@ def collected(server, own, ended, patience=240):
             break
         store.close()
         assert monotonic() < end, people[["stage", "why"]]
-        sleep(2)
+        sleep(1)
     came = {pseudonym(secret_of(server.folder / "secret"), who): pid for who, (_, pid) in store.came(name).items()}
     store.close()
     people.index = people.participant.map(came)
