@@ -10,7 +10,7 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro waves test again checks sources site bench soak fuzz lock pocket prices licences clean
+.PHONY: repro waves test again checks sources suite site bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
@@ -38,8 +38,7 @@ line-matches: STAGES = replays
 line-explorers: STAGES = explorers
 
 test: repro
-	@$(MAKE) --silent --jobs=2 checks sources
-	pytest -n 3 --dist worksteal -p no:nbval -rs
+	@$(MAKE) --silent --jobs=2 checks sources suite
 	git diff --exit-code dvc.lock results/agreement.json
 
 # Every executed report once more, cell by cell. After a run from nothing it finds no more than `git diff dvc.lock` does: that has their bytes.
@@ -55,6 +54,10 @@ checks: .venv/.ok
 
 sources:
 	pytest --nbval-lax -n 2 --dist loadscope notebooks
+
+suite:   # begins when the checks are over, beside the rest of the notebooks. In a new clone its files are compiled once, not by each worker
+	@[ -e tests/__pycache__ ] || pytest --collect-only -qq -p no:nbval >/dev/null 2>&1 || true
+	MAKEFLAGS= pytest -n 3 --dist worksteal -p no:nbval -rs
 
 # Findings, guides and docstrings with a search: site/index.html, of the pages that `make repro` has made. Then every link is followed.
 site: .venv/.site

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
+import prepared
 import yaml
 from models.fault_server import FaultServer
 
@@ -68,9 +69,7 @@ class Project:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess:
         """Runs a command to its end."""
-        process = self.start(*arguments)
-        out, errors = process.communicate()
-        return subprocess.CompletedProcess(arguments, process.returncode, out, errors)
+        return prepared.run(arguments, self.folder, self.environment)
 
     def recordings(self, experiment: str) -> Path:
         """Where an experiment's exchanges are."""

@@ -92,7 +92,8 @@ def test_every_notebook_that_is_run_has_the_parameters_given(path):
 def test_what_is_planned_in_a_block_can_be_planned(path, capsys):
     lines = [line for block in blocks(path, "sh") for line in block.splitlines() if "agon plan" in line]
     for line in lines:
-        assert main(shlex.split(line)[3:]) == 0, capsys.readouterr().err
+        if not any(other.startswith(f"{line} ") for other in lines):  # the other says all that this one does
+            assert main(shlex.split(line)[3:]) == 0, capsys.readouterr().err
 
 
 @every_doc

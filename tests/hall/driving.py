@@ -16,6 +16,7 @@ from random import Random
 from time import monotonic, sleep
 
 import httpx
+import prepared
 import yaml
 from bs4 import BeautifulSoup
 
@@ -288,8 +289,7 @@ class Server:
 
     def run(self, verb, *settings):
         """Another command on the same folder, to its end."""
-        made = self.command(verb, *settings)
-        return subprocess.run(made, cwd=self.project, env=self.environment, capture_output=True, text=True, timeout=60)
+        return prepared.run(self.command(verb, *settings)[3:], self.project, self.environment)
 
     def opened(self, kind, entrants, seconds=None):
         """A table, made beside the server, which finds it when it is asked for."""

@@ -176,7 +176,7 @@ def collected(server, own, ended, patience=240):
             break
         store.close()
         assert monotonic() < end, people[["stage", "why"]]
-        sleep(2)
+        sleep(1)
     came = {Keys(server.folder / "secret").pseudonym(who): pid for who, (_, pid) in store.sources(name).items()}
     store.close()
     people.index = people.participant.map(came)
