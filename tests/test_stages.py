@@ -1,8 +1,10 @@
 """What runs again when a file is added or changed: DVC says it, of this project's stages, whose commands only pretend here."""
 
+import fnmatch
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -181,3 +183,37 @@ def test_an_experiment_is_not_called_like_recorded_games(tmp_path):
     project.experiment("counterfactual", 1)
     run = project.run("compose")
     assert run.returncode == 1 and run.stderr.startswith("agon: conf/experiment/counterfactual.yaml is called like")
+
+
+def test_the_lock_has_the_stages_that_there_are_and_no_others():
+    listed = subprocess.run(
+        ["dvc", "stage", "list", "--name-only"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    locked = yaml.safe_load((ROOT / "dvc.lock").read_text())["stages"]
+    assert set(locked) == set(listed.stdout.split()) - {"data.dvc"}
+
+
+def test_from_nothing_a_stage_runs_after_all_that_it_reads():
+    makefile = (ROOT / "Makefile").read_text()
+    lines = {
+        name: shlex.split(globs) for name, globs in re.findall(r"^line-(\w+): STAGES = (.*)$", makefile, re.MULTILINE)
+    }
+    first: dict[str, list[str]] = {name: [] for name in lines}
+    for names, needed in re.findall(r"^((?:line-\w+ ?)+): ((?:line-\w+ ?)+)$", makefile, re.MULTILINE):
+        for name in names.split():
+            first[name.removeprefix("line-")] += [each.removeprefix("line-") for each in needed.split()]
+    drawn = subprocess.run(["dvc", "dag", "--dot"], cwd=ROOT, capture_output=True, text=True, check=True)
+    reads = re.findall(r'"(\S+)" -> "(\S+)"', drawn.stdout)
+    stages = {stage for pair in reads for stage in pair}
+    runs = {name: [each for glob in globs for each in fnmatch.filter(stages, glob)] for name, globs in lines.items()}
+
+    def before(name):
+        return {stage for needed in first[name] for stage in {*runs[needed], *before(needed)}}
+
+    assert sorted(stage for every in runs.values() for stage in every) == sorted(
+        stages - {"compose", "data.dvc", "report"}
+    )
+    for name, every in runs.items():
+        for place, stage in enumerate(every):
+            made = {"compose", "data.dvc", *before(name), *every[:place]}
+            assert {one for one, reader in reads if reader == stage} <= made, stage
