@@ -246,7 +246,7 @@ class Server:
         self.project, self.folder, self.port, self.more = project, folder, free_port(), more
         self.log = folder.with_suffix(".log")
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("AGON")}
-        self.environment["PYTHONPATH"] = f"{project / 'src'}{os.pathsep}{Path(__file__).parent}"
+        self.environment["PYTHONPATH"] = os.pathsep.join(map(str, (project / "src", *Path(__file__).parents[:2])))
         if password:
             self.environment["AGON_PASSWORD"] = password
         self.process = None
@@ -434,7 +434,7 @@ def checked(server, row, monkeypatch):
     path = server.folder / "played" / f"{row.match}.parquet"
     turns = validated(read(path))
     game = tables.seating(row.game, row.entrants, conf=server.project / "conf").game
-    monkeypatch.setattr(replay, "called", lambda wanted: [game])
+    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [game])
     assert not game.to_move(replay.replayed(turns).state)
     assert set(turns.match) == {row.match}
     assert len(matches(turns)) == game.seats

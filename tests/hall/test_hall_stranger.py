@@ -7,7 +7,6 @@ from test_hall_boards import Read, everybody, text_of
 from test_hall_forms import Sheet
 from test_hall_watching import page, played
 
-from agon import replay
 from agon.agents import seat_dice
 from agon.conf import load
 from agon.games.base import PUBLIC
@@ -55,7 +54,7 @@ def test_its_form_is_made_from_its_space(auction):
 
 
 def test_it_is_watched_step_by_step(auction, tmp_path, monkeypatch):
-    monkeypatch.setattr(replay, "called", lambda wanted: [auction])
+    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [auction])
     done, turns = played(auction, lambda view, dice: view.past[-1].value // 2)
     made = page(tmp_path, turns)
     assert "highest bid wins" in made.html
