@@ -16,11 +16,12 @@ from agon.turns import read
 from agon_papers.counterfactual import cells as counterfactual
 
 COLUMNS = ["experiment", "match", "game", "variant", "repetition", "round", "turn", "seat", "agent", "model", "action"]
+MORE = ["valid", "fallback", "payoff", "tokens"]
 
 
 def made():
     """What makes the cells, once the turns are read."""
-    turns = read("transcripts/counterfactual.parquet", [*COLUMNS, "valid", "payoff", "tokens"])
+    turns = read("transcripts/counterfactual.parquet", [*COLUMNS, *MORE])
     published = pd.read_csv(ROOT / "data/published/counterfactual/tables.csv", dtype={"mean": str, "std": str})
     payoffs = payoff_table(games())
 

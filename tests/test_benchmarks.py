@@ -1,0 +1,35 @@
+"""Benchmarks still run: the quick ones, once."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agon import ROOT
+
+QUICK = "agon_into_turns or challenger or printed or test_load"
+
+
+@pytest.mark.skipif(not (ROOT / "transcripts/counterfactual.parquet").is_file(), reason="no transcripts: make repro")
+def test_the_quick_ones_run():
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "benchmarks",
+            "-o",
+            "python_files=bench_*.py",
+            "-n",
+            "0",
+            "-p",
+            "no:nbval",
+            "-k",
+            QUICK,
+        ]
+        + ["--benchmark-only", "--benchmark-warmup=off", "--benchmark-max-time=0.01", "--benchmark-min-rounds=1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout
