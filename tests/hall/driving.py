@@ -17,7 +17,6 @@ from time import monotonic, sleep
 from types import SimpleNamespace
 
 import httpx
-import prepared
 import yaml
 from bs4 import BeautifulSoup
 
@@ -281,6 +280,8 @@ class Server:
 
     def run(self, verb, *settings):
         """Another command on the same folder, to its end."""
+        import prepared  # not above: a server reads this file too, and knows this folder only
+
         return prepared.run(self.command(verb, *settings)[3:], self.project, self.environment)
 
     def opened(self, kind, entrants, seconds=None):
