@@ -14,8 +14,20 @@ from functools import cache
 from pathlib import Path
 
 LIBRARIES = (
-    *("asyncio", "click", "filelock", "hydra", "numpy", "omegaconf", "pandas", "pandera.pandas", "pyarrow.dataset"),
-    *("pandera.strategies.pandas_strategies", "scipy.stats", "statistics", "tqdm", "yaml"),
+    *(
+        "asyncio",
+        "click",
+        "filelock",
+        "hydra",
+        "jinja2",
+        "msgspec",
+        "numpy",
+        "omegaconf",
+        "pandas",
+        "pandera.pandas",
+        "pyarrow.dataset",
+    ),
+    *("pandera.strategies.pandas_strategies", "scipy.stats", "statistics", "tqdm", "yaml", "zstandard"),
 )
 ALONE = threading.Lock()
 

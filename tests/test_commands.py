@@ -401,16 +401,6 @@ def test_an_old_python_is_refused_before_anything_newer_is_read():
 
 # --- models: plan, record, play (in a copy of the project: they leave things behind)
 
-SEVERAL = """
-import contextlib, io, json, sys
-from agon.cli import main
-for line in sys.stdin:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(json.loads(line))
-    print(json.dumps([code, out.getvalue(), err.getvalue()]))
-"""
-
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
@@ -438,18 +428,9 @@ def project(tmp_path_factory):
 
 
 def told(project, *commands):
-    """(exit code, output, errors) of commands, one after another in one process."""
-    lines = "".join(json.dumps(command.split()) + "\n" for command in commands)
-    run = subprocess.run(
-        [sys.executable, "-c", SEVERAL],
-        cwd=project.folder,
-        env=project.environment,
-        input=lines,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    """[exit code, output, errors] of commands, one after another."""
+    runs = [project.run(*command.split()) for command in commands]
+    return [[run.returncode, run.stdout, run.stderr] for run in runs]
 
 
 def recorded(project, name):
@@ -796,7 +777,7 @@ def test_a_command_that_is_stopped_in_its_work_says_so_in_a_line(project, verb, 
     models = ["snail"] if verb == "record" else []
     pairing = {"games": ["pd"], "models": models, "seats": [["zs"] if models else ["grim"], ["grim"]]}
     name = f"snail{code}"
-    project.conf("experiment", name, name=name, repetitions=100 if models else 200_000, pairings=[pairing])
+    project.conf("experiment", name, name=name, repetitions=100 if models else 50_000, pairings=[pairing])
     run = project.start(verb, f"experiment={name}")
     made = project.folder / ("data/recordings" if models else ".agon/played") / name
     deadline = time.monotonic() + 60
