@@ -1,5 +1,6 @@
 """Exact tests, against all that they count."""
 
+import gc
 from itertools import combinations, product
 
 import pandas as pd
@@ -10,6 +11,12 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
 from agon.metrics.exact import flips, holm, mcnemar_bounds
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left_to_look_through():
+    """`multipletests` collects garbage at every call."""
+    gc.freeze()
 
 
 @given(st.lists(st.integers(-4, 4), max_size=9))
