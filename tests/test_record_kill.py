@@ -8,6 +8,7 @@ import signal
 import time
 from hashlib import blake2b
 from random import Random
+from subprocess import Popen
 
 import pandas as pd
 import pytest
@@ -35,14 +36,15 @@ def project(tmp_path):
 
 def turns_of(name, *projects):
     """What `play` makes of an experiment, in each project; all columns but the seconds that calls took."""
-    for process in [project.start("play", f"experiment={name}") for project in projects]:
-        done(process)
+    for project in projects:
+        done(project.run("play", f"experiment={name}"))
     return [read(project.folder / f"transcripts/{name}.parquet").drop(columns="seconds") for project in projects]
 
 
-def done(process):
-    out, errors = process.communicate()
-    assert process.returncode == 0, errors
+def done(run):
+    """What a command said, which came to its end."""
+    out, errors = run.communicate() if isinstance(run, Popen) else (run.stdout, run.stderr)
+    assert run.returncode == 0, errors
     return out
 
 
@@ -71,7 +73,7 @@ def test_however_often_it_is_killed_a_recording_ends_as_if_it_had_not_been(proje
         whole = undisturbed.start("record", "experiment=killed")
         for _ in range(TIMES):
             kills += killed(project.start("record", "experiment=killed"), server, dice)
-        done(project.start("record", "experiment=killed"))
+        done(project.run("record", "experiment=killed"))
         done(whole)
     recording, same = (Recording(each.recordings("killed")) for each in (project, undisturbed))
     assert quiet.requests == len(same) == len(recording) and recording.failures == 0
@@ -106,7 +108,7 @@ def test_however_often_it_is_killed_a_recording_until_it_is_decided_decides_the_
         whole = decision(undisturbed.start("record", "experiment=until", UNTIL))
         for _ in range(KILLS or (50 if FULL else 2)):
             kills += killed(project.start("record", "experiment=until", UNTIL), server, dice, quiet.requests)
-        assert decision(project.start("record", "experiment=until", UNTIL)) == whole
+        assert decision(project.run("record", "experiment=until", UNTIL)) == whole
     recording, same = (Recording(each.recordings("until")) for each in (project, undisturbed))
     repeated = server.requests - len(recording)
     print(f"{whole}; {kills} kills, {len(recording)} exchanges, {repeated} calls repeated")
@@ -130,7 +132,7 @@ def test_ctrl_c_ends_in_one_line_and_keeps_all_that_was_answered(project):
         _, errors = process.communicate()
         assert (process.returncode, errors) == (130, "agon: stopped; the same command goes on where it was\n")
         assert 0 <= server.requests - len(Recording(project.recordings("stopped"))) <= CONCURRENCY
-        done(project.start("record", "experiment=stopped"))
+        done(project.run("record", "experiment=stopped"))
         recording = Recording(project.recordings("stopped"))
         assert 0 <= server.requests - len(recording) <= CONCURRENCY and recording.failures == 0
 
@@ -145,7 +147,7 @@ def test_whatever_a_provider_does_every_match_ends_and_every_call_is_on_record(p
     with serving(faults=shares, after=0.01, latency=0.004, answer=moved) as server:
         project.model(server.openai, concurrency=50, timeout=3.0, pause=0.01)
         project.experiment("faults", DECISIONS // ROUNDS)
-        out = done(project.start("record", "experiment=faults"))
+        out = done(project.run("record", "experiment=faults"))
     recording = Recording(project.recordings("faults"))
     print(f"{server.requests} calls, {sum(server.met.values())} faults, {len(recording)} exchanges, "
           f"{recording.failures} failures, {len(recording.voids)} refused for good")  # fmt: skip

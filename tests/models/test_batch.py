@@ -420,10 +420,10 @@ def test_a_run_that_is_killed_at_any_moment_pays_for_nothing_twice(kind, tmp_pat
     dice, command = Random(kind), [sys.executable, "-c", KILLED.format(tests=tests)]
 
     def killed(server):
-        for kills in range(7):
+        for kills in range(5):
             run = subprocess.Popen([*command, tmp_path, str(kind), server.url], stdout=subprocess.PIPE, text=True)
             before, wait = len(server.batches.made), dice.randint(1, 4)
-            if kills < 6:
+            if kills < 4:
                 while len(server.batches.made) < before + wait and run.poll() is None:
                     time.sleep(0.002)
                 time.sleep(dice.choice((0.0, 0.0, 0.05, 0.1)))
