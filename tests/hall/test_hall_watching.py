@@ -122,7 +122,7 @@ def test_every_kind_of_file_opens(tmp_path, file):
     shutil.copy(file, tmp_path)
     made = Viewer(tmp_path)
     assert made.place and len(made.ids) == min(200, read(file).match.nunique())
-    for match in made.ids[:3]:
+    for match in {made.ids[0], made.ids[-1]}:
         ends = [at.place["title"].startswith("The end") and not at.alert for at in made.go(match=match).places()]
         assert ends == [False] * (len(ends) - 1) + [True]
 
