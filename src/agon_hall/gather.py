@@ -38,6 +38,15 @@ def gather(folder: Path, name: str, out: Path) -> str:
     people = participants(made, happened, names, sources)
     out.mkdir(parents=True, exist_ok=True)
     write_table(people, out / "participants.csv")
+    write_table(
+        pd.DataFrame(
+            {
+                "column": [f"survey {place + 1}" for place in range(len(made.survey))],
+                "question": [each.ask for each in made.survey],
+            }
+        ),
+        out / "questions.csv",
+    )
     rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in happened]
     pd.DataFrame(rows, columns=["participant", "at", "kind", "detail"]).to_parquet(out / "events.parquet", index=False)
     ids = sorted({state.match for state in states.values() if state.match})
@@ -46,13 +55,16 @@ def gather(folder: Path, name: str, out: Path) -> str:
     if played:
         turns = ordered([read(path) for path in played], [path.stem for path in played])
         write(turns.assign(experiment=pd.Categorical([name] * len(turns))), out / "turns.parquet")
-    paid = folder / f"bonus-{name}.csv"
-    paid.touch(mode=0o600)
+    paid, known = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
+    for path in (paid, known):
+        path.touch(mode=0o600)
     paid.write_text(bonuses(made, states, sources), encoding="utf-8")
+    numbers = people.assign(number=[sources[who][1] for who in states])
+    numbers[["number", "participant", "stage", "why", "ended as", "show up", "bonus"]].to_csv(known, index=False)
     done = sum(state.stage == "debrief" for state in states.values())
     return (
         f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
-        f"{shown(paid)}: who is paid which bonus (it names people: do not publish it)"
+        f"{shown(paid)}: who is paid which bonus; {shown(known)}: who is who (both name people: do not publish them)"
     )
 
 
@@ -79,6 +91,7 @@ def participants(
         if before.stage == "survey" and event.kind == "answered":
             said[who] = event.detail["answers"]
     game = {cell.name: cell.game for cell in cells(made)}
+    deserted = {state.match for state in states.values() if state.match and state.why}
     rows = []
     for who, state in states.items():
         pay = earned(made, state)
@@ -92,7 +105,10 @@ def participants(
             "stage": state.stage,
             "why": state.why or None,
             "ended as": ending(made, state),
-            "exclusions": "; ".join(exclusions(state)) or None,
+            "exclusions": "; ".join(
+                exclusions(state) + (["another left the match"] if state.match in deserted and not state.why else [])
+            )
+            or None,
             "quiz tries": state.tries,
             "points": state.points,
             "show up": pay.show_up,

@@ -17,7 +17,7 @@ from agon.plan import PERSON
 from agon_hall.browsing import BrowserPages, browser
 from agon_hall.gather import gather
 from agon_hall.language import untranslated
-from agon_hall.protocol import Cell, Study, cells, seated, study
+from agon_hall.protocol import END, Cell, Study, cells, seated, study
 from agon_hall.server import Server, listening
 from agon_hall.session import Session
 from agon_hall.study import STAGES, State, earned, ending
@@ -51,6 +51,11 @@ def checks(own: Study) -> tuple[list[str], list[str]]:
     if own.finish.links and "complete" not in own.finish.codes:
         notes.append(
             "finish.codes has no code for `complete`: everybody is given another one, which Prolific does not know"
+        )
+    if own.dropout.then != END and any(len(cell.people) > 1 for cell in cells(own)):
+        notes.append(
+            f"where somebody leaves, {own.dropout.then} plays on, and the others are not told: "
+            "say so in the consent or in the debriefing"
         )
     notes += untranslated(own)
     if models and own.budget.usd is not None:

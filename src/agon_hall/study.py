@@ -218,5 +218,7 @@ def ending(study: Study, state: State) -> Literal["complete", "screened", "unmat
 
 def exclusions(state: State) -> list[str]:
     """Why an analysis may leave somebody out, in the words of participants.csv."""
-    found = [f"out: {state.why}"] if state.why else [f"left at {state.stage}"] if state.stage != "debrief" else []
+    found = (
+        [f"out: {state.why}"] if state.why else [f"not at the end: {state.stage}"] if state.stage != "debrief" else []
+    )
     return found + (["match ended early"] if not state.whole else []) + [f"attention: {each}" for each in state.failed]

@@ -350,6 +350,27 @@ def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
     assert all(re.fullmatch(r"[ab],\d+\.\d\d", line) for line in paid)
 
 
+def test_whose_partner_has_left_is_said_so_and_who_is_who_stays_in_the_hall(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            first, second = goes(place, "a"), goes(place, "b")
+            place.tick()
+            place.do(first, "withdrew")
+            await plays(place, second)
+            assert place.states[second].stage == "survey"
+
+    run(go())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agon_hall.gather.study", lambda name: made(**TWO))
+        gather(tmp_path, "own", tmp_path / "out")
+    known = pd.read_csv(tmp_path / "people-own.csv").set_index("participant")
+    people = pd.read_csv(tmp_path / "out/participants.csv").set_index("participant")
+    said = people.exclusions.groupby(known.number).first()
+    assert said["a"] == "out: withdrew" and said["b"] == "not at the end: survey; another left the match"
+    asked = pd.read_csv(tmp_path / "out/questions.csv")
+    assert set(asked["column"]) < set(people.columns) and asked.question.notna().all()
+
+
 def test_names_of_people_do_not_leave_the_store(tmp_path, short):
     async def go():
         async with session(tmp_path, Clock(), **ONE) as place:
@@ -360,7 +381,7 @@ def test_names_of_people_do_not_leave_the_store(tmp_path, short):
         patch.setattr("agon_hall.gather.study", lambda name: made(**ONE))
         gather(tmp_path, "own", tmp_path / "out")
     found = pd.read_csv(tmp_path / "out/participants.csv")
-    assert list(found.exclusions) == ["left at quiz"]
+    assert list(found.exclusions) == ["not at the end: quiz"]
     assert not any(b"qsecretpidq" in path.read_bytes() for path in (tmp_path / "out").iterdir())
 
 

@@ -64,7 +64,7 @@ def test_everybody_comes_to_an_end_and_nothing_is_lost(server, come, of, number)
         why = "" if row.isna().why else row.why
         assert why in ENDS.get(each.habit, {""}) | ({"unmatched"} if each.stage not in BEFORE else set()), each.habit
         if each.habit == "leaves Survey":
-            assert why == "unmatched" or (row.stage, row.exclusions) == ("survey", "left at survey")
+            assert why == "unmatched" or (row.stage, row.exclusions) == ("survey", "not at the end: survey")
         if not each.gone:
             shown, codes = each.page.locator("main").inner_text(), own["finish"]["codes"]
             code = codes["complete"] if not why else codes["unmatched"] if why == "unmatched" else ""
