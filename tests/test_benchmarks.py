@@ -1,5 +1,6 @@
 """Benchmarks still run: the quick ones, once."""
 
+import os
 import subprocess
 import sys
 
@@ -29,6 +30,7 @@ def test_the_quick_ones_run():
         ]
         + ["--benchmark-only", "--benchmark-warmup=off", "--benchmark-max-time=0.01", "--benchmark-min-rounds=1"],
         cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
         capture_output=True,
         text=True,
     )
