@@ -91,7 +91,7 @@ def participants(
         if before.stage == "survey" and event.kind == "answered":
             said[who] = event.detail["answers"]
     game = {cell.name: cell.game for cell in cells(made)}
-    deserted = {state.match for state in states.values() if state.match and state.why}
+    deserted = {state.match for state in states.values() if state.left_match}
     rows = []
     for who, state in states.items():
         pay = earned(made, state)
@@ -105,10 +105,7 @@ def participants(
             "stage": state.stage,
             "why": state.why or None,
             "ended as": ending(made, state),
-            "exclusions": "; ".join(
-                exclusions(state) + (["another left the match"] if state.match in deserted and not state.why else [])
-            )
-            or None,
+            "exclusions": "; ".join(exclusions(state, state.match in deserted)) or None,
             "quiz tries": state.tries,
             "points": state.points,
             "show up": pay.show_up,

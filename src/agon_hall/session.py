@@ -298,8 +298,17 @@ class Session:
         if self.study.dropout.then != END:
             cell = Cell("", table.row.game, (self.study.dropout.then,) * table.game.seats, (), 0)
             script = seated(self.study, cell).seats[0]
-        drafts, timeouts = self.study.consent.drafts, self.study.dropout.timeouts
-        own = (self.consent, self.say, self.study.language, drafts, script, timeouts)
-        table.terms = Terms(*own, next_page, dropped, saw, noted)
+        table.terms = Terms(
+            self.consent,
+            say=self.say,
+            language=self.study.language,
+            keeps_drafts=self.study.consent.drafts,
+            stand_in=script,
+            timeouts=self.study.dropout.timeouts,
+            next_page=next_page,
+            dropped=dropped,
+            saw=saw,
+            noted=noted,
+        )
         table.read.update(table.people)  # as instructions, before
         table.gone.update(seat for seat, who in sitting.items() if self.states[who].why in ("dropped", "withdrew"))

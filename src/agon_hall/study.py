@@ -68,6 +68,11 @@ class State(msgspec.Struct, frozen=True):
     failed: tuple[str, ...] = ()
     """Attention checks that were answered wrongly."""
 
+    @property
+    def left_match(self) -> bool:
+        """Whether they went out of their match before its end; who withdraws at the survey has played it."""
+        return bool(self.match and self.why) and self.points is None
+
 
 class Event(NamedTuple):
     """Something that happened to a participant."""
@@ -216,9 +221,10 @@ def ending(study: Study, state: State) -> Literal["complete", "screened", "unmat
     return None
 
 
-def exclusions(state: State) -> list[str]:
+def exclusions(state: State, partner_left: bool = False) -> list[str]:
     """Why an analysis may leave somebody out, in the words of participants.csv."""
     found = (
         [f"out: {state.why}"] if state.why else [f"not at the end: {state.stage}"] if state.stage != "debrief" else []
     )
+    found += ["another left the match"] if partner_left and not state.left_match else []
     return found + (["match ended early"] if not state.whole else []) + [f"attention: {each}" for each in state.failed]

@@ -371,6 +371,22 @@ def test_whose_partner_has_left_is_said_so_and_who_is_who_stays_in_the_hall(tmp_
     assert set(asked["column"]) < set(people.columns) and asked.question.notna().all()
 
 
+def test_who_withdraws_after_the_match_has_left_nobody(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            people = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await plays(place, *people)
+            place.do(people[0], "withdrew")
+
+    run(go())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agon_hall.gather.study", lambda name: made(**TWO))
+        gather(tmp_path, "own", tmp_path / "out")
+    people = pd.read_csv(tmp_path / "out/participants.csv")
+    assert sorted(people.exclusions) == ["not at the end: survey", "out: withdrew"]
+
+
 def test_names_of_people_do_not_leave_the_store(tmp_path, short):
     async def go():
         async with session(tmp_path, Clock(), **ONE) as place:

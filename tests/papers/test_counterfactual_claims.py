@@ -165,7 +165,7 @@ NAMED = [
     "repetitions",
 ]
 SOME = [name for number, name in enumerate(STATEMENTS) if number % 16 == 0 or name in NAMED]
-"""A part of the statements, of all sections."""
+"""One statement in sixteen, and those that are named: the notebook decides all of them."""
 
 
 def some(evidence: Evidence) -> pd.DataFrame:

@@ -1,9 +1,7 @@
 // Matches of repeated games of two, one picture each. data: columns (agon.games.matrix.explorer.courses, packed), rules, filters.
 const rows = unpacked(data.columns);
 const rules = new Map(data.rules.map((each) => [`${each.name}/${each.variant}`, each]));
-const STEP = 12;
 const chosen = {};
-let limit = STEP;
 
 const rule = (row) => rules.get(`${row.game}/${row.variant}`);
 
@@ -116,40 +114,18 @@ function show() {
   key.replaceChildren(...games.length ? [...new Map(games.flatMap((game) => game.options.map((option) => [option, tile(game, String(game.options.indexOf(option)))])))]
     .flatMap(([option, made]) => [made, ` ${option}  `]).concat(["· no readable move"]) : []);
   above.replaceChildren(...found.length ? [together(found)].flat() : []);
-  list.replaceChildren(...found.slice(0, limit).map(pictured));
-  more.hidden = found.length <= limit;
-  more.textContent = `Show ${grouped(Math.min(STEP, found.length - limit))} more of ${grouped(found.length - limit)}`;
+  list.replaceChildren(...found.slice(0, pages.limit).map(pictured));
+  pages.update(found.length);
 }
 
-function take(values) {
-  Object.assign(chosen, values);
-  limit = STEP;
-  address.write(chosen);
-  show();
-}
-
-function follow() {
-  narrowed.follow(address.read());
-  limit = STEP;
-  show();
-}
-
-const narrowed = facets(rows, data.filters, chosen, () => true, (name, value) => take({[name]: value}));
+const narrowed = facets(rows, data.filters, chosen, () => true, (name, value) => pages.take({[name]: value}));
 const status = el("p", {class: "status", role: "status"});
 const key = el("p", {class: "key"});
 const above = el("div");
 const list = el("div");
-const more = el("button", {type: "button", onclick: () => {
-  const before = limit;
-  limit += STEP;
-  show();
-  const first = list.children[before];
-  first.tabIndex = -1;
-  first.focus();
-}}, "");
+const pages = paged(12, chosen, show, (place) => list.children[place], narrowed.follow);
 
 main.append(el("div", {class: "controls"}, narrowed.labels,
-  el("button", {type: "button", onclick: () => take(Object.fromEntries(narrowed.names.map((name) => [name, ""])))}, "Clear all")),
-  status, key, above, list, more);
-window.addEventListener("hashchange", follow);
-follow();
+  el("button", {type: "button", onclick: () => pages.take(Object.fromEntries(narrowed.names.map((name) => [name, ""])))}, "Clear all")),
+  status, key, above, list, pages.more);
+pages.follow();

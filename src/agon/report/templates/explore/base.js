@@ -72,4 +72,40 @@ function facets(rows, filters, chosen, fits, changed) {
   };
 }
 
+/** Rows of which `step` more are shown at a time, as many as `limit`. `show()` draws them; `row(place)` is where the keyboard goes on;
+ * `chosen` is what is chosen, and `follow(said)` takes what the address says of it. */
+function paged(step, chosen, show, row, follow) {
+  const pages = {
+    limit: step,
+    more: el("button", {type: "button", onclick: () => {
+      const before = pages.limit;
+      pages.limit += step;
+      show();
+      const first = row(before);
+      if (!first) return;
+      if (first.tagName !== "SUMMARY") first.tabIndex = -1;
+      first.focus();
+    }}),
+    /** Says how many of the rows that were found are not shown. */
+    update(found) {
+      pages.more.hidden = found <= pages.limit;
+      pages.more.textContent = `Show ${grouped(Math.min(step, found - pages.limit))} more of ${grouped(found - pages.limit)}`;
+    },
+    /** What was chosen, into the address and onto the page. */
+    take(values) {
+      Object.assign(chosen, values);
+      pages.limit = step;
+      address.write(chosen);
+      show();
+    },
+    follow() {
+      follow(address.read());
+      pages.limit = step;
+      show();
+    },
+  };
+  window.addEventListener("hashchange", pages.follow);
+  return pages;
+}
+
 const grouped = (number) => number.toLocaleString("en-US");

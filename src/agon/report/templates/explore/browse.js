@@ -2,14 +2,12 @@
 // and cards {head, sign, line, details {column: label}} or table {column: label}; marked {column: column with a sign};
 // signs {value: [class, sign]}; numbers (columns).
 const rows = unpacked(data.columns);
-const STEP = 60;
 const chosen = {q: ""};
-let limit = STEP;
 
 for (const row of rows) row.found = data.search.map((name) => row[name] ?? "").join(" ").toLowerCase().replace(/\s+/g, " ");
 
 const asked = () => chosen.q.trim().toLowerCase().replace(/\s+/g, " ");
-const narrowed = facets(rows, data.filters, chosen, (row) => asked().split(" ").every((word) => row.found.includes(word)), (name, value) => take({[name]: value}));
+const narrowed = facets(rows, data.filters, chosen, (row) => asked().split(" ").every((word) => row.found.includes(word)), (name, value) => pages.take({[name]: value}));
 
 /** The rows that hold all words and pass all filters; those that hold the words as they stand come first. */
 function passing() {
@@ -62,54 +60,32 @@ function show() {
   status.textContent = found.length
     ? `${grouped(found.length)} of ${grouped(rows.length)} ${data.nouns}`
     : `No ${data.noun} fits. Take fewer words, or clear all.`;
-  const some = found.slice(0, limit);
+  const some = found.slice(0, pages.limit);
   const alone = found.length === 1 || (data.cards && some.length && text(some[0][data.cards.head]).toLowerCase() === asked());
   list.replaceChildren(...(data.cards ? some.map((row, place) => card(row, Boolean(alone && place === 0))) : some.length ? [tabled(some)] : []));
   overview.replaceChildren(...[counted(found)].flat(2).filter(Boolean));
   if (typeof picture === "function") drawing.replaceChildren(...[picture(found)].flat().filter(Boolean));
-  more.hidden = found.length <= limit;
-  more.textContent = `Show ${grouped(Math.min(STEP, found.length - limit))} more of ${grouped(found.length - limit)}`;
-}
-
-/** What was chosen, into the address and onto the page. */
-function take(values) {
-  Object.assign(chosen, values);
-  limit = STEP;
-  address.write(chosen);
-  show();
+  pages.update(found.length);
 }
 
 function clear() {
   search.value = "";
-  take(Object.fromEntries(["q", ...narrowed.names].map((name) => [name, ""])));
+  pages.take(Object.fromEntries(["q", ...narrowed.names].map((name) => [name, ""])));
 }
 
-/** What the address says. */
-function follow() {
-  const said = address.read();
-  chosen.q = search.value = said.q || "";
-  narrowed.follow(said);
-  limit = STEP;
-  show();
-}
-
-const search = el("input", {type: "search", autocomplete: "off", spellcheck: "false", oninput: () => take({q: search.value})});
+const search = el("input", {type: "search", autocomplete: "off", spellcheck: "false", oninput: () => pages.take({q: search.value})});
 const status = el("p", {class: "status", role: "status"});
 const overview = el("div");
 const drawing = el("div");
 const list = el("div");
-const more = el("button", {type: "button", onclick: () => { const before = limit; limit += STEP; show(); next(before); }});
-
-/** The keyboard goes on with the first row that is new. */
-function next(place) {
-  const first = list.querySelectorAll("details > summary, tbody tr")[place];
-  if (first) { if (first.tagName === "TR") first.tabIndex = -1; first.focus(); }
-}
+const pages = paged(60, chosen, show, (place) => list.querySelectorAll("details > summary, tbody tr")[place], (said) => {
+  chosen.q = search.value = said.q || "";
+  narrowed.follow(said);
+});
 
 main.append(
   el("div", {class: "controls", role: "search"}, el("label", {class: "wide"}, "Search for words", search),
     narrowed.labels,
     el("button", {type: "button", onclick: clear}, "Clear all")),
-  status, overview, drawing, list, more);
-window.addEventListener("hashchange", follow);
-follow();
+  status, overview, drawing, list, pages.more);
+pages.follow();
