@@ -112,7 +112,9 @@ def test_what_a_seat_saw_is_told_of_any_game_in_words_and_as_data(game):
 
 def test_a_seat_or_round_that_is_not_there_is_said():
     turns = read("tests/smoke/scripted_turns.parquet")
-    with pytest.raises(AgonError, match="seat 2 was never asked in match pd/default: seats are 0 to 1"):
+    with pytest.raises(
+        AgonError, match=r"seat 2 was never asked in match pd/default: seats are 0 \(Player 1\), 1 \(Player 2\)"
+    ):
         seen_by(turns, "pd/default", 2, 1)
     with pytest.raises(AgonError, match="seat 0 was not asked in round 17 of match pd/default: in 1, 2"):
         seen_by(turns, "pd/default", 0, 17)

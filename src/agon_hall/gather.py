@@ -3,8 +3,9 @@
 import csv
 import io
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +39,12 @@ def gather(folder: Path, name: str, out: Path) -> str:
     people = participants(made, happened, names, sources)
     out.mkdir(parents=True, exist_ok=True)
     write_table(people, out / "participants.csv")
-    write_table(
-        pd.DataFrame(
-            {
-                "column": [f"survey {place + 1}" for place in range(len(made.survey))],
-                "question": [each.ask for each in made.survey],
-            }
-        ),
-        out / "questions.csv",
-    )
+    asked = surveyed(made, happened)
+    write_table(asked, out / "questions.csv")
     rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in happened]
-    pd.DataFrame(rows, columns=["participant", "at", "kind", "detail"]).to_parquet(out / "events.parquet", index=False)
+    events_table = pd.DataFrame(rows, columns=["participant", "at", "kind", "detail"])
+    events_table["at"] = pd.to_datetime(events_table["at"], unit="s", utc=True).astype("datetime64[ms, UTC]")
+    events_table.to_parquet(out / "events.parquet", index=False)
     ids = sorted({state.match for state in states.values() if state.match})
     places = [folder / kind / f"{each}.parquet" for each in ids for kind in ("played", "given_up")]
     played = [path for path in places if path.exists()]
@@ -62,10 +58,26 @@ def gather(folder: Path, name: str, out: Path) -> str:
     numbers = people.assign(number=[sources[who][1] for who in states])
     numbers[["number", "participant", "stage", "why", "ended as", "show up", "bonus"]].to_csv(known, index=False)
     done = sum(state.stage == "debrief" for state in states.values())
+    owed = sum(earned(made, state).bonus > 0 for state in states.values())
+    twice = asked["column"][asked["column"].duplicated()].unique()
     return (
         f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
-        f"{shown(paid)}: who is paid which bonus; {shown(known)}: who is who (both name people: do not publish them)"
+        f"{shown(paid)}: {count(owed, 'bonus', 'bonuses')} to pay; {shown(known)}: who is who (both name people: do not publish them)"
+        + (f"; {', '.join(twice)}: asked in other words at other times, see questions.csv" if len(twice) else "")
     )
+
+
+def surveyed(made: Study, events: Sequence[Event]) -> pd.DataFrame:
+    """What the survey's columns asked, and with which options: a row for each wording that was answered, and for the file's own."""
+    known = [(each.ask, each.options) for each in made.survey]
+    answered = Counter((place, ask, "; ".join(options)) for place, (ask, options) in enumerate(known))
+    answered.subtract(answered.keys())  # to begin with 0
+    for event, before, _ in course(made, events):
+        if before.stage == "survey" and event.kind == "answered":
+            asked = event.detail.get("asked", known)
+            answered.update((place, ask, "; ".join(options)) for place, (ask, options) in enumerate(asked))
+    rows = [(f"survey {place + 1}", ask, options, n) for (place, ask, options), n in sorted(answered.items())]
+    return pd.DataFrame(rows, columns=["column", "question", "options", "answers"])
 
 
 def participants(
@@ -76,7 +88,7 @@ def participants(
 ) -> pd.DataFrame:
     """A row for every participant: who (hashed), cell, how it ended, exclusions with reasons, points and pay, time and answers.
 
-    `arrived` is in seconds since 1970, `seconds` and `STAGE seconds` are durations; absent where somebody did not come so far.
+    `arrived` is a time in UTC (ISO 8601), `seconds` and `STAGE seconds` are durations; absent where somebody did not come so far.
     """
     states: dict[str, State] = {}
     first: dict[str, float] = {}
@@ -92,7 +104,7 @@ def participants(
             said[who] = event.detail["answers"]
     game = {cell.name: cell.game for cell in cells(made)}
     deserted = {state.match for state in states.values() if state.left_match}
-    rows = []
+    rows, places = [], max([len(made.survey), *(int(place) + 1 for answers in said.values() for place in answers)])
     for who, state in states.items():
         pay = earned(made, state)
         row: dict[str, Any] = {
@@ -111,11 +123,11 @@ def participants(
             "show up": pay.show_up,
             "bonus": pay.bonus,
             "currency": made.pay.currency,
-            "arrived": round(first[who], 1),
+            "arrived": f"{datetime.fromtimestamp(first[who], UTC):%Y-%m-%dT%H:%M:%SZ}",
             "seconds": round(last[who] - first[who], 1),
         }
         row |= {f"{stage} seconds": spent[who].get(stage) for stage in (*BEFORE, "match", "survey")}
-        row |= {f"survey {place + 1}": said.get(who, {}).get(str(place)) for place in range(len(made.survey))}
+        row |= {f"survey {place + 1}": said.get(who, {}).get(str(place)) for place in range(places)}
         rows.append(row)
     return pd.DataFrame(rows).astype({"seat": "Int64"})
 

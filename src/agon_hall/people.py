@@ -102,6 +102,8 @@ class Terms:
     """Whether `noted` is told what is typed and not sent."""
     stand_in: Seat | None = None
     """The script that answers for people who do not; None: nothing is answered for them."""
+    tells_who_left: bool = True
+    """Whether the others are told who has left for good."""
     timeouts: int | None = None
     """So many answers that did not come in time, and their seat has left; None: it never has."""
     next_page: Callable[[int], str] = lambda seat: ""

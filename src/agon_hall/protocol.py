@@ -1,5 +1,6 @@
 """Studies with people: a file conf/study/NAME.yaml says who plays what and is told, asked and paid what; models can play the same cells."""
 
+import difflib
 import json
 from dataclasses import replace
 from hashlib import blake2b
@@ -57,7 +58,7 @@ class Asked(Part, frozen=True):
     def __post_init__(self) -> None:
         """Raises ValueError for a right answer that nobody can choose."""
         if self.right is not None and self.right not in self.options:
-            raise ValueError(f"right: {self.right!r} is not among the options of {self.ask!r}")
+            raise ValueError(f"right {self.right!r} is not among the options of {self.ask!r}")
 
 
 class Quiz(Part, frozen=True):
@@ -70,7 +71,7 @@ class Quiz(Part, frozen=True):
     def __post_init__(self) -> None:
         """Raises ValueError for a question without a right answer."""
         if lacking := [each.ask for each in self.questions if each.right is None]:
-            raise ValueError(f"quiz: {lacking[0]!r} needs a right answer")
+            raise ValueError(f"{lacking[0]!r} needs a right answer")
 
 
 class Lobby(Part, frozen=True):
@@ -91,6 +92,8 @@ class Dropout(Part, frozen=True):
     """Seconds without an open page."""
     then: Words = END
     """A script of conf/agent that plays on for them; or `end`."""
+    told: bool = True
+    """Whether the others are told who has left, and that a program plays on there."""
 
 
 class Pay(Part, frozen=True):
@@ -202,6 +205,10 @@ def study(name: str, conf: Path = CONF) -> Study:
     if found.name != name:
         raise AgonError(f"conf/study/{name}.yaml: name is {found.name!r}; it must be the name of the file")
     for each in cells(found, conf):
+        if near := difflib.get_close_matches(PERSON, set(each.entrants) - {PERSON, *names("agent", conf)}, 1, 0.8):
+            raise AgonError(
+                f"conf/study/{name}.yaml: {each.name}: there is no agent {near[0]!r}: did you mean {PERSON}?"
+            )
         if not each.people:
             raise AgonError(
                 f"conf/study/{name}.yaml: nobody is human in {each.name}: write human in the place of an agent"

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,6 +11,7 @@ from time import time
 from typing import Any
 
 import httpx
+import pandas as pd
 
 from agon import AgonError, count, shown
 from agon.plan import PERSON
@@ -20,7 +21,7 @@ from agon_hall.language import untranslated
 from agon_hall.protocol import END, Cell, Study, cells, seated, study
 from agon_hall.server import Server, listening
 from agon_hall.session import Session
-from agon_hall.study import STAGES, State, earned, ending
+from agon_hall.study import STAGES, WHY, State, earned, ending
 from agon_hall.study_pages import skipped
 from agon_hall.table import budget_of, limited
 from agon_hall.tables import Hall
@@ -28,13 +29,16 @@ from agon_hall.walkers import PAUSE, HttpPages, OwnModel, Walker
 
 ANY = "anything"
 """The script that sits where a model does: a rehearsal costs nothing."""
+MANY = 10_000
+"""The quota of a cell that always has a place."""
 PATIENCE = 240.0
 """Seconds for which a rehearsal is waited for; in browsers three times as long."""
 
 
 def checks(own: Study) -> tuple[list[str], list[str]]:
     """What would stop a study, and what is worth knowing before: keys, budgets, placeholders."""
-    faults, notes, models = [], list[str](), dict[str, Any]()
+    faults, models = [], dict[str, Any]()
+    where: defaultdict[str, list[str]] = defaultdict(list)
     for cell in cells(own):
         try:
             found = seated(own, cell)
@@ -42,26 +46,38 @@ def checks(own: Study) -> tuple[list[str], list[str]]:
             for name, model in found.models.items():
                 limited(name, model, budget_of({key: getattr(own.budget, key) for key in ("usd", "tokens", "calls")}))
         except AgonError as error:
-            faults.append(f"{cell.name}: {error}")
+            where[str(error)].append(cell.name)
+    faults += [f"conf/study/{own.name}.yaml: {', '.join(at)}: {error}" for error, at in where.items()]
     for name, model in models.items():
         if (key := getattr(model, "key", None)) and not os.environ.get(key, "").strip():
             faults.append(f"model {name}: {key} is not in the environment")
-    if "example.org" in own.consent.contact or own.consent.investigator.isupper():
-        notes.append("the consent names no real contact yet: consent.investigator, consent.contact")
-    if own.finish.links and "complete" not in own.finish.codes:
+    notes = forgotten(own)
+    if models and own.budget.usd is not None:
+        matches = sum(cell.quota // len(cell.people) for cell in cells(own))
         notes.append(
-            "finish.codes has no code for `complete`: everybody is given another one, which Prolific does not know"
+            f"models: at most {matches * own.budget.usd:,.2f} USD in {count(matches, 'match')}, beside those that all leave"
         )
-    if own.dropout.then != END and any(len(cell.people) > 1 for cell in cells(own)):
+    return faults, notes
+
+
+def forgotten(own: Study) -> list[str]:
+    """What a study's file leaves open: placeholders, codes, what people are not told, sentences in no other language."""
+    said = {part: getattr(own.consent, part) for part in ("investigator", "contact", "ethics")}
+    blank = [f"consent.{part}" for part, words in said.items() if "example.org" in words or words.isupper()]
+    notes = [f"the consent has placeholders yet: {', '.join(blank)}"] if blank else []
+    several = any(len(cell.people) > 1 for cell in cells(own))
+    given = {"complete": True, "screened": own.pay.screened and bool(own.quiz.questions), "unmatched": several}
+    missing = [kind for kind, needed in given.items() if needed and kind not in own.finish.codes]
+    if own.finish.links and missing:
+        notes.append(
+            f"finish.codes has no code for {', '.join(missing)}: everybody is given another one, which the platform does not know"
+        )
+    if own.dropout.then != END and several and not own.dropout.told:
         notes.append(
             f"where somebody leaves, {own.dropout.then} plays on, and the others are not told: "
             "say so in the consent or in the debriefing"
         )
-    notes += untranslated(own)
-    if models and own.budget.usd is not None:
-        matches = sum(cell.quota // len(cell.people) for cell in cells(own))
-        notes.append(f"models: at most {matches * own.budget.usd:,.2f} USD in {count(matches, 'match')}")
-    return faults, notes
+    return notes + untranslated(own)
 
 
 def bill(own: Study) -> str:
@@ -106,6 +122,11 @@ async def rehearsed(own: Study, folder: Path, said: Callable[[str], object], bro
             await _walked(stay, session, skew)
             stay += (others := [await walker(pid) for pid in odd])
             await _walked([*others, *[await walker(f"leaves-{stage}", stage) for stage in leave]], session, skew)
+            if several := next((cell for cell in session.cells.values() if len(cell.people) > 1), None):
+                every, session.cells = session.cells, {several.name: several._replace(quota=MANY)}
+                stay += (others := [await walker(f"plays-on-{number}") for number in several.people[1:]])
+                await _walked([*others, await walker("leaves-the-others", "match")], session, skew)
+                session.cells = every
             for _ in range(3):  # who has closed their pages has left
                 skew[0] += own.idle + 1
                 session.tick()
@@ -126,7 +147,11 @@ async def rehearsed(own: Study, folder: Path, said: Callable[[str], object], bro
 
 async def _walked(group: Sequence[Walker], session: Session, skew: list[float]) -> None:
     """Has some walk to their ends. Where all wait for somebody who has left, time goes faster: by `skew`, in seconds."""
-    tasks = {each: asyncio.create_task(each.walk()) for each in group}
+    tasks = dict[Walker, asyncio.Task[None]]()
+    for each in group:  # one is assigned after the other, so that the cells are the same in every rehearsal
+        tasks[each] = asyncio.create_task(each.walk())
+        while not (tasks[each].done() or each.assigned):
+            await asyncio.sleep(PAUSE / 10)
     while under_way := [each for each, task in tasks.items() if not task.done()]:
         await asyncio.sleep(2 * PAUSE)
         for task in tasks.values():
@@ -173,9 +198,20 @@ def rehearse(name: str, said: Callable[[str], object], out: Path, browsers: bool
         if paid:
             mean = sum(each.bonus for each in paid) / len(paid)
             said(f"bonus of who came to the end, by answers at random: {mean:.2f} {own.pay.currency} on average")
-        said(bill(own))
         gather(folder, name, out)
+        said(_seen(own, pd.read_csv(out / "participants.csv")))
+        said(bill(own))
         said(f"{shown(out)}: what `collect` writes of a study, of these participants that are scripts")
+
+
+def _seen(own: Study, people: pd.DataFrame) -> str:
+    """How many went through each stage, and what nobody met."""
+    passed = ", ".join(
+        f"{people[f'{stage} seconds'].notna().sum()} {stage}" for stage in STAGES[:-1] if stage not in skipped(own)
+    )
+    others = people["exclusions"].str.contains("another left the match").sum()
+    unseen = sorted(WHY.keys() - set(people["why"]))
+    return f"went through: {passed}; {others} played on after another had left; not tried: {', '.join(unseen)}"
 
 
 def _ends(own: Study, states: Sequence[State]) -> str:

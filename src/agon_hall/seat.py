@@ -42,6 +42,7 @@ def shown(table: Table, seat: int | None) -> dict[str, Any]:
         **{"say": terms.say, "lang": terms.language, "next_page": next_page, "longest_name": NAME},
         "games_language": safe("" if terms.language == "en" else ' lang="en"'),
         "gone": seat in table.gone and table.status == "playing",
+        "left": listed(table, table.gone - {seat}) if terms.tells_who_left else "",
         "done": DONE.get(table.status, ""),
         "missing": "" if seat in missing else listed(table, missing),
         "given": "" if seat is None else _short(table.given.get(seat, "")),

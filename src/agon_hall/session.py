@@ -20,14 +20,14 @@ from agon_hall.keys import same
 from agon_hall.language import spoken
 from agon_hall.people import Consent, Terms
 from agon_hall.protocol import END, Cell, Study, cells, match_id, seated, words_of
-from agon_hall.study import BEFORE, NOTED, Event, State, after, assigned, ending, folded
+from agon_hall.study import BEFORE, LATE, NOTED, Event, State, after, assigned, ending, folded
 from agon_hall.table import Table
 from agon_hall.tables import Hall
 
 log = logging.getLogger("agon_hall")
 
 HERE = 15.0
-"""Seconds without a page after which somebody is not matched with others."""
+"""Seconds after which somebody whose page is not kept up to date, as without JavaScript, must have read it again to be matched."""
 PARAMETERS = {
     "PROLIFIC_PID": "prolific",
     "workerId": "mturk",
@@ -73,6 +73,8 @@ class Session:
         """When a page of somebody was open last; after a restart everybody has time to come back."""
         self.pages = Counter[str]()
         """Pages that each has open and that are kept up to date."""
+        self.closed = set(self.states)
+        """Who has closed the last of them, and opened none since."""
         self.watching: dict[str, set[Callable[[], object]]] = defaultdict(set)
         """Told of what changes for a participant; those of ALL, of anything and of time."""
         for table in hall.tables.values():
@@ -133,10 +135,19 @@ class Session:
         """A page of theirs is read, of the study or at their table; or one is `opened` (1), or closed (-1), that is kept up to date."""
         self.seen[who] = self.clock()
         self.pages[who] += opened
+        if opened < 0 and self.pages[who] <= 0:
+            self.closed.add(who)
+        else:
+            self.closed.discard(who)
 
     def here(self, who: str) -> bool:
         """Whether a page of theirs is open."""
         return self.pages[who] > 0
+
+    def _waits(self, who: str, cell: Cell, now: float) -> bool:
+        """Whether they can be matched in a cell: in its lobby, with the page open."""
+        state, recent = self.states[who], now - self.seen.get(who, 0.0) <= HERE and who not in self.closed
+        return state.stage == "lobby" and state.cell == cell.name and (self.here(who) or recent)
 
     def do(self, who: str, kind: str, **detail: Any) -> State:
         """Something happens to a participant; it is kept when this returns. Raises Refused, and changes nothing, if it cannot."""
@@ -184,7 +195,7 @@ class Session:
         now = self.clock()
         self._changed(ALL)
         for who, state in list(self.states.items()):
-            if self.pages[who] > 0:
+            if self.here(who):
                 self.saw(who)
             silent = now - self.seen.get(who, now)
             most = self.study.dropout.away if state.stage == "lobby" else self.study.idle
@@ -230,11 +241,7 @@ class Session:
     def _meet(self, now: float) -> None:
         """Those who wait sit down as soon as there are enough, the longest-waiting first; their seats are drawn."""
         for cell in self.cells.values():
-            waiting = sorted(
-                (state.since, who)
-                for who, state in self.states.items()
-                if state.stage == "lobby" and state.cell == cell.name and now - self.seen.get(who, 0.0) <= HERE
-            )
+            waiting = sorted((state.since, who) for who, state in self.states.items() if self._waits(who, cell, now))
             while len(waiting) >= len(cell.people):
                 group, waiting = waiting[: len(cell.people)], waiting[len(cell.people) :]
                 try:
@@ -282,7 +289,7 @@ class Session:
         def dropped(seat: int) -> None:
             with suppress(Refused):  # the next answer that does not come tells it again
                 if plays(seat):
-                    self._dropped(sitting[seat], "time was up")
+                    self._dropped(sitting[seat], LATE)
                 table.drop(seat)  # also of who is out already, where nothing could be written then
 
         def saw(seat: int, opened: int) -> None:
@@ -304,6 +311,7 @@ class Session:
             language=self.study.language,
             keeps_drafts=self.study.consent.drafts,
             stand_in=script,
+            tells_who_left=self.study.dropout.told,
             timeouts=self.study.dropout.timeouts,
             next_page=next_page,
             dropped=dropped,
@@ -311,4 +319,4 @@ class Session:
             noted=noted,
         )
         table.read.update(table.people)  # as instructions, before
-        table.gone.update(seat for seat, who in sitting.items() if self.states[who].why in ("dropped", "withdrew"))
+        table.gone.update(seat for seat, who in sitting.items() if self.states[who].left_match)

@@ -1,7 +1,7 @@
 """A participant of a study, from the link to a completion code or a stated reason: pure functions of what has happened."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +24,7 @@ WHY = {
     "left": "No page of yours was open for a long time, so your place was given to somebody else.",
     "withdrew": "You have left the study.",
     "dropped": "You were away from the match for too long, so it went on without you.",
+    "late": "Your answers did not come in time too often, so the match went on without you.",
 }
 """Why somebody is out, in words for them."""
 FAULTS = {
@@ -43,6 +44,8 @@ STEPS = {
     "debrief": "End",
 }
 """The stages but `out`, in their order, and what they are called."""
+LATE = "time was up"
+"""How somebody was dropped whose answers did not come; others were away."""
 BEFORE = ("consent", "instructions", "quiz", "lobby")
 STAGES = tuple(STEPS)
 
@@ -120,7 +123,7 @@ def after(study: Study, state: State, event: Event) -> State:
             found = {"points": float(told["points"]), "whole": bool(told["whole"])}
             return to("survey", **found) if study.survey else to("debrief", **found)
         case "match", "dropped":
-            return to("out", why="dropped")
+            return to("out", why="late" if told.get("how") == LATE else "dropped")
         case "survey", "answered":
             return to("debrief", failed=tuple(told["failed"]))
     raise Refused("This cannot be done now: the page shows what comes next.")
@@ -149,22 +152,29 @@ def folded(study: Study, events: Sequence[Event]) -> dict[str, State]:
     return {event.participant: state for event, _, state in course(study, events)}
 
 
+def taken(states: Collection[State]) -> Counter[str]:
+    """Cell -> places that are taken. Who leaves before the match makes room, and so do all of a match that nobody has stayed in."""
+    stayed = {state.match for state in states if not state.left_match}
+    return Counter(
+        state.cell for state in states if state.cell and (state.match in stayed if state.match else not state.why)
+    )
+
+
 def assigned(study: Study, cells: Sequence[Cell], states: Mapping[str, State]) -> str | None:
     """The cell of the next participant; None where all are full.
 
     First a match that some wait for is filled. Else the draw is among the cells that have the fewest whole matches, so that these
-    differ by at most one while nobody leaves; who leaves before the match makes room. The draw depends on the study and on how
-    many have been assigned, not on who comes.
+    differ by at most one while nobody leaves. The draw depends on the study and on how many have been assigned, not on who comes.
     """
-    known = [state for state in states.values() if state.cell]
-    held = Counter(state.cell for state in known if not (state.why and state.match == ""))
+    held = taken(states.values())
     free = [cell for cell in cells if held[cell.name] < cell.quota]
     if begun := [cell for cell in free if held[cell.name] % len(cell.people)]:
         free = begun
     else:
         fewest = min((held[cell.name] // len(cell.people) for cell in free), default=0)
         free = [cell for cell in free if held[cell.name] // len(cell.people) == fewest]
-    return Random(f"{study.name}/{len(known)}").choice(free).name if free else None
+    known = sum(bool(state.cell) for state in states.values())
+    return Random(f"{study.name}/{known}").choice(free).name if free else None
 
 
 def faults(questions: Sequence[Asked], answers: Mapping[str, str]) -> dict[int, str]:

@@ -24,7 +24,7 @@ from agon_hall.firewall import address
 from agon_hall.protocol import Asked, Cell, Study, study
 from agon_hall.rules import rules_text
 from agon_hall.session import ALL, SIGNED, Session, participant_in
-from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, wrong
+from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, taken, wrong
 from agon_hall.tables import Hall
 from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams
 
@@ -97,6 +97,9 @@ async def join(request: Request) -> Response:
         logged = f"a study's link: {refused}"
         raise NoPage(session.study.title, session.say(str(refused)), HTTPStatus.BAD_REQUEST, logged) from None
     except AgonError as error:
+        if request.path_params["study"] in names("study"):
+            why = "It cannot be opened just now. Please tell who invited you, or try again later."
+            raise NoPage("This study is closed", why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
         why = "There is no study here. Please open the link where you found it."
         raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
     return render(request, "join.html", title=session.study.title, lang=session.study.language, say=session.say)
@@ -176,7 +179,8 @@ def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[i
         session.do(who, NOTED, what="refused", form=do, questions=sorted(found))
         return found
     if do == "survey":
-        session.do(who, "answered", answers=answers, failed=wrong(asked, answers))
+        words = [[each.ask, each.options] for each in asked]  # as they are now: the file may change
+        session.do(who, "answered", answers=answers, failed=wrong(asked, answers), asked=words)
         return {}
     missed = wrong(asked, answers)
     now = session.do(who, "answered", answers=answers, right=not missed)
@@ -237,8 +241,8 @@ def rules_of(cell: Cell) -> str:
 async def monitor(request: Request) -> Response:
     """All studies, and of one who is where."""
     name = request.query_params.get("study", "")
-    known = {each: f"/monitor?study={quote(each)}" for each in names("study")}
-    if name not in known:
+    if name not in names("study"):
+        known = [(each, f"/monitor?study={quote(each)}", fault(each)) for each in names("study")]
         return render(request, "studies.html", title="Studies", known=known)
     try:
         session: Session = request.app.state.studies.session(name)
@@ -253,6 +257,15 @@ async def monitor(request: Request) -> Response:
     return live(request, "monitor.html", title, partial(monitored, session), session.watching[ALL], still)
 
 
+def fault(name: str) -> str:
+    """What is wrong with a study's file; empty: nothing."""
+    try:
+        study(name)
+    except AgonError as error:
+        return str(error)
+    return ""
+
+
 def monitored(session: Session) -> dict[str, Any]:
     """Cells and how full they are, who is where and since when, who has left, and what all of it costs."""
     states, spent = session.states.values(), Counter[str]()
@@ -262,6 +275,8 @@ def monitored(session: Session) -> dict[str, Any]:
     return {
         **{"session": session, "now": session.clock(), "pseudonym": session.hall.keys.pseudonym, "spent": spent},
         "stages": {name: Counter(state.stage for state in states if state.cell == name) for name in session.cells},
+        "left": Counter(state.cell for state in states if state.left_match),
+        "taken": taken(states),
         "paid": [earned(session.study, state) for state in states],
         "currency": session.study.pay.currency,
     }

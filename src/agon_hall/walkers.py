@@ -154,6 +154,11 @@ class Walker:
         return self.session.states[self.who]
 
     @property
+    def assigned(self) -> bool:
+        """Whether they have a cell, or will have none."""
+        return bool(self.who) and (bool(self.state.cell) or self.state.stage == "out")
+
+    @property
     def waits(self) -> bool:
         """Whether it is others who are to do something."""
         table = self.session.table(self.who) if self.who else None

@@ -120,11 +120,11 @@ def test_a_rehearsal_names_what_is_missing(monkeypatch):
     group = {"games": ["pd"], "seats": ["human", "zs@gpt_4o"], "quota": 2}
     faults, _ = checks(msgspec.convert(FILE | {"cells": {"one": group}}, Study))
     assert faults == [
-        "one: gpt_4o costs money: set a budget in USD.",
+        "conf/study/own.yaml: one: gpt_4o costs money: set a budget in USD.",
         "model gpt_4o: OPENAI_API_KEY is not in the environment",
     ]
     _, notes = checks(msgspec.convert(FILE | {"cells": {"one": group}, "budget": {"usd": 0.5}}, Study))
-    assert "models: at most 1.00 USD in 2 matches" in notes
+    assert "models: at most 1.00 USD in 2 matches, beside those that all leave" in notes
 
 
 def walking(tmp_path, walk, password="", **changes):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
 from agon.turns import read
-from agon_hall import Refused, protocol, tables
+from agon_hall import Refused, protocol, study_pages, tables
 from agon_hall.gather import gather
 from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.protocol import Study, cells, match_id, matches, study
@@ -345,6 +345,9 @@ def test_two_who_wait_meet_play_and_are_paid(tmp_path, short):
     totals = turns.groupby("seat").payoff.sum()
     assert all(totals[row.seat] == row.points for row in people.itertuples()) and turns.valid.all()
     assert set(events.participant) == set(people.participant) and set(turns.match) == set(people.match)
+    assert pd.to_datetime(people.arrived).tolist() == list(
+        events.groupby("participant", sort=False)["at"].min().dt.floor("s")
+    )
     paid = (tmp_path / "bonus-own.csv").read_text().splitlines()
     assert sorted(line.split(",")[0] for line in paid) == ["a", "b"]
     assert all(re.fullmatch(r"[ab],\d+\.\d\d", line) for line in paid)
@@ -488,10 +491,93 @@ def test_who_is_out_of_a_match_that_goes_on_is_sent_on_to_the_page_that_says_why
             table.terms.dropped(seat)
             shown, other = seat_parts(table, seat), seat_parts(table, place.states[stays].seat)
             assert table.status == "playing" and f'data-go="{place.at(late)}"' in shown["first"]
-            assert WHY["dropped"] in shown["status"] and "Waiting for" not in shown["status"]
-            assert "data-go" not in "".join(other.values()) and WHY["dropped"] not in other["status"]
+            assert "You are out of the match" in shown["status"] and "Waiting for" not in shown["status"]
+            assert "data-go" not in "".join(other.values()) and "You are out" not in other["status"]
 
     run(go())
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_the_others_are_told_who_has_left_unless_the_study_says_no(tmp_path, short, told):
+    async def go():
+        dropout = FILE["dropout"] | {"told": told}
+        async with session(tmp_path, Clock(), **TWO, dropout=dropout) as place:
+            stays, leaves = goes(place, "a"), goes(place, "b")
+            place.tick()
+            await asyncio.sleep(0)
+            table, seat = place.table(leaves), place.states[leaves].seat
+            other = place.states[stays].seat
+            assert "No longer" not in seat_parts(table, other)["status"]
+            place.do(leaves, "withdrew")
+            said = f"No longer in the match: {table.players[seat]}. A program plays on there."
+            assert (said in seat_parts(table, other)["status"]) == told
+            assert said not in seat_parts(table, seat)["status"]
+
+    run(go())
+
+
+def test_nobody_is_matched_with_somebody_whose_page_is_closed(tmp_path, short):
+    async def go():
+        clock = Clock()
+        async with session(tmp_path, clock, **TWO) as place:
+            left, waits = goes(place, "a"), goes(place, "b")
+            place.saw(left, 1)
+            place.saw(left, -1)
+            place.saw(waits, 1)
+            place.tick()
+            assert place.states[waits].stage == "lobby"
+        async with session(tmp_path, clock, **TWO) as place:  # nor with whom nobody has seen since the server began
+            place.saw(waits, 1)
+            place.tick()
+            assert place.states[waits].stage == "lobby"
+            place.saw(left)  # the page is read again
+            place.tick()
+            assert {place.states[who].stage for who in (left, waits)} == {"match"}
+
+    run(go())
+
+
+def test_a_match_that_all_have_left_makes_room_and_the_monitor_says_how_many_places_are_free(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **TWO) as place:
+            people = [goes(place, name) for name in "abcd"]
+            place.tick()
+            first = [who for who in people if place.states[who].match == place.states[people[0]].match]
+            assert study_pages.monitored(place)["taken"]["two"] == 4 and place.states[goes(place, "e")].why == "full"
+            place.do(first[0], "withdrew")
+            assert study_pages.monitored(place)["taken"]["two"] == 4 and place.states[goes(place, "f")].why == "full"
+            place.do(first[1], "withdrew")
+            assert (
+                study_pages.monitored(place)["taken"]["two"] == 2 and study_pages.monitored(place)["left"]["two"] == 2
+            )
+            others = [goes(place, name) for name in "gh"]
+            place.tick()
+            assert {place.states[who].stage for who in others} == {"match"}
+            assert place.states[others[0]].match not in {place.states[who].match for who in people}
+            assert place.states[goes(place, "i")].why == "full"
+
+    run(go())
+
+
+def test_a_survey_whose_words_change_says_so(tmp_path, short):
+    other = {"survey": [{"ask": "Why indeed?"}, *ASKED]}
+
+    async def go():
+        for changes, who in (({}, "a"), (other, "b")):
+            async with session(tmp_path, Clock(), **ONE, **changes) as place:
+                person = goes(place, who)
+                place.tick()
+                await plays(place, person)
+                study_pages.submitted(place, person, {"do": "survey", "0": "so", "1": ASKED[0]["right"]})
+
+    run(go())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agon_hall.gather.study", lambda name: made(**ONE, **other))
+        said = gather(tmp_path, "own", tmp_path / "out")
+    asked = pd.read_csv(tmp_path / "out/questions.csv")
+    assert "survey 1: asked in other words at other times" in said
+    found = dict(zip(asked.question, asked.answers, strict=True))
+    assert found == {"Why?": 1, "Why indeed?": 1, ASKED[0]["ask"]: 2}
 
 
 def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short):
@@ -545,7 +631,7 @@ def test_a_full_disk_at_the_moment_when_somebody_is_late_does_not_stop_the_match
                 table.terms.dropped(seat)
             assert table.status == "playing" and not table.gone and place.states[late].stage == "match"
             table.terms.dropped(seat)  # with the next answer that does not come
-            assert table.gone == {seat} and place.states[late].why == "dropped"
+            assert table.gone == {seat} and place.states[late].why == "late"
             await plays(place, stays)
             assert place.states[stays].stage == "survey" and place.states[stays].whole
 
@@ -560,10 +646,10 @@ def test_who_is_late_too_often_has_left_and_a_restart_does_not_change_it(tmp_pat
             place.tick()
             await asyncio.sleep(0)
             place.table(leaves).terms.dropped(place.states[leaves].seat)
-            assert place.states[leaves].why == "dropped"
+            assert place.states[leaves].why == "late"
         async with session(tmp_path, clock, **TWO) as place:
             await plays(place, stays)
-            assert place.states[stays].stage == "survey" and place.states[leaves].why == "dropped"
+            assert place.states[stays].stage == "survey" and place.states[leaves].why == "late"
 
     run(go())
 

@@ -57,7 +57,12 @@ def require_plain(value: Any, place: str) -> None:
         count += 1
         if isinstance(each, dict):
             if strange := [key for key in each if not isinstance(key, str)]:
-                raise AgonError(f"{place}: the name {strange[0]!r} is no text: put it in quotes")
+                comma = (
+                    "; a number has a point, not a comma"
+                    if isinstance(strange[0], int) and each[strange[0]] is None
+                    else ""
+                )
+                raise AgonError(f"{place}: the name {strange[0]!r} is no text: put it in quotes{comma}")
             left += each.values()
         elif isinstance(each, list):
             left += each

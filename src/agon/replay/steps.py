@@ -157,7 +157,8 @@ def seen_by(turns: pd.DataFrame, match: str, seat: int, round: int) -> list[Sigh
     replay = replayed(one_match(tidy(turns), match))
     asked = [step for step in replay.steps if seat in step.views]
     if not asked:
-        raise AgonError(f"seat {seat} was never asked in match {match}: seats are 0 to {replay.game.seats - 1}")
+        seats = ", ".join(f"{number} ({player})" for number, player in enumerate(replay.game.players))
+        raise AgonError(f"seat {seat} was never asked in match {match}: seats are {seats}")
     found = [step for step in asked if step.views[seat].round == round]
     if not found:
         rounds = sorted({step.views[seat].round for step in asked})
