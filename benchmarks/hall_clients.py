@@ -77,7 +77,7 @@ class Seat:
 
     async def hears(self):
         """The news of the page, until the match is over."""
-        at = self.link.replace("?", "/events?")
+        at = self.link.replace("?", "/~events?")
         async with self.load.client.stream("GET", at, timeout=60) as reply:
             async for line in reply.aiter_lines():
                 if not line.startswith("data: {"):

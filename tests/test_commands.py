@@ -271,6 +271,16 @@ def test_a_value_with_special_characters_comes_with_how_to_write_it(capfd, value
     assert configuration([word])["path"] == value
 
 
+def test_a_decimal_comma_is_said_to_be_none(capfd):
+    assert "a number has a point, as in budget.usd=0.5" in failed(capfd, "plan", "budget.usd=0,5")
+
+
+def test_quotation_marks_about_a_value_are_none_of_it_in_any_verb(capfd, tmp_path):
+    for verb in (["play", f"out='{tmp_path}/a b.txt'"], ["make-logs", f"turns='{tmp_path}/a b.txt'", "folder=here"]):
+        said = failed(capfd, *verb)
+        assert f"'{tmp_path}" not in said and "/a b.txt'" not in said
+
+
 # --- the script, and the shell
 
 

@@ -32,6 +32,8 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors {frames}"
 )
 """What browsers may do with a page. Pictures of games have styles in them."""
+EVENTS = "/~events"
+"""What the address of what keeps a page up to date ends with; no study, table or file is called so."""
 STREAMS = 600
 """Pages that are kept up to date at once, for one address; of public ones half as many."""
 Peer = tuple[Any, ...]
@@ -85,7 +87,7 @@ class Firewall:
             log.warning("refused: %s, from %s", why, address(scope))
             await PlainTextResponse(f"{why[:1].upper()}{why[1:]}.", status)(scope, receive, told)
             return
-        streams, who = scope["path"].endswith("/events"), address(scope)
+        streams, who = scope["path"].endswith(EVENTS), address(scope)
         self._streams[who] += streams
         try:
             with suppress(TimeoutError):
@@ -106,7 +108,7 @@ class Firewall:
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED, "pages are read and forms are sent, and nothing else"
         most = STREAMS // 2 if scope["path"].startswith("/watch") else STREAMS
-        if scope["path"].endswith("/events") and self._streams[address(scope)] >= most:
+        if scope["path"].endswith(EVENTS) and self._streams[address(scope)] >= most:
             return HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open: try again in a minute"
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:12]) > BODY:

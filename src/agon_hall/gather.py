@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +13,11 @@ import pandas as pd
 
 from agon import AgonError, count, shown
 from agon.play import ordered
-from agon.turns import read, write, write_table
+from agon.turns import no_formula, read, write, write_table
 from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
 from agon_hall.store import Store
-from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, folded
+from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, folded, require_terms
 
 
 def gather(folder: Path, name: str, out: Path) -> str:
@@ -29,6 +29,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
     made, store = study(name), Store(folder, reads=True)
     try:
         events, sources, keys = store.events(name), store.sources(name), Keys(folder / "secret")
+        require_terms(made, store.begun(name))
     finally:
         store.close()
     if not events:
@@ -39,8 +40,8 @@ def gather(folder: Path, name: str, out: Path) -> str:
     people = participants(made, happened, names, sources)
     out.mkdir(parents=True, exist_ok=True)
     write_table(people, out / "participants.csv")
-    asked = surveyed(made, happened)
-    write_table(asked, out / "questions.csv")
+    asked = [(f"survey {place}", each.ask, "; ".join(each.options)) for place, each in enumerate(made.survey, 1)]
+    write_table(pd.DataFrame(asked, columns=["column", "question", "options"]), out / "questions.csv")
     rows = [(names[who], at, kind, json.dumps(detail, ensure_ascii=False)) for who, at, kind, detail in happened]
     events_table = pd.DataFrame(rows, columns=["participant", "at", "kind", "detail"])
     events_table["at"] = pd.to_datetime(events_table["at"], unit="s", utc=True).astype("datetime64[ms, UTC]")
@@ -59,25 +60,10 @@ def gather(folder: Path, name: str, out: Path) -> str:
     numbers[["number", "participant", "stage", "why", "ended as", "show up", "bonus"]].to_csv(known, index=False)
     done = sum(state.stage == "debrief" for state in states.values())
     owed = sum(earned(made, state).bonus > 0 for state in states.values())
-    twice = asked["column"][asked["column"].duplicated()].unique()
     return (
         f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
         f"{shown(paid)}: {count(owed, 'bonus', 'bonuses')} to pay; {shown(known)}: who is who (both name people: do not publish them)"
-        + (f"; {', '.join(twice)}: asked in other words at other times, see questions.csv" if len(twice) else "")
     )
-
-
-def surveyed(made: Study, events: Sequence[Event]) -> pd.DataFrame:
-    """What the survey's columns asked, and with which options: a row for each wording that was answered, and for the file's own."""
-    known = [(each.ask, each.options) for each in made.survey]
-    answered = Counter((place, ask, "; ".join(options)) for place, (ask, options) in enumerate(known))
-    answered.subtract(answered.keys())  # to begin with 0
-    for event, before, _ in course(made, events):
-        if before.stage == "survey" and event.kind == "answered":
-            asked = event.detail.get("asked", known)
-            answered.update((place, ask, "; ".join(options)) for place, (ask, options) in enumerate(asked))
-    rows = [(f"survey {place + 1}", ask, options, n) for (place, ask, options), n in sorted(answered.items())]
-    return pd.DataFrame(rows, columns=["column", "question", "options", "answers"])
 
 
 def participants(
@@ -104,7 +90,7 @@ def participants(
             said[who] = event.detail["answers"]
     game = {cell.name: cell.game for cell in cells(made)}
     deserted = {state.match for state in states.values() if state.left_match}
-    rows, places = [], max([len(made.survey), *(int(place) + 1 for answers in said.values() for place in answers)])
+    rows = []
     for who, state in states.items():
         pay = earned(made, state)
         row: dict[str, Any] = {
@@ -127,7 +113,8 @@ def participants(
             "seconds": round(last[who] - first[who], 1),
         }
         row |= {f"{stage} seconds": spent[who].get(stage) for stage in (*BEFORE, "match", "survey")}
-        row |= {f"survey {place + 1}": said.get(who, {}).get(str(place)) for place in range(places)}
+        answers = {int(place): no_formula(answer) for place, answer in said.get(who, {}).items()}
+        row |= {f"survey {place + 1}": answers.get(place) for place in range(len(made.survey))}
         rows.append(row)
     return pd.DataFrame(rows).astype({"seat": "Int64"})
 

@@ -6,15 +6,15 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from agon import AgonError
+from agon import AgonError, shown
 
 
 class Keys:
-    """What is signed by the secret in `path`, 32 bytes that only its owner can read, made when first wanted. Raises AgonError."""
+    """What is signed by the secret in `path`, 32 bytes that only its owner can read, which a `new` hall makes. Raises AgonError."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, new: bool = False) -> None:
         try:
-            if not path.exists():
+            if new and not path.exists():
                 made = path.with_name(f"secret.{secrets.token_hex(4)}")
                 made.touch(mode=0o600)
                 with made.open("wb") as file:
@@ -23,11 +23,15 @@ class Keys:
                     os.fsync(file.fileno())
                 made.replace(path)
             self._secret = path.read_bytes()
+        except FileNotFoundError:
+            raise AgonError(
+                f"{shown(path)} is missing: links and hashed names are made with it. Put it back, or name a new folder"
+            ) from None
         except OSError as error:
-            raise AgonError(f"{path} cannot be used: {error.strerror}") from None
+            raise AgonError(f"{shown(path)} cannot be used: {error.strerror}") from None
         if len(self._secret) != 32:
             raise AgonError(
-                f"{path} must hold 32 bytes, not {len(self._secret)}: delete it, and all links are made anew"
+                f"{shown(path)} must hold 32 bytes, not {len(self._secret)}: put back the one with which links were made"
             )
 
     def signature(self, what: str, letters: int) -> str:

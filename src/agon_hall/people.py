@@ -189,6 +189,7 @@ class People(ABC):
         self.gone.add(seat)
         if (question := self.questions.get(seat)) is not None and not question.answered.done():
             question.answered.set_exception(Left())
+        self.changed()
 
     def saw(self, seat: int, opened: int = 0) -> None:
         """A page of a seat is read; or one is `opened` (1), or closed (-1), that is kept up to date."""

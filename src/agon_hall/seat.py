@@ -24,8 +24,9 @@ LAST = 160
 NOTHING = "no answer that counts"
 """What is shown where somebody's time was up, or an answer could not be read."""
 DONE = {
+    "held": "The study cannot go on just now. What you did is kept: please tell who invited you, and try again later.",
     "stopped": "The match has been stopped. Its host can let it go on; you lose nothing.",
-    "closed": "The match was ended before its end by its host. What was played until then is kept.",
+    "closed": "The match was ended before its end. What was played until then is kept.",
 }
 
 
@@ -43,10 +44,13 @@ def shown(table: Table, seat: int | None) -> dict[str, Any]:
         "games_language": safe("" if terms.language == "en" else ' lang="en"'),
         "gone": seat in table.gone and table.status == "playing",
         "left": listed(table, table.gone - {seat}) if terms.tells_who_left else "",
-        "done": DONE.get(table.status, ""),
+        "done": DONE.get("held" if table.held else table.status, ""),
         "missing": "" if seat in missing else listed(table, missing),
         "given": "" if seat is None else _short(table.given.get(seat, "")),
-        "waited": listed(table, table.waited_for()) or terms.say("the table"),
+        "waited": terms.say("other players")
+        if table.opens
+        else listed(table, table.waited_for()) or terms.say("the table"),
+        "refused": "",
         "last": "" if view is None else _last(table, seat, view),
         "absent": listed(table, [each for each, other in people.items() if other.away and each != seat]),
         "unread": seat is not None and table.status == "playing" and seat not in table.read and not next_page,
@@ -127,7 +131,7 @@ def submitted(table: Table, seat: int, sent: Sent) -> str:
             table.sit(seat, sent.get("name", ""))
         elif form == "read":
             table.has_read(seat)
-        elif form in ("leave", "back"):
+        elif form in ("leave", "back") and not table.terms.next_page(seat):
             table.leave(seat, away=form == "leave")
         elif form == "look":
             view = table.view(seat)
@@ -141,6 +145,8 @@ def submitted(table: Table, seat: int, sent: Sent) -> str:
         else:
             raise Refused("This page has no such form: reload it.")
     except Refused as refused:
+        if form == "answer":  # to another question: what is filled in of the one that is open stays
+            return str(refused)
         draft = Draft(why=str(refused))
     table.drafts[seat, form if form in ("sit", "look", "answer") else "leave"] = draft
     return draft.why
@@ -183,8 +189,14 @@ async def seat(request: Request) -> Response:
         if not by_script(request):
             return sent_on(f"?{request.url.query}")
     name = table.terms.say("{}: you are {}", title(table.game), table.players[place])
-    draw, presence, status = partial(shown, table, place), partial(table.saw, place), 422 if why else 200
-    return live(request, "seat.html", name, draw, table.watching, status=status, presence=presence)
+    untold = why if why != table.drafts.get((place, "answer"), Draft()).why else ""
+
+    def draw() -> dict[str, Any]:
+        return shown(table, place) | {"refused": untold}
+
+    return live(
+        request, "seat.html", name, draw, table.watching, status=422 if why else 200, presence=partial(table.saw, place)
+    )
 
 
 async def watch(request: Request) -> Response:

@@ -69,8 +69,12 @@ def application(
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    status = getattr(error, "status_code", HTTPStatus.NOT_FOUND)
-    return web.refusal(request, "No such page", "There is no such page here.", status)
+    status = HTTPStatus(getattr(error, "status_code", HTTPStatus.NOT_FOUND))
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):
+        return web.refusal(request, "No such page", "There is no such page here.", status)
+    return web.refusal(
+        request, "This was not taken", f"It could not be read ({status.phrase.lower()}). Please send it again.", status
+    )
 
 
 async def _failed(request: Request, error: Exception) -> Response:
@@ -174,7 +178,9 @@ def serve(
     days: float = DAYS,
 ) -> None:
     """Serves until it is interrupted; links hold for some `days`. Raises AgonError where it must not, or cannot, start."""
-    password = os.environ.get(PASSWORD, "")
+    password = os.environ.get(PASSWORD, "").strip()
+    if not password.isprintable():
+        raise AgonError(f"{PASSWORD} has letters that nobody can type: set another")
     if sampling is not None:
         settings_of("sampling", sampling)
     if folder.resolve() in (ROOT.resolve(), *ROOT.resolve().parents):

@@ -9,7 +9,8 @@ from contextlib import suppress
 from hashlib import sha256
 from random import Random
 from time import time
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -20,7 +21,7 @@ from agon_hall.keys import same
 from agon_hall.language import spoken
 from agon_hall.people import Consent, Terms
 from agon_hall.protocol import END, Cell, Study, cells, match_id, seated, words_of
-from agon_hall.study import BEFORE, LATE, NOTED, Event, State, after, assigned, ending, folded
+from agon_hall.study import BEFORE, LATE, NOTED, Event, State, after, assigned, ending, folded, require_terms, terms_of
 from agon_hall.table import Table
 from agon_hall.tables import Hall
 
@@ -56,6 +57,16 @@ def participant_in(query: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
+class Untaken(NamedTuple):
+    """What somebody has sent that could not be taken; their page shows it again, and why, until they send something else."""
+
+    stage: str
+    given: Mapping[str, str] = MappingProxyType({})
+    faults: Mapping[int, str] = MappingProxyType({})
+    """The place of a question -> what is the matter with its answer."""
+    why: str = ""
+
+
 class Session:
     """A study in a hall. `clock` gives the seconds since 1970."""
 
@@ -66,6 +77,7 @@ class Session:
         self.say = spoken(words_of(study))
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
+        require_terms(study, hall.store.begun(study.name))
         self.states: dict[str, State] = folded(study, [Event(*each) for each in hall.store.events(study.name)])
         self._places = {(s.table, s.seat): who for who, s in self.states.items() if s.seat is not None}
         """Table and seat -> who sits there; nobody else has them."""
@@ -75,6 +87,7 @@ class Session:
         """Pages that each has open and that are kept up to date."""
         self.closed = set(self.states)
         """Who has closed the last of them, and opened none since."""
+        self.untaken: dict[str, Untaken] = {}
         self.watching: dict[str, set[Callable[[], object]]] = defaultdict(set)
         """Told of what changes for a participant; those of ALL, of anything and of time."""
         for table in hall.tables.values():
@@ -127,6 +140,7 @@ class Session:
         """Who comes by a link: the same participant as the last time, however often and wherever it is opened. Raises Refused."""
         who = self.hall.store.participant(self.study.name, source, pid)
         if who not in self.states:
+            self.hall.store.begin(self.study.name, msgspec.json.encode(terms_of(self.study)).decode())
             self.do(who, "arrived", source=source)
         self.saw(who)
         return who
@@ -319,4 +333,5 @@ class Session:
             noted=noted,
         )
         table.read.update(table.people)  # as instructions, before
+        table.release()
         table.gone.update(seat for seat, who in sitting.items() if self.states[who].left_match)

@@ -14,6 +14,8 @@ from agon import AgonError, shown
 
 BUSY = 100
 """Milliseconds for which everybody waits where another program has locked the file."""
+OWN = {"tables.sqlite", "secret", "serve.lock", "annotations"}
+"""What tells the folder of a hall from others."""
 SCHEMA = """
 create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
@@ -38,6 +40,7 @@ create table if not exists events (
     number integer primary key, study text not null, participant text not null references participants, at real not null,
     kind text not null, detail text not null
 );
+create table if not exists begun (study text primary key, terms text not null);
 """
 
 
@@ -118,6 +121,10 @@ class Store:
             self._db = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
             return
         try:
+            if folder.is_dir() and (there := {each.name for each in folder.iterdir()}) and not there & OWN:
+                raise AgonError(
+                    f"{shown(folder)} holds other files, such as {min(there)}: name an empty folder or a new one, for its owner alone"
+                )
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)
             self._lock.acquire(timeout=0)
@@ -268,6 +275,21 @@ class Store:
         """All that happened in a study, in its order."""
         rows = self._read("select participant, at, kind, detail from events where study = ? order by number", study)
         return [(who, at, kind, json.loads(detail)) for who, at, kind, detail in rows]
+
+    def begun(self, study: str) -> str | None:
+        """The terms under which people began it; None where nobody has, or the file is of an earlier version."""
+        if not self._read("select 1 from sqlite_master where name = 'begun'"):
+            return None
+        return next((terms for (terms,) in self._read("select terms from begun where study = ?", study)), None)
+
+    def begin(self, study: str, terms: str) -> None:
+        """Keeps the terms under which people begin it, the first ones for good."""
+        self._write(("insert or ignore into begun values (?, ?)", [(study, terms)]))
+
+    @property
+    def used(self) -> bool:
+        """Whether anything is in it that keys have been given out for."""
+        return bool(self._read("select 1 from tables union all select 1 from participants limit 1"))
 
     def studies(self) -> list[str]:
         """The studies in which something has happened."""

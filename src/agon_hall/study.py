@@ -9,7 +9,7 @@ import msgspec
 
 from agon import AgonError
 from agon_hall import Refused
-from agon_hall.protocol import Asked, Cell, Study
+from agon_hall.protocol import Asked, Cell, Dropout, Group, Pay, Quiz, Study
 
 Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
 LONG = 2000
@@ -17,7 +17,7 @@ LONG = 2000
 NOTED = "noted"
 """An event that moves nobody on: what was refused, looked up, opened and closed."""
 WHY = {
-    "declined": "You did not agree to take part. Nothing but this is kept.",
+    "declined": "You did not agree to take part. Only this is kept, with the number by which you came.",
     "full": "The study has all the people that it needs. Thank you for your interest.",
     "screened": "Some answers about the rules were not right, so you cannot play in this study.",
     "unmatched": "Nobody else came while you waited. You are paid for your time all the same.",
@@ -199,6 +199,37 @@ def wrong(questions: Sequence[Asked], answers: Mapping[str, str]) -> list[str]:
         for place, each in enumerate(questions)
         if each.right is not None and answers.get(str(place), "") != each.right
     ]
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """What of a study's file must stay as it is once people have come, or what they did and are owed would mean something else."""
+
+    cells: dict[str, Group]
+    """Without quotas."""
+    quiz: Quiz
+    survey: list[Asked]
+    pay: Pay
+    dropout: Dropout
+    seconds: float
+
+
+def terms_of(study: Study) -> Terms:
+    """Those of a study's file."""
+    cells = {name: msgspec.structs.replace(group, quota=1) for name, group in study.cells.items()}
+    return Terms(cells, study.quiz, study.survey, study.pay, study.dropout, study.seconds)
+
+
+def require_terms(study: Study, begun: str | None) -> None:
+    """Raises AgonError where the file says something else than when people began (as JSON; None: unknown). It may have more cells."""
+    if begun is None:
+        return
+    then, now = msgspec.json.decode(begun, type=Terms), terms_of(study)
+    now = msgspec.structs.replace(now, cells={name: now.cells.get(name) for name in then.cells})
+    if changed := [part for part in Terms.__struct_fields__ if getattr(then, part) != getattr(now, part)]:
+        raise AgonError(
+            f"conf/study/{study.name}.yaml: people began this study under other settings of {', '.join(changed)}: "
+            "put these back, or give the new ones another name"
+        )
 
 
 class Earned(NamedTuple):

@@ -23,13 +23,14 @@ from agon_hall.access import Throttle
 from agon_hall.firewall import address
 from agon_hall.protocol import Asked, Cell, Study, study
 from agon_hall.rules import rules_text
-from agon_hall.session import ALL, SIGNED, Session, participant_in
-from agon_hall.study import BEFORE, FAULTS, NOTED, STEPS, WHY, State, earned, faults, taken, wrong
+from agon_hall.session import ALL, SIGNED, Session, Untaken, participant_in
+from agon_hall.study import BEFORE, FAULTS, LONG, NOTED, STEPS, WHY, State, earned, faults, taken, wrong
 from agon_hall.tables import Hall
 from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams
 
 log = logging.getLogger("agon_hall")
 
+NOTHING: Mapping[int, str] = {}
 MOST = 10_000
 """Links that are shown at once."""
 TICK = 1.0
@@ -47,6 +48,9 @@ class Studies:
                 self.session(name)
             except AgonError as error:  # its file is gone, or does not fit any more
                 log.error("study %s cannot go on: %s", name, error)
+                for _, _, kind, told in hall.store.events(name):
+                    if kind == "matched" and (table := hall.tables.get(told["table"])) is not None:
+                        table.hold(str(error))
 
     def session(self, name: str) -> Session:
         """The session of a study. Raises AgonError where there is no such study."""
@@ -72,37 +76,47 @@ class Studies:
 # --- the link
 
 
+def _session(request: Request) -> Session:
+    """The study of an address. Raises NoPage where there is none, or it cannot be run just now."""
+    name, known = request.path_params["study"], request.app.state.studies
+    try:
+        found: Session = known.session(name)
+        return found
+    except AgonError as error:
+        if name in names("study") or name in request.app.state.hall.store.studies():
+            why = "What you did is kept. Please tell who invited you, or try again later."
+            raise NoPage("This study is closed just now", why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
+        why = "There is no study here. Please open the link where you found it."
+        raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
+
+
 async def join(request: Request) -> Response:
     """Whoever opens the link of a study: who has been here goes on where they were."""
     query, here = request.query_params, address(request.scope)
     newcomers: Throttle = request.app.state.newcomers
+    session = _session(request)
     try:
-        session = request.app.state.studies.session(request.path_params["study"])
         came = participant_in(query)
         if not session.admits(*(came or ("", "")), query.get(SIGNED, "")):
             raise Refused("This link is not whole: please open it again where you found it.")
-        if came is not None:
-            if request.method == "HEAD":  # whoever asks what a link leads to is no participant
-                return Response()
-            if not session.knows(*came):
-                if newcomers.wait(here):
-                    why = session.say(
-                        "Too many people have come from your network just now. Please try again in a minute."
-                    )
-                    logged = "too many who come for the first time"
-                    raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, logged)
-                newcomers.count(here)
-            return sent_on(session.at(session.join(*came)))
     except Refused as refused:
         logged = f"a study's link: {refused}"
         raise NoPage(session.study.title, session.say(str(refused)), HTTPStatus.BAD_REQUEST, logged) from None
+    if came is None:
+        return render(request, "join.html", title=session.study.title, lang=session.study.language, say=session.say)
+    if request.method == "HEAD":  # whoever asks what a link leads to is no participant
+        return Response()
+    try:
+        if not session.knows(*came):
+            if newcomers.wait(here):
+                why = session.say("Too many people have come from your network just now. Please try again in a minute.")
+                logged = "too many who come for the first time"
+                raise NoPage(session.study.title, why, HTTPStatus.TOO_MANY_REQUESTS, logged)
+            newcomers.count(here)
+        return sent_on(session.at(session.join(*came)))
     except AgonError as error:
-        if request.path_params["study"] in names("study"):
-            why = "It cannot be opened just now. Please tell who invited you, or try again later."
-            raise NoPage("This study is closed", why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
-        why = "There is no study here. Please open the link where you found it."
-        raise NoPage("No such study", why, logged=f"a study that is none: {error}") from None
-    return render(request, "join.html", title=session.study.title, lang=session.study.language, say=session.say)
+        why = session.say("You cannot be let in just now. Please open the link again in a moment.")
+        raise NoPage(session.study.title, why, HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from None
 
 
 # --- a participant's page
@@ -110,40 +124,42 @@ async def join(request: Request) -> Response:
 
 def _found(request: Request) -> tuple[Session, str]:
     """Whose link it is. Raises NoPage for nobody's, and for one that has expired: so long after they last went on."""
-    with suppress(AgonError):
-        session: Session = request.app.state.studies.session(request.path_params["study"])
-        if (who := session.opened(request.query_params.get("key", ""))) is not None:
-            if not session.hall.expired(session.states[who].since):
-                return session, who
-            why = session.say("Please ask {}; what you did is kept.", session.study.consent.contact)
-            title = session.say("This link has expired")
-            raise NoPage(title, why, HTTPStatus.GONE, "a participant's link that has expired")
-    why = "Please open the link of the study again."
-    raise NoPage("This link is not valid", why, HTTPStatus.FORBIDDEN, "a participant's link that is none")
+    session = _session(request)
+    who = session.opened(request.query_params.get("key", ""))
+    if who is None:
+        why = session.say("Please open the link of the study again.")
+        raise NoPage(
+            session.say("This link is not valid"), why, HTTPStatus.FORBIDDEN, "a participant's link that is none"
+        )
+    if session.hall.expired(session.states[who].since):
+        why = session.say("Please ask {}; what you did is kept.", session.study.consent.contact)
+        title = session.say("This link has expired")
+        raise NoPage(title, why, HTTPStatus.GONE, "a participant's link that has expired")
+    return session, who
 
 
 async def page(request: Request) -> Response:
     """Where a participant is, and what is asked there."""
     session, who = _found(request)
     session.saw(who)
-    given: Mapping[str, str] = {}
-    wanted: Mapping[int, str] = {}
-    why = ""
     if request.method == "POST":
-        given = dict(await posted(request))
+        sent, faulty, refusal = dict(await posted(request)), NOTHING, ""
         try:
-            wanted = submitted(session, who, given)
+            faulty = submitted(session, who, sent)
         except Refused as refused:
-            why = str(refused)
-        if not why and not wanted:
-            return sent_on(session.at(who))
+            refusal = str(refused)
+        answers = {str(place): sent.get(str(place), "")[: LONG + 1] for place in range(len(sent)) if faulty}
+        session.untaken[who] = Untaken(session.states[who].stage, answers, faulty, refusal)
+        return sent_on(session.at(who))  # also with what was not taken, so that going back and reloading send nothing
     state = session.look(who)
+    untaken = session.untaken.get(who, Untaken(state.stage))
+    if untaken.stage != state.stage:
+        untaken = Untaken(state.stage)
     table = session.table(who) if state.stage == "match" else None
     leaving = "leave" in request.query_params and state.stage not in ("out", "debrief")
     if table is not None and not leaving and not streams(request):
         return sent_on(f"/seat?key={session.hall.keys.of('seat', table.id, state.seat)}")
-    context = shown(session, who, state) | {"given": given, "faults": wanted, "why": why, "leaving": leaving}
-    status = 422 if why or wanted else 200
+    context = shown(session, who, state) | {"untaken": untaken, "leaving": leaving}
     here = request.query_params.get("stage", state.stage) if streams(request) else state.stage
 
     def draw() -> dict[str, Any]:
@@ -157,7 +173,7 @@ async def page(request: Request) -> Response:
 
     presence = partial(session.saw, who)
     watching, title = session.watching[who], session.study.title
-    return live(request, "study.html", title, draw, watching, context, status, presence, stage=state.stage)
+    return live(request, "study.html", title, draw, watching, context, presence=presence, stage=state.stage)
 
 
 def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[int, str]:
@@ -179,8 +195,7 @@ def submitted(session: Session, who: str, given: Mapping[str, str]) -> Mapping[i
         session.do(who, NOTED, what="refused", form=do, questions=sorted(found))
         return found
     if do == "survey":
-        words = [[each.ask, each.options] for each in asked]  # as they are now: the file may change
-        session.do(who, "answered", answers=answers, failed=wrong(asked, answers), asked=words)
+        session.do(who, "answered", answers=answers, failed=wrong(asked, answers))
         return {}
     missed = wrong(asked, answers)
     now = session.do(who, "answered", answers=answers, right=not missed)
@@ -252,7 +267,7 @@ async def monitor(request: Request) -> Response:
     number = int(asked) if asked.isdecimal() and len(asked) < 9 else sum(cell.quota for cell in session.cells.values())
     given = [base + session.link(str(each)) for each in range(1, min(max(number, 1), MOST) + 1)]
     still: dict[str, Any] = {"given": given if session.study.signed else [], "most": MOST}
-    still |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{%PROLIFIC_PID%}}", "own": base + session.link("test")}
+    still |= {"platform": f"{base}/join/{name}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", "own": base + session.link("test")}
     title = f"Study: {session.study.title}"
     return live(request, "monitor.html", title, partial(monitored, session), session.watching[ALL], still)
 

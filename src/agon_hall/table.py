@@ -51,6 +51,8 @@ class Table(People):
         self.spent = dict(row.spent)
         self._so_far = Played()
         self.running: asyncio.Task[None] | None = None
+        self.held = False
+        """Whether it cannot go on before its study can."""
 
     @property
     def path(self) -> Path:
@@ -65,8 +67,24 @@ class Table(People):
             await ended.wait()
             self.watching.discard(ended.set)
 
+    def hold(self, why: str) -> None:
+        """Stops the match until `release`, as its study cannot be run; in the store it stands as before."""
+        self.held, self.why = True, why
+        if self.running is not None:
+            self.running.cancel()  # it has not begun
+            self.running = None
+        self.changed()
+
+    def release(self) -> None:
+        """Its study can be run again."""
+        if self.held:
+            self.held, self.why = False, self.row.why
+            self.go_on()
+
     def go_on(self) -> None:
         """Plays on, from the first move or from where the store ends, when everybody is there. Raises Refused."""
+        if self.held:
+            raise Refused("The study of this match cannot be run: start the server again when its file is mended.")
         if self.status == "waiting" and set(self.store.people(self.id)) == set(self.people):
             self._stands("playing")
         if self.status == "stopped":

@@ -26,7 +26,7 @@ class Hall:
 
     def __init__(self, folder: Path, sampling: str | None = None, days: float = DAYS) -> None:
         self.folder, self.store, self.sampling, self.days = folder, Store(folder), sampling, days
-        self.keys = Keys(folder / "secret")
+        self.keys = Keys(folder / "secret", new=not self.store.used)
         self.tables: dict[str, Table] = {}
         self.watching: set[Callable[[], object]] = set()
         """Told when there is another table."""

@@ -51,7 +51,7 @@ class HttpPages:
         """The client is shared, and stays open."""
 
     def _read(self, at: str, reply: httpx.Response) -> str:
-        if reply.status_code not in (200, 422):
+        if reply.status_code not in (200, 422):  # 422: an answer at a table that is not taken
             raise AgonError(f"{at.partition('?')[0]} answered {reply.status_code}")
         return reply.text
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
@@ -16,12 +17,12 @@ import jinja2
 from markupsafe import Markup
 from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from agon.games.html import plain, text
-from agon_hall.firewall import address
+from agon_hall.firewall import EVENTS, address
 from agon_hall.language import ENGLISH, TEMPLATES
 
 log = logging.getLogger("agon_hall")
@@ -42,8 +43,8 @@ Parts = Mapping[str, str]
 PAGE = ("title", "head", "nav", "heading", "content")
 """The blocks of base.html."""
 NONE: Mapping[str, Any] = {}
-EVENTS = "/events"
-"""What the address ends with that keeps a page up to date."""
+UNTYPED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""Control characters but tab and new line."""
 
 templates = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -98,17 +99,21 @@ def refusal(request: Request, title: str, why: str, status: int = HTTPStatus.NOT
 
 
 def parsed(body: str) -> Sent:
-    """What a form has sent, with lines that end as everywhere else."""
+    """What a form has sent, with lines that end as everywhere else, and without what nobody types, as the character 0."""
     found = parse_qsl(body, keep_blank_values=True, max_num_fields=2000)
-    return Sent([(name, value.replace("\r\n", "\n")) for name, value in found])
+    return Sent([(name, UNTYPED.sub("", value.replace("\r\n", "\n"))) for name, value in found])
 
 
 async def posted(request: Request) -> Sent:
-    """What a form has sent. Raises HTTPException for what cannot be read."""
+    """What a form has sent. Raises HTTPException for what cannot be read, is too much, or comes too slowly."""
     try:
         return parsed((await request.body()).decode())
     except ValueError:
         raise HTTPException(HTTPStatus.BAD_REQUEST) from None
+    except ClientDisconnect:
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE) from None
+    except TimeoutError:
+        raise HTTPException(HTTPStatus.REQUEST_TIMEOUT) from None
 
 
 def by_script(request: Request) -> bool:

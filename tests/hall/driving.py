@@ -622,7 +622,7 @@ async def serving(tmp_path, **more):
 
 async def events(port, path, seen="", **headers):
     """What a page is told, as it comes: parts (id -> HTML)."""
-    url = f"http://localhost:{port}{path.replace('?', '/events?')}&seen={seen}"
+    url = f"http://localhost:{port}{path.replace('?', '/~events?')}&seen={seen}"
     async with httpx.AsyncClient(timeout=60) as client, client.stream("GET", url, headers=headers) as reply:
         assert reply.status_code == 200, await reply.aread()
         async for line in reply.aiter_lines():

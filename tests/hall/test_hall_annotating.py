@@ -198,13 +198,19 @@ def test_a_new_link_voids_the_old_one_and_answers_stay(tmp_path):
 
 
 def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys):
-    words = ["names=ann, bob", f"logs={LOGS}", f"folder={tmp_path}", "url=https://hall.example.org/"]
+    words = ["names=ann, bob, ann", f"logs={LOGS}", f"folder={tmp_path}", "url=https://hall.example.org/"]
     assert main(["make-raters", *words]) == 0
     said = capsys.readouterr().out.split()
     assert said[::2] == ["ann", "bob"] and said[1].startswith("https://hall.example.org/annotate?key=")
     desk = raters.RatersDesk(tmp_path)
     assert [desk.opened(link.partition("=")[2]) for link in said[1::2]] == ["ann", "bob"]
-    for more, why in (([], "ann has a link already"), (["days=0"], "days"), (["logs=nowhere"], "nowhere")):
+    for more, why in (
+        ([], "ann has a link already"),
+        (["days=0"], "days"),
+        (["days=9999"], "days"),
+        (["url=javascript:x"], "url"),
+        (["logs=nowhere"], "nowhere"),
+    ):
         assert (
             main(["make-raters", *words, *more]) and why in (told := capsys.readouterr().err) and told.count("\n") == 1
         )

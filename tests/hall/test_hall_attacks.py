@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import driving
 import httpx
 import pytest
-from driving import Visitor, events, serving
+from driving import Visitor, events, serving, settled
 
 from agon import ROOT, AgonError
 from agon.plan import PERSON
@@ -59,6 +59,42 @@ NOWHERE = [
 ]  # fmt: skip
 
 
+def test_what_is_too_much_or_too_slow_is_said_to_be_so(tmp_path, short, monkeypatch, caplog):
+    monkeypatch.setattr("agon_hall.firewall.SLOW", 0.5)
+    head = b"POST %s HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/x-www-form-urlencoded\r\nConnection: close\r\n"
+
+    async def check():
+        async with serving(tmp_path) as (_, path, _, port):
+            begun = head % (path.encode(), port)
+            chunk = b"%x\r\n%s\r\n" % (2**16, b"a" * 2**16)
+            much = await raw(port, begun + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 5 + b"0\r\n\r\n")
+            assert much.startswith(b"HTTP/1.1 413") and b"This was not taken" in much
+            slow = await raw(port, begun + b"Content-Length: 100\r\n\r\nform=")
+            assert slow.startswith(b"HTTP/1.1 408")
+
+    run(check())
+    assert "Traceback" not in caplog.text
+
+
+def test_a_click_in_a_second_tab_is_said_to_be_too_late_and_what_is_typed_stays(tmp_path, short):
+    async def check():
+        async with serving(tmp_path) as (place, path, _, port):
+            first, second = [await Visitor(f"http://localhost:{port}", path).opens() for _ in range(2)]
+            await first.presses("I agree, and sit down", name="Ada")
+            await settled(place)
+            await second.opens()
+            sent = second.form("cooperation")
+            await first.opens()
+            await first.presses("cooperation")
+            await settled(place)
+            late = await second.sends(sent | {"press": "x"}, **{"X-Hall": "1"})
+            assert late.status_code == 422 and "This has been answered already" in late.text
+            assert "This has been answered already" not in (await second.opens()).text()
+            assert place.drafts[0, "answer"].why == ""
+
+    run(check())
+
+
 def test_only_pages_and_their_files_are_there(tmp_path, short):
     async def check():
         async with serving(tmp_path) as (_, path, _, port):
@@ -67,7 +103,7 @@ def test_only_pages_and_their_files_are_there(tmp_path, short):
                 assert reply.status_code in (403, 404) and "secret" not in reply.text, each
             for method in ("PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"):
                 assert (await asked(port, "/", method)).status_code == 405, method
-            assert (await asked(port, "/host/events", "POST", "", **FORM)).status_code == 405
+            assert (await asked(port, "/host/~events", "POST", "", **FORM)).status_code == 405
             page = (await asked(port, path)).text
             files = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
             assert len(files) == 2
@@ -208,7 +244,7 @@ def test_open_pages_are_counted_by_address_and_not_pushed_out(tmp_path, short, m
             opened = [events(port, path) for _ in range(4)]
             for each in opened:
                 assert "Before you play" in str(await anext(each))
-            for there in (path.replace("?", "/events?"), f"/watch/events?table={place.id}"):
+            for there in (path.replace("?", "/~events?"), f"/watch/~events?table={place.id}"):
                 assert (await asked(port, there)).status_code == 503
             assert (await asked(port, path)).status_code == 200  # forms work also without news
             crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(80)]
@@ -335,7 +371,7 @@ def test_a_password_is_asked_for_again_after_some_days(monkeypatch):
 def test_links_hold_for_some_days_and_then_say_whom_to_ask(tmp_path, short, caplog, password):
     async def check():
         async with serving(tmp_path, password=password) as (place, path, made, port):
-            seat, watch = (path, path.replace("?", "/events?")), f"/watch?table={place.id}"
+            seat, watch = (path, path.replace("?", "/~events?")), f"/watch?table={place.id}"
             host = f"/host?key={made.keys.of('host', place.id)}"
             assert made.days == 30 and (await asked(port, path)).status_code == 200
             place.row = place.row._replace(made=place.row.made - 30 * 86400)
@@ -499,6 +535,10 @@ def test_a_person_in_a_game_with_openings_speaks_for_itself_unless_its_host_says
                     not everybody,
                 ]
                 assert all(("written beforehand" in each) != everybody for each in said)
+                watched = driving.seat_parts(table, None)["status"]
+                assert (
+                    "Waiting for other players" in watched
+                ) != everybody  # whom the table does not speak for is told to nobody
             assert hall.store.tables()[0].everybody and not hall.store.tables()[1].everybody
 
     run(check())

@@ -63,6 +63,10 @@ def test_it_does_not_start_where_others_can_reach_it_without_a_password(project,
     with pytest.raises(AgonError, match="8 letters") as said:
         serve(tmp_path / "hall", "0.0.0.0", 1, [], False, None, print)
     assert "seven77" not in str(said.value)
+    for none in (" " * 9, "\udcff" * 9):
+        monkeypatch.setenv("AGON_PASSWORD", none)
+        with pytest.raises(AgonError, match="AGON_PASSWORD"):
+            serve(tmp_path / "hall", "0.0.0.0", 1, [], False, None, print)
 
 
 def test_the_password_opens_what_is_the_researchers_and_links_open_the_rest(locked):

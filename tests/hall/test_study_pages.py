@@ -14,6 +14,7 @@ import nbformat
 import pandas as pd
 import pytest
 import yaml
+from driving import seat_parts, settled
 from test_study_rules import FILE
 
 from agon import ROOT, AgonError
@@ -23,7 +24,7 @@ from agon.conf import load
 from agon.games.html import as_text
 from agon.loop import started
 from agon.turns import read
-from agon_hall import access, study_pages, web
+from agon_hall import Refused, access, study_pages, web
 from agon_hall.browsing import BROWSERS
 from agon_hall.language import sentences, untranslated
 from agon_hall.protocol import Study, cells, match_id, study, words_of
@@ -31,6 +32,7 @@ from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN, RULES, rules_text
 from agon_hall.server import Server, listening
 from agon_hall.session import Session
+from agon_hall.store import Blocked
 from agon_hall.study_pages import monitored, rules_of
 from agon_hall.tables import Hall
 
@@ -156,7 +158,7 @@ def test_links_that_are_none_open_nothing(tmp_path):
         assert (await client.head("/join/own?pid=1")).status_code == 200 and not session.states  # asked by a machine
         at = str((await client.get("/join/own?pid=1")).url)
         for wrong in (at[:-1] + ("0" if at[-1] != "0" else "1"), at.rsplit(".", 1)[0], "/part/own"):
-            for page in (wrong, wrong.replace("/own", "/own/events")):
+            for page in (wrong, wrong.replace("/own", "/own/~events")):
                 assert (await client.get(page)).status_code == 403
         assert (await client.post(at.replace("own", "counterfactual_people"), data={"do": "agree"})).status_code == 403
         foreign = await client.post(at, data={"do": "agree"}, headers={"Origin": "http://elsewhere.example"})
@@ -214,7 +216,7 @@ def test_a_participants_link_holds_for_some_days_after_they_last_went_on(tmp_pat
         at = str((await client.get("/join/own?pid=1")).url)
         (who,) = session.states
         session.states[who] = msgspec.structs.replace(session.states[who], since=session.clock() - 31 * 86400)
-        for link in (at, at.replace("/own", "/own/events"), "/join/own?pid=1"):
+        for link in (at, at.replace("/own", "/own/~events"), "/join/own?pid=1"):
             page = await client.get(link)
             assert page.status_code == 410 and FILE["consent"]["contact"] in page.text
         assert (await client.post(at, data={"do": "agree"})).status_code == 410 and session.states[
@@ -243,7 +245,7 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
         for do in ("agree", "read"):
             await client.post(at, data={"do": do})
         page = await client.post(at, data={"do": "quiz"})
-        assert page.status_code == 422 and "Please answer this question." in page.text
+        assert page.status_code == 200 and "Please answer this question." in page.text
         page = await client.post(at, data={"do": "quiz", "0": "a"})
         assert "This is not right." in page.text and "Tries left: 1" in page.text
         page = await client.post(at, data={"do": "quiz", "tries": "0", "0": "a"})  # a reload sends it again
@@ -259,7 +261,7 @@ def test_what_people_write_is_text_and_faults_are_said_and_kept(tmp_path):
         ):
             session.do(who, kind, **detail)
         page = await client.post(at, data={"do": "survey", "0": "<b>bold</b>", "1": "x"})
-        assert page.status_code == 422 and "&lt;b&gt;bold" in page.text and "<b>bold" not in page.text
+        assert page.status_code == 200 and "&lt;b&gt;bold" in page.text and "<b>bold" not in page.text
         assert "which was not your doing" in page.text
         page = await client.post(at, data={"do": "survey", "0": "so", "1": "a"})
         assert "DONE" in page.text and "3.00 GBP" in page.text and session.states[who].failed == ("Who is it?",)
@@ -360,6 +362,109 @@ def test_who_leaves_is_out_for_good(tmp_path):
         page = await client.post(at, data={"do": "withdraw"})
         assert "You have left the study." in page.text and "no completion code" in page.text
         assert "You have left the study." in (await client.get("/join/own?pid=1")).text
+
+    walking(tmp_path, walk)
+
+
+def test_prolific_puts_its_numbers_where_its_braces_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(study_pages, "names", lambda group: ["own"])
+
+    async def walk(client, session):
+        shown = html.unescape((await client.get("/monitor?study=own")).text)
+        assert "/join/own?PROLIFIC_PID={{%PROLIFIC_PID%}}" in shown  # as Prolific's documentation writes it
+
+    walking(tmp_path, walk)
+
+
+def test_a_wrong_answer_is_shown_by_a_page_that_can_be_read_again(tmp_path):
+    async def walk(client, session):
+        at = str((await client.get("/join/own?pid=1")).url)
+        for do in ("agree", "read"):
+            await client.post(at, data={"do": do})
+        reply = await client.post(at, data={"do": "quiz", "0": "a", "9" * 4000: "x"}, follow_redirects=False)
+        assert reply.status_code == 303
+        for _ in range(2):
+            page = (await client.get(at)).text
+            assert "This is not right." in page and re.search(r'value="a" checked', page)
+        (untaken,) = session.untaken.values()
+        assert untaken.given == {"0": "a", "1": "", "2": ""}
+        await client.post(at, data={"do": "quiz", "0": "b"})
+        assert "This is not right." not in (await client.get(at)).text
+
+    walking(tmp_path, walk)
+
+
+def test_what_cannot_be_kept_or_run_is_not_called_a_wrong_link(tmp_path, monkeypatch):
+    def blocked(*_):
+        raise Blocked("the disk is full")
+
+    def unfit(name):
+        raise AgonError("its file does not fit")
+
+    async def walk(client, session):
+        at = str((await client.get("/join/own?pid=1")).url)
+        with monkeypatch.context() as full:
+            full.setattr(session.hall.store, "participant", blocked)
+            page = await client.get("/join/own?pid=2")
+        assert page.status_code == 503 and "You cannot be let in just now." in page.text and len(session.states) == 1
+        monkeypatch.setattr(study_pages.Studies, "session", lambda self, name: unfit(name))
+        for each in (at, "/join/own?pid=1", "/join/own?pid=3"):
+            page = await client.get(each)
+            assert page.status_code == 503 and "What you did is kept." in page.text and "does not fit" not in page.text
+        assert "There is no study here." in (await client.get("/join/none?pid=1")).text
+
+    walking(tmp_path, walk)
+
+
+def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, monkeypatch):
+    file = FILE | {"cells": {"two": FILE["cells"]["two"]}}
+
+    def there(name):
+        return msgspec.convert(file, Study)
+
+    def broken(name):
+        raise AgonError("conf/study/own.yaml: it cannot be read")
+
+    async def go():
+        monkeypatch.setattr(study_pages, "study", there)
+        hall = Hall(tmp_path)
+        session = study_pages.Studies(hall, asyncio.Event()).session("own")
+        people = [session.join("link", pid) for pid in "ab"]
+        for who in people:
+            session.do(who, "consented")
+            session.do(who, "read")
+            session.do(who, "answered", answers={}, right=True)
+        session.tick()
+        (table,) = hall.tables.values()
+        await settled(table)
+        assert table.status == "playing" and table.questions
+        await hall.close()
+
+        monkeypatch.setattr(study_pages, "study", broken)
+        hall = Hall(tmp_path)
+        studies = study_pages.Studies(hall, asyncio.Event())
+        (table,) = hall.tables.values()
+        await asyncio.sleep(0.1)
+        assert table.held and not table.questions and not table.running
+        assert "The study cannot go on just now." in seat_parts(table, 0)["status"]
+        with pytest.raises(Refused):
+            table.go_on()
+        assert hall.store.tables()[0].status == "playing"
+
+        monkeypatch.setattr(study_pages, "study", there)
+        session = studies.session("own")  # the file is mended
+        await settled(table)
+        assert not table.held and table.questions and table.terms.stand_in.agent == "tit_for_tat"
+        assert {session.states[who].stage for who in people} == {"match"}
+        await hall.close()
+
+    asyncio.run(go())
+
+
+def test_a_study_may_be_called_as_it_likes(tmp_path):
+    async def walk(client, session):
+        page = await client.get("/part/events?key=1")
+        assert page.status_code == 404 and page.headers["content-type"].startswith("text/html")
 
     walking(tmp_path, walk)
 

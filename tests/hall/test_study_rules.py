@@ -6,6 +6,7 @@ import functools
 import re
 import shutil
 from random import Random
+from urllib.parse import urlencode
 
 import msgspec
 import pandas as pd
@@ -25,7 +26,7 @@ from agon_hall.seat import submitted
 from agon_hall.session import Session, participant_in
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, folded, wrong
 from agon_hall.tables import Hall
-from agon_hall.web import Sent
+from agon_hall.web import Sent, parsed
 
 ASKED = [{"ask": "Who is it?", "options": ["a", "b"], "right": "b"}]
 FILE = {
@@ -508,9 +509,11 @@ def test_the_others_are_told_who_has_left_unless_the_study_says_no(tmp_path, sho
             table, seat = place.table(leaves), place.states[leaves].seat
             other = place.states[stays].seat
             assert "No longer" not in seat_parts(table, other)["status"]
+            shown = []
+            table.watching.add(lambda: shown.append(seat_parts(table, other)["status"]))
             place.do(leaves, "withdrew")
             said = f"No longer in the match: {table.players[seat]}. A program plays on there."
-            assert (said in seat_parts(table, other)["status"]) == told
+            assert (said in shown[-1]) == told  # at once, whoever has the turn
             assert said not in seat_parts(table, seat)["status"]
 
     run(go())
@@ -559,25 +562,74 @@ def test_a_match_that_all_have_left_makes_room_and_the_monitor_says_how_many_pla
     run(go())
 
 
-def test_a_survey_whose_words_change_says_so(tmp_path, short):
-    other = {"survey": [{"ask": "Why indeed?"}, *ASKED]}
-
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"survey": [*ASKED, {"ask": "Why?"}]}, "survey"),
+        ({"pay": FILE["pay"] | {"point": 0}, "seconds": 30}, "pay, seconds"),
+        ({"cells": {"other": FILE["cells"]["one"]}}, "cells"),
+        ({"cells": {"one": FILE["cells"]["one"] | {"quota": 9}, "more": FILE["cells"]["two"]}, "title": "New"}, ""),
+    ],
+)
+def test_what_people_began_under_stays_as_it_was(tmp_path, short, changes, said):
     async def go():
-        for changes, who in (({}, "a"), (other, "b")):
-            async with session(tmp_path, Clock(), **ONE, **changes) as place:
-                person = goes(place, who)
-                place.tick()
-                await plays(place, person)
-                study_pages.submitted(place, person, {"do": "survey", "0": "so", "1": ASKED[0]["right"]})
+        async with session(tmp_path, Clock(), **ONE) as place:
+            goes(place, "a", "survey")
+        if not said:
+            async with session(tmp_path, Clock(), **{**ONE, **changes}) as place:
+                assert len(place.states) == 1
+            return
+        with pytest.raises(AgonError, match=f"began this study under other settings of {said}: put these back"):
+            async with session(tmp_path, Clock(), **{**ONE, **changes}):
+                pass
 
     run(go())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agon_hall.gather.study", lambda name: made(**ONE, **other))
-        said = gather(tmp_path, "own", tmp_path / "out")
-    asked = pd.read_csv(tmp_path / "out/questions.csv")
-    assert "survey 1: asked in other words at other times" in said
-    found = dict(zip(asked.question, asked.answers, strict=True))
-    assert found == {"Why?": 1, "Why indeed?": 1, ASKED[0]["ask"]: 2}
+        patch.setattr("agon_hall.gather.study", lambda name: made(**{**ONE, **changes}))
+        with pytest.raises(AgonError, match="other settings") if said else contextlib.nullcontext():
+            gather(tmp_path, "own", tmp_path / "out")
+
+
+def test_answers_that_look_like_formulas_are_texts_in_the_files(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **ONE) as place:
+            person = goes(place, "a")
+            place.tick()
+            await plays(place, person)
+            sent = parsed(urlencode({"do": "survey", "0": "=1+1\x00\x07 so\r\nit is", "1": "b"}))
+            study_pages.submitted(place, person, dict(sent))
+
+    run(go())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agon_hall.gather.study", lambda name: made(**ONE))
+        gather(tmp_path, "own", tmp_path / "out")
+    assert list(pd.read_csv(tmp_path / "out/participants.csv")["survey 1"]) == ["'=1+1 so\nit is"]
+
+
+def test_links_and_hashed_names_need_the_secret_that_made_them(tmp_path, short):
+    async def go():
+        async with session(tmp_path, Clock(), **ONE) as place:
+            goes(place, "a")
+
+    run(go())
+    (tmp_path / "secret").unlink()
+    with pytest.raises(AgonError, match="secret is missing: links and hashed names are made with it"):
+        run(go())
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(AgonError, match="secret is missing"):
+        patch.setattr("agon_hall.gather.study", lambda name: made(**ONE))
+        gather(tmp_path, "own", tmp_path / "out")
+    assert not (tmp_path / "secret").exists()
+
+
+def test_a_folder_of_other_files_is_no_hall(tmp_path):
+    async def go():
+        Hall(tmp_path)
+
+    (tmp_path / "thesis.tex").touch()
+    tmp_path.chmod(0o775)
+    with pytest.raises(AgonError, match=r"holds other files, such as thesis.tex"):
+        run(go())
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"] and tmp_path.stat().st_mode & 0o777 == 0o775
 
 
 def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short):

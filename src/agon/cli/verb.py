@@ -154,7 +154,8 @@ class Plain(Verb):
         super().__init__(run, f"{self.names} {SETTINGS if fields else ''}".strip())
 
     def _composed(self, words: Sequence[str]) -> Composed:
-        names, given = [word for word in words if "=" not in word], self._folded(_given(words))
+        values = {name: _unquoted(value) for name, value in _given(words).items()}
+        names, given = [word for word in words if "=" not in word], self._folded(values)
         if names and not self.names:
             raise click.UsageError(f"{names[0]!r} sets nothing: write setting=value (agon {self.name} --help)")
         if self.names and not names:
@@ -204,6 +205,11 @@ class Plain(Verb):
 
 def _given(words: Sequence[str]) -> dict[str, str]:
     return {name: value for name, given, value in (word.partition("=") for word in words) if given and name != "debug"}
+
+
+def _unquoted(value: str) -> str:
+    """What is in quotation marks, as Hydra's syntax has it for texts with spaces."""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 def _loaded(group: str, name: str) -> dict[str, Any]:

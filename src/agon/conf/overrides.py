@@ -86,6 +86,10 @@ def _require_readable(overrides: Sequence[str]) -> None:
             if not parser.parse_override(override).is_sweep_override():
                 continue
         key, _, value = override.partition("=")
+        if re.fullmatch(r"[-+]?\d+,\d+", value):
+            raise AgonError(
+                f"{override!r:.200} cannot be read: a number has a point, as in {key}={value.replace(',', '.')}"
+            )
         mark = "'" if "'" not in value else '"'
         inner = re.sub(rf"(\\*){mark}", rf"\1\1\\{mark}", value)
         inner = re.sub(r"(\\+)$", r"\1\1", inner)

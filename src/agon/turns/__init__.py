@@ -4,7 +4,7 @@ from agon.turns.actions import action_of, action_text, decoded
 from agon.turns.checks import tidy, validated
 from agon.turns.columns import COLUMNS, COUNT, KEY, LABEL, TEXT, schema, typed
 from agon.turns.derived import PARTIAL, marked_partial, matches, partial, replaced
-from agon.turns.files import experiments, is_turns, read, write, write_table
+from agon.turns.files import experiments, is_turns, no_formula, read, write, write_table
 
 __all__ = [
     "COLUMNS",
@@ -20,6 +20,7 @@ __all__ = [
     "is_turns",
     "marked_partial",
     "matches",
+    "no_formula",
     "partial",
     "read",
     "replaced",

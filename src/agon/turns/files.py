@@ -107,6 +107,11 @@ def experiments(path: Path) -> set[str]:
     return {PARTIAL.sub("", each) for each in read(path, ["experiment"]).experiment.unique()}
 
 
+def no_formula(text: str) -> str:
+    """What somebody typed, for a file that spreadsheets open: `'` stands before what they would take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
+
+
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """A result as CSV, with its folder; the same rows give the same bytes on every machine.
 

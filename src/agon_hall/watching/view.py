@@ -1,5 +1,6 @@
 """What a page shows of a recorded match at one place, as plain data for its template; every text in it is still to be escaped."""
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -126,6 +127,7 @@ def _points(value: Any) -> str:
     return f"{number(float(value))} {'point' if value == 1 else 'points'}"
 
 
+@functools.lru_cache(maxsize=8)  # the same at every place
 def _about(watched: Watched) -> dict[str, Any]:
     """Who sat where and, where it is known, what the game was made of; hidden facts included."""
     first, replay = watched.turns.iloc[0], watched.replay
@@ -140,6 +142,7 @@ def _about(watched: Watched) -> dict[str, Any]:
     return {"game": game, "match": again, "why": watched.why, "seats": seats, "setting": made}
 
 
+@functools.lru_cache(maxsize=8)
 def _rules(watched: Watched) -> Markup:
     """What everybody knows of the game."""
     view, replay = watched.view(0, PUBLIC), watched.replay

@@ -20,6 +20,7 @@ from agon.games import Dice
 from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
 from agon.games.rating.metrics import COLUMNS
 from agon.games.settings import variants
+from agon.turns import no_formula
 
 KEPT = [*COLUMNS, "why"]
 """The columns of a file of annotations: those of scores, and the justification."""
@@ -219,4 +220,4 @@ def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
 
 def _plain(why: str) -> str:
     """In one line, as a line is an answer."""
-    return " ".join(why.encode("utf-8", "replace").decode().split())
+    return no_formula(" ".join(why.encode("utf-8", "replace").decode().split()))

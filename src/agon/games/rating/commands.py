@@ -9,6 +9,7 @@ from agon import AgonError, count, in_project, keep_file, shown
 from agon.games.settings import Force
 
 Count = Annotated[int, Meta(ge=1)]
+Days = Annotated[int, Meta(ge=1, le=3660)]
 
 
 def make_logs(
@@ -50,7 +51,7 @@ def make_raters(
     names: Annotated[str, "who rates, as ann,bob: letters, digits, - and _"],
     logs: Annotated[str, "the folder of logs that they rate"] = "data/logs/tradecraft",
     folder: Annotated[str, "where their answers go: annotations, in the folder of serve"] = ".agon/hall/annotations",
-    days: Annotated[Count, "how long the links hold"] = 30,
+    days: Annotated[Days, "how long the links hold"] = 30,
     url: Annotated[str, "where browsers find the hall"] = "http://localhost:8642",
     force: Annotated[bool, "true: a new link for who has one; the old one is void"] = False,
 ) -> None:
@@ -62,9 +63,11 @@ def make_raters(
     """
     from agon.games.rating.raters import admitted
 
-    wanted = [each.strip() for each in names.split(",") if each.strip()]
+    wanted = list(dict.fromkeys(each.strip() for each in names.split(",") if each.strip()))
     if not wanted:
         raise AgonError("names must name somebody, as names=ann,bob")
+    if not url.startswith(("http://", "https://")):
+        raise AgonError(f"url must begin with http:// or https://, not {url[:40]!r}")
     for name, key in admitted(in_project(folder), wanted, logs, days, force).items():
         click.echo(f"{name}  {url.rstrip('/')}/annotate?key={key}")
 
