@@ -36,7 +36,9 @@ def turns(played, count):
 def test_the_143_games_of_a_challenger(benchmark):
     every = [game for name in GAMES for game in games(name)]
     made = benchmark.pedantic(lambda: turns(every, len(every)), rounds=5, warmup_rounds=1)
-    assert made.match.nunique() == 143 and benchmark.stats.stats.median < 2
+    assert made.match.nunique() == 143
+    if benchmark.stats:
+        assert benchmark.stats.stats.median < 2
 
 
 @pytest.mark.parametrize("interviews", [True, False])

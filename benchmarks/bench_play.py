@@ -30,7 +30,8 @@ def pd_game():
 def rate(benchmark, work, matches: int = MATCHES) -> None:
     gc.collect()
     benchmark.pedantic(work, rounds=7, warmup_rounds=1)
-    benchmark.extra_info["matches_per_second"] = round(matches / benchmark.stats.stats.median)
+    if benchmark.stats:
+        benchmark.extra_info["matches_per_second"] = round(matches / benchmark.stats.stats.median)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -50,12 +50,15 @@ def theirs(axelrod):
     }
 
 
-@pytest.mark.parametrize(("first", "second"), list(product(OURS, repeat=2)))
-def test_a_match_goes_move_for_move_as_in_the_axelrod_library(axelrod, theirs, first, second):
-    match = axelrod.Match((theirs[first](), theirs[second]()), turns=TURNS, seed=SEED)
-    match.play()
-    dice = [axelrod.RandomGenerator(seed=getattr(player, "_seed", 0)) for player in match.players]  # none: throws none
-    steps = played(GAME, [OURS[first], OURS[second]], dice)
-    histories = [letters(chosen[seat] for chosen, _ in steps) for seat in (0, 1)]
-    assert histories == [letters(map(str, player.history)) for player in match.players]
-    assert [sum(payoffs[seat] for _, payoffs in steps) for seat in (0, 1)] == list(match.final_score())
+def test_matches_go_move_for_move_as_in_the_axelrod_library(
+    axelrod, theirs
+):  # one test, so that one worker reads the library
+    for first, second in product(OURS, repeat=2):
+        match = axelrod.Match((theirs[first](), theirs[second]()), turns=TURNS, seed=SEED)
+        match.play()
+        dice = [axelrod.RandomGenerator(seed=getattr(each, "_seed", 0)) for each in match.players]  # none: throws none
+        steps = played(GAME, [OURS[first], OURS[second]], dice)
+        histories = [letters(chosen[seat] for chosen, _ in steps) for seat in (0, 1)]
+        assert histories == [letters(map(str, each.history)) for each in match.players], (first, second)
+        totals = [sum(payoffs[seat] for _, payoffs in steps) for seat in (0, 1)]
+        assert totals == list(match.final_score()), (first, second)

@@ -1,12 +1,11 @@
 """Documents: files of YAML as data, of which nothing is run, replaced, or larger than it looks."""
 
+import re
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from agon import AgonError, shown, text_of
 
@@ -14,13 +13,47 @@ NODES, DEPTH = 50_000, 50
 """So many values a file may hold, aliases counted as what they stand for, and so deep they may lie."""
 
 
+class Loader(yaml.CSafeLoader):  # type: ignore[misc]
+    """Reads files as Hydra does, in C: 1e3 is a number, a date is a text, and a name stands once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Names and values. Raises ConstructorError for a name that is there twice."""
+        known = set[str]()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in known:
+                why = f"found duplicate key {key.value}"
+                raise yaml.constructor.ConstructorError(
+                    "while constructing a mapping", node.start_mark, why, key.start_mark
+                )
+            known.add(key.value)
+        found: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return found
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in own if not tag.endswith((":timestamp", ":float"))]
+    for first, own in Loader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"""^(?:[-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
+        |[-+]?[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)
+        |[-+]?\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)?
+        |[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$""",
+        re.VERBOSE,
+    ),
+    list("-+0123456789."),
+)
+
+
 def document(path: Path) -> dict[str, Any]:
     """A file of YAML: names and values. Raises AgonError for what is none, too large, or not meant as data."""
     text = text_of(path)
     try:
         _weigh(text, shown(path))
-        found: Any = OmegaConf.to_container(OmegaConf.create(text)) if text.strip() else {}
-    except (OmegaConfBaseException, yaml.YAMLError, ValueError, RecursionError) as error:
+        found: Any = yaml.load(text, Loader) if text.strip() else {}  # a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise AgonError(f"{shown(path)}: {reason(error)}") from error
     if not isinstance(found, dict):
         raise AgonError(f"{shown(path)}: it holds a {type(found).__name__}, not settings: write name: value")
@@ -70,6 +103,8 @@ def require_plain(value: Any, place: str) -> None:
             raise AgonError(f"{place}: {each} is no number to count with: null means none")
         elif isinstance(each, str) and "${" in each:
             raise AgonError(f"{place}: {each[:80]!r}: nothing is put in the place of ${{...}}: write the value")
+        elif not isinstance(each, str | int | float | None):
+            raise AgonError(f"{place}: {str(each)[:80]} is a {type(each).__name__}: write it as text, in quotes")
         if count > NODES:
             raise AgonError(f"{place}: it holds more than {NODES:,} values")
 

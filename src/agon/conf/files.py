@@ -1,5 +1,6 @@
 """The files in conf/: what there is, what stands in them, and what to say of what is not there."""
 
+import copy
 import difflib
 import functools
 import inspect
@@ -12,11 +13,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
 from agon import PACKAGES, ROOT, AgonError, input_files, input_path, input_places, located, shown, text_of
-from agon.conf.documents import document, reason, require_plain
+from agon.conf.documents import document, require_plain
 
 CONF = ROOT / "conf"
 OF_READER = ("families", "packages")
@@ -38,8 +36,14 @@ def config(conf: Path = CONF) -> tuple[dict[str, Any], dict[str, str]]:
         part.pop("agon", None)  # agon.MARK
         for each in part.pop("defaults", None) or ():
             chosen |= each if isinstance(each, dict) else {}
-    merged: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(*parts))  # type: ignore[assignment]
-    return merged, chosen
+    return functools.reduce(merged, parts, {}), chosen
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Settings with others above them: names are put together, all else is as it is above."""
+    if not (isinstance(below, dict) and isinstance(above, dict)):
+        return copy.deepcopy(above)
+    return below | {name: merged(below.get(name), value) for name, value in above.items()}
 
 
 @functools.cache
@@ -67,11 +71,7 @@ def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
             raise AgonError(f"{shown(path)}: its defaults go round in a circle, by {file}") from None
         parts.append({key: part} if key else part)
         require_plain(parts, shown(path))
-    try:
-        merged: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(*parts))  # type: ignore[assignment]
-    except (OmegaConfBaseException, TypeError, ValueError) as error:
-        raise AgonError(f"{shown(path)}: {reason(error)}") from error
-    return merged
+    return functools.reduce(merged, parts, {})
 
 
 @functools.cache
