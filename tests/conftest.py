@@ -15,8 +15,9 @@ settings.load_profile("agon")
 
 
 def pytest_collection_finish():
-    """What is there for good is never looked through again: libraries that collect garbage at every call wait for thousands of tests."""
+    """What is there for good is never looked through again, and garbage is looked for less often: a twentieth of all time goes there."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items):

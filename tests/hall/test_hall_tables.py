@@ -345,8 +345,10 @@ def test_a_match_that_is_given_up_is_not_collected_takes_no_more_answers_and_kee
 
 
 def test_a_match_that_is_over_can_be_looked_at_after_a_restart(short, tmp_path):
+    own = tmp_path / "own"
+
     async def life():
-        async with hall(tmp_path) as made:
+        async with hall(own) as made:
             place = opened(made, "prisoner3", ENTRANTS["prisoner3"])
             while place.status == "playing":
                 await settled(place)
@@ -355,7 +357,7 @@ def test_a_match_that_is_over_can_be_looked_at_after_a_restart(short, tmp_path):
             return place.id, place.totals, place.view(None)
 
     async def later(table, totals, seen):
-        async with hall(tmp_path) as made:
+        async with hall(own) as made:
             place = made.find(table)
             for _ in range(200):
                 await asyncio.sleep(0.005)
@@ -366,10 +368,10 @@ def test_a_match_that_is_over_can_be_looked_at_after_a_restart(short, tmp_path):
             return made.open(KINDS["prisoner3"], ENTRANTS["prisoner3"]).game
 
     assert run(options()).seats == 3
-    before = (tmp_path, run(life()))
-    written = {path: path.read_bytes() for path in tmp_path.glob("played/*")}
+    before = (own, run(life()))
+    written = {path: path.read_bytes() for path in own.glob("played/*")}
     run(later(*before[1]))
-    assert {path: path.read_bytes() for path in tmp_path.glob("played/*")} == written
+    assert {path: path.read_bytes() for path in own.glob("played/*")} == written
 
 
 def test_a_script_that_answers_otherwise_than_before_stops_the_match(short, tmp_path):
