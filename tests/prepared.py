@@ -1,15 +1,17 @@
 """`python -m agon ...` in a process of its own that has read the libraries already, but nothing of agon: a fork of one that waits.
 
-What a command costs is mostly its libraries. Its code, folder and environment are its own. What is to be killed, or started from
-nothing, is started as `python -m agon`.
+What a command costs is mostly its libraries. Its code, folder and environment are its own, and it can be killed as any other process.
 """
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -37,14 +39,59 @@ ALONE = threading.Lock()
 
 def run(words, folder, environment) -> subprocess.CompletedProcess:
     """A command of agon, to its end."""
-    with tempfile.TemporaryDirectory() as place:
-        told = [Path(place) / name for name in ("out", "errors")]
+    begun = Command(words, folder, environment)
+    out, errors = begun.communicate()
+    return subprocess.CompletedProcess(words, begun.returncode, out, errors)
+
+
+class Command:
+    """A command of agon that has begun, used as a subprocess.Popen is. `log` takes what it says; else `communicate` gives it."""
+
+    def __init__(self, words, folder, environment, log=None) -> None:
+        self.words, self._place = words, tempfile.TemporaryDirectory(prefix="command")
+        self._code, *own = [Path(self._place.name) / name for name in ("code", "out", "errors")]
+        self._told = [log, log] if log else own
         with ALONE:
             waiting = _waiting()
-            waiting.stdin.write(json.dumps([words, str(folder), dict(environment), [*map(str, told)]]) + "\n")
+            asked = [words, str(folder), dict(environment), [*map(str, self._told)], str(self._code)]
+            waiting.stdin.write(json.dumps(asked) + "\n")
             waiting.stdin.flush()
-            code = int(waiting.stdout.readline())
-        return subprocess.CompletedProcess(words, code, *(path.read_text() for path in told))
+            self.pid = int(waiting.stdout.readline())
+        self.returncode = None
+
+    def poll(self) -> int | None:
+        """How it ended; None while it runs."""
+        if self.returncode is None and self._code.exists():
+            self.returncode = int(self._code.read_text())
+        return self.returncode
+
+    def wait(self, timeout=None) -> int:
+        """How it ends. Raises TimeoutExpired."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self.poll() is None:
+            if end is not None and time.monotonic() > end:
+                raise subprocess.TimeoutExpired(self.words, timeout)
+            time.sleep(0.005)
+        return self.returncode
+
+    def communicate(self, timeout=None) -> tuple[str, str]:
+        """What it has said, and what has gone wrong, when it has ended."""
+        self.wait(timeout)
+        return tuple(path.read_text() for path in self._told)
+
+    def send_signal(self, number) -> None:
+        """As os.kill; nothing for one that has ended."""
+        with suppress(ProcessLookupError):
+            if self.poll() is None:
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Asks it to end."""
+        self.send_signal(signal.SIGTERM)
 
 
 @cache
@@ -54,9 +101,8 @@ def _waiting() -> subprocess.Popen:
 
 
 def _serve() -> None:
-    """Forks for every line, and says how each fork ended. In a fork it returns."""
+    """Forks for every line, and says as which process; how each fork ended is in a file then. In a fork it returns."""
     import gc
-    import signal
     from importlib import import_module
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
@@ -66,12 +112,20 @@ def _serve() -> None:
     installed = [path for path in sys.path if path != str(Path(__file__).parent)]
     replies = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
-        words, folder, environment, told = json.loads(line)
-        if child := os.fork():
-            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=replies, flush=True)
+        words, folder, environment, told, code = json.loads(line)
+        if guard := os.fork():
+            os.waitpid(guard, 0)
             continue
+        if os.fork():  # nobody waits for who waits
+            os._exit(0)
+        if child := os.fork():
+            print(child, file=replies, flush=True)
+            ended = Path(f"{code}.new")
+            ended.write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+            ended.rename(code)
+            os._exit(0)
         for own, path in enumerate(("/dev/null", *told)):
-            opened = os.open(path, os.O_RDWR | os.O_CREAT)
+            opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             os.dup2(opened, own)
             os.close(opened)
         os.chdir(folder)

@@ -3,9 +3,7 @@
 import asyncio
 import os
 import shutil
-import signal
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -53,19 +51,9 @@ class Project:
         """Writes conf/group/name.yaml."""
         (self.folder / "conf" / group / f"{name}.yaml").write_text(yaml.safe_dump(settings))
 
-    def start(self, *arguments: str) -> subprocess.Popen:
+    def start(self, *arguments: str) -> prepared.Command:
         """Begins a command."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "agon", *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: signal.signal(
-                signal.SIGINT, signal.default_int_handler
-            ),  # tests in the background ignore it
-        )
+        return prepared.Command(arguments, self.folder, self.environment)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess:
         """Runs a command to its end."""

@@ -4,8 +4,6 @@ import asyncio
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from random import Random
@@ -13,6 +11,7 @@ from random import Random
 import pandas as pd
 import pytest
 from harness import GAMES, PD, RPS, anything, experiment, letters, small
+from prepared import Command
 from project import KILLS
 
 from agon import ROOT, AgonError
@@ -256,7 +255,7 @@ TIMES = KILLS or 3
 def project(tmp_path_factory):
     """A copy of the project, so that a run leaves nothing behind in ours, and nobody's edits reach it."""
     folder = tmp_path_factory.mktemp("project")
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.pyc.*"))
     shutil.copytree(ROOT / "conf", folder / "conf")
     journal = folder / "src/agon/play/run.py"
     source = journal.read_text()
@@ -265,24 +264,21 @@ def project(tmp_path_factory):
     return folder
 
 
-def start(project: Path, out: str) -> subprocess.Popen:
+def start(project: Path, out: str) -> Command:
     agents = "[tit_for_tat, grim, win_stay_lose_shift, srep, tft, uniform]"
     command = [
-        sys.executable,
-        "-m",
-        "agon",
         "play",
         "experiment.name=killed",
         f"experiment.repetitions={max(60, 10 * TIMES)}",
     ]
     command += [f"experiment.tournaments=[{{games: [pd, pd_joint], agents: {agents}}}]", f"out={out}"]
     place = {**os.environ, "PYTHONPATH": str(project / "src")}
-    return subprocess.Popen(command, cwd=project, env=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return Command(command, project, place)
 
 
 def finish(project: Path, out: str) -> bytes:
     running = start(project, out)
-    assert running.wait(120 + 5 * TIMES) == 0, running.stderr.read()
+    assert running.wait(120 + 5 * TIMES) == 0, running.communicate()[1]
     return (project / out).read_bytes()
 
 

@@ -8,10 +8,10 @@ import signal
 import time
 from hashlib import blake2b
 from random import Random
-from subprocess import Popen
 
 import pandas as pd
 import pytest
+from prepared import Command
 from project import FULL, KILLS, Project, moved, serving
 
 from agon.models.recording import Recording
@@ -43,7 +43,7 @@ def turns_of(name, *projects):
 
 def done(run):
     """What a command said, which came to its end."""
-    out, errors = run.communicate() if isinstance(run, Popen) else (run.stdout, run.stderr)
+    out, errors = run.communicate() if isinstance(run, Command) else (run.stdout, run.stderr)
     assert run.returncode == 0, errors
     return out
 

@@ -17,7 +17,7 @@ from agon.turns import no_formula, read, write, write_table
 from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
 from agon_hall.store import Store
-from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, folded, require_terms
+from agon_hall.study import BEFORE, Event, State, course, earned, ending, exclusions, folded, require_unchanged
 
 
 def gather(folder: Path, name: str, out: Path) -> str:
@@ -29,7 +29,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
     made, store = study(name), Store(folder, reads=True)
     try:
         events, sources, keys = store.events(name), store.sources(name), Keys(folder / "secret")
-        require_terms(made, store.begun(name))
+        require_unchanged(made, store.begun(name))
     finally:
         store.close()
     if not events:

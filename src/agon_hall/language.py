@@ -15,7 +15,7 @@ TOLD = ("WHY", "FAULTS", "STEPS", "DONE")
 """Dictionaries whose values are sentences."""
 SAID = 5
 """Sentences that are named where some are missing."""
-MODULES = ("people.py", "seat.py", "session.py", "study.py", "study_pages.py", "table.py", "tables.py")
+MODULES = ("links.py", "people.py", "seat.py", "session.py", "study.py", "study_pages.py", "table.py", "tables.py")
 Say = Callable[..., str]
 """A sentence in English, and what is put in the place of each {} -> the sentence in another language."""
 

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -19,9 +18,22 @@ from agon import AgonError
 from agon_hall import Refused
 from agon_hall.keys import same
 from agon_hall.language import spoken
+from agon_hall.links import SIGNED
 from agon_hall.people import Consent, Terms
 from agon_hall.protocol import END, Cell, Study, cells, match_id, seated, words_of
-from agon_hall.study import BEFORE, LATE, NOTED, Event, State, after, assigned, ending, folded, require_terms, terms_of
+from agon_hall.study import (
+    BEFORE,
+    LATE,
+    NOTED,
+    Event,
+    State,
+    after,
+    assigned,
+    begun_with,
+    ending,
+    folded,
+    require_unchanged,
+)
 from agon_hall.table import Table
 from agon_hall.tables import Hall
 
@@ -29,32 +41,8 @@ log = logging.getLogger("agon_hall")
 
 HERE = 15.0
 """Seconds after which somebody whose page is not kept up to date, as without JavaScript, must have read it again to be matched."""
-PARAMETERS = {
-    "PROLIFIC_PID": "prolific",
-    "workerId": "mturk",
-    "survey_code": "sona",
-    "pid": "link",
-    "participant": "link",
-}
-"""Parameter of a link by which participants are told apart -> where they come from."""
-SIGNED = "sig"
-"""Parameter with a link's signature."""
 ALL = ""
 """In the place of a participant: who is told of all."""
-PID = 100
-"""Letters that a participant's name may have."""
-NAMED = re.compile(r"\w[\w .:@+~-]*")
-"""What it is made of; it stands in a file that is opened in spreadsheets, which take `=` and the like for sums."""
-
-
-def participant_in(query: Mapping[str, str]) -> tuple[str, str] | None:
-    """Source and name of a participant, from the parameters of a link; None where it has none. Raises Refused for no names."""
-    for parameter, source in PARAMETERS.items():
-        if pid := query.get(parameter, "").strip():
-            if len(pid) > PID or not NAMED.fullmatch(pid):
-                raise Refused("This link is not whole: please open it again where you found it.")
-            return source, pid
-    return None
 
 
 class Untaken(NamedTuple):
@@ -77,7 +65,7 @@ class Session:
         self.say = spoken(words_of(study))
         """The hall's own sentences, in the study's language."""
         self.consent = Consent(f"{study.name}-{sha256(words.encode()).hexdigest()[:8]}", words)
-        require_terms(study, hall.store.begun(study.name))
+        require_unchanged(study, hall.store.begun(study.name))
         self.states: dict[str, State] = folded(study, [Event(*each) for each in hall.store.events(study.name)])
         self._places = {(s.table, s.seat): who for who, s in self.states.items() if s.seat is not None}
         """Table and seat -> who sits there; nobody else has them."""
@@ -140,7 +128,7 @@ class Session:
         """Who comes by a link: the same participant as the last time, however often and wherever it is opened. Raises Refused."""
         who = self.hall.store.participant(self.study.name, source, pid)
         if who not in self.states:
-            self.hall.store.begin(self.study.name, msgspec.json.encode(terms_of(self.study)).decode())
+            self.hall.store.begin(self.study.name, msgspec.json.encode(begun_with(self.study)).decode())
             self.do(who, "arrived", source=source)
         self.saw(who)
         return who

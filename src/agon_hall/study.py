@@ -201,7 +201,7 @@ def wrong(questions: Sequence[Asked], answers: Mapping[str, str]) -> list[str]:
     ]
 
 
-class Terms(msgspec.Struct, frozen=True):
+class Begun(msgspec.Struct, frozen=True):
     """What of a study's file must stay as it is once people have come, or what they did and are owed would mean something else."""
 
     cells: dict[str, Group]
@@ -213,19 +213,23 @@ class Terms(msgspec.Struct, frozen=True):
     seconds: float
 
 
-def terms_of(study: Study) -> Terms:
+def begun_with(study: Study) -> Begun:
     """Those of a study's file."""
     cells = {name: msgspec.structs.replace(group, quota=1) for name, group in study.cells.items()}
-    return Terms(cells, study.quiz, study.survey, study.pay, study.dropout, study.seconds)
+    return Begun(cells, study.quiz, study.survey, study.pay, study.dropout, study.seconds)
 
 
-def require_terms(study: Study, begun: str | None) -> None:
+def require_unchanged(study: Study, begun: str | None) -> None:
     """Raises AgonError where the file says something else than when people began (as JSON; None: unknown). It may have more cells."""
     if begun is None:
         return
-    then, now = msgspec.json.decode(begun, type=Terms), terms_of(study)
+    now = begun_with(study)
+    try:
+        then = msgspec.json.decode(begun, type=Begun)
+    except msgspec.MsgspecError as error:
+        raise AgonError(f"study {study.name} was begun with another version of agon: {error}") from None
     now = msgspec.structs.replace(now, cells={name: now.cells.get(name) for name in then.cells})
-    if changed := [part for part in Terms.__struct_fields__ if getattr(then, part) != getattr(now, part)]:
+    if changed := [part for part in Begun.__struct_fields__ if getattr(then, part) != getattr(now, part)]:
         raise AgonError(
             f"conf/study/{study.name}.yaml: people began this study under other settings of {', '.join(changed)}: "
             "put these back, or give the new ones another name"

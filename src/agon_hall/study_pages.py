@@ -21,9 +21,10 @@ from agon.loop import started
 from agon_hall import Refused
 from agon_hall.access import Throttle
 from agon_hall.firewall import address
+from agon_hall.links import SIGNED, participant_in
 from agon_hall.protocol import Asked, Cell, Study, study
 from agon_hall.rules import rules_text
-from agon_hall.session import ALL, SIGNED, Session, Untaken, participant_in
+from agon_hall.session import ALL, Session, Untaken
 from agon_hall.study import BEFORE, FAULTS, LONG, NOTED, STEPS, WHY, State, earned, faults, taken, wrong
 from agon_hall.tables import Hall
 from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams

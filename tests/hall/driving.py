@@ -9,7 +9,6 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-import sys
 from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 from random import Random
@@ -257,16 +256,13 @@ class Server:
         return f"http://localhost:{self.port}"
 
     def command(self, verb, *settings):
-        """The command, begun."""
-        return [sys.executable, "-m", "agon", verb, f"serve.folder={self.folder}", *settings]
+        """The words of a command."""
+        return [verb, f"serve.folder={self.folder}", *settings]
 
     def start(self):
         """Begins, or begins again; returns when pages are served."""
         settings = [f"serve.port={self.port}", *(f"serve.{name}={value}" for name, value in self.more.items())]
-        with self.log.open("ab") as out:
-            self.process = subprocess.Popen(
-                self.command("serve", *settings), cwd=self.project, env=self.environment, stdout=out, stderr=out
-            )
+        self.process = prepared.Command(self.command("serve", *settings), self.project, self.environment, self.log)
         for _ in range(6000):  # five minutes, on a machine that does much else
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
@@ -289,7 +285,7 @@ class Server:
 
     def run(self, verb, *settings):
         """Another command on the same folder, to its end."""
-        return prepared.run(self.command(verb, *settings)[3:], self.project, self.environment)
+        return prepared.run(self.command(verb, *settings), self.project, self.environment)
 
     def opened(self, kind, entrants, seconds=None):
         """A table, made beside the server, which finds it when it is asked for."""

@@ -20,10 +20,11 @@ from agon import ROOT, AgonError
 from agon.turns import read
 from agon_hall import Refused, protocol, study_pages, tables
 from agon_hall.gather import gather
+from agon_hall.links import participant_in
 from agon_hall.people import DRAFTS, LETTERS
 from agon_hall.protocol import Study, cells, match_id, matches, study
 from agon_hall.seat import submitted
-from agon_hall.session import Session, participant_in
+from agon_hall.session import Session
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, folded, wrong
 from agon_hall.tables import Hall
 from agon_hall.web import Sent, parsed
