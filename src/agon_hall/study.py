@@ -74,7 +74,12 @@ class State(msgspec.Struct, frozen=True):
     @property
     def left_match(self) -> bool:
         """Whether they went out of their match before its end; who withdraws at the survey has played it."""
-        return bool(self.match and self.why) and self.points is None
+        return bool(self.match and self.why) and not self.played
+
+    @property
+    def played(self) -> bool:
+        """Whether their match is over: they are paid for it, also if they leave then."""
+        return self.points is not None
 
 
 class Event(NamedTuple):
@@ -248,7 +253,7 @@ def earned(study: Study, state: State) -> Earned:
     pay = study.pay
     if state.why == "unmatched":
         return Earned(pay.show_up, study.lobby.pay)
-    if state.why:
+    if state.why and not state.played:
         return Earned(pay.show_up if state.why == "screened" and pay.screened else 0.0, 0.0)
     if state.points is None:
         return Earned(0.0, 0.0)
@@ -259,7 +264,7 @@ def earned(study: Study, state: State) -> Earned:
 
 def ending(study: Study, state: State) -> Literal["complete", "screened", "unmatched"] | None:
     """Which completion code somebody is given; None: none, as they are out for another reason or not at an end."""
-    if state.stage == "debrief":
+    if state.stage == "debrief" or (state.why and state.played):
         return "complete"
     if state.why == "unmatched" or (state.why == "screened" and study.pay.screened):
         return "unmatched" if state.why == "unmatched" else "screened"

@@ -383,6 +383,8 @@ def test_who_withdraws_after_the_match_has_left_nobody(tmp_path, short):
             place.tick()
             await plays(place, *people)
             place.do(people[0], "withdrew")
+            state = place.states[people[0]]
+            assert earned(place.study, state).show_up == 2 and place.code(people[0]) == "DONE"  # and is paid
 
     run(go())
     with pytest.MonkeyPatch.context() as patch:

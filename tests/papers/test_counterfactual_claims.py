@@ -110,6 +110,12 @@ def action_rows(shares: dict[str, float] | None = None) -> pd.DataFrame:
     return rows.assign(match=named(rows))
 
 
+@cache
+def usual_actions() -> pd.DataFrame:
+    return action_rows()
+
+
+@cache
 def payoff_rows() -> pd.DataFrame:
     matrices = {
         ("pd", False): [[4, 1], [6, 2]],
@@ -129,7 +135,7 @@ def payoff_rows() -> pd.DataFrame:
 
 def tables(rows: pd.DataFrame, **other: object) -> dict[str, object]:
     published = other.pop("published") if "published" in other else printed(rows)
-    return {"matches": rows, "shares": action_rows(), "payoffs": payoff_rows(), "published": published, **other}
+    return {"matches": rows, "shares": usual_actions(), "payoffs": payoff_rows(), "published": published, **other}
 
 
 def verdict(name: str, rows: pd.DataFrame, **other: object) -> str:

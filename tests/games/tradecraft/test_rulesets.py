@@ -39,12 +39,14 @@ def depths(rules):
     """How many rounds of crafting each item takes."""
     known = dict.fromkeys(rules.raw(), 0)
     for turn in range(1, len(rules.items)):
-        fires = not known.keys().isdisjoint(rules.fuel)
+        before, fires = len(known), not known.keys().isdisjoint(rules.fuel)
         for recipe in rules.recipes:
             if (fires or not recipe.fuelled) and all(
                 any(known.get(item, turn) < turn for item in rules.members(need)) for need, _ in recipe.needs
             ):
                 known.setdefault(recipe.makes, turn)
+        if len(known) == before:
+            break
     return known
 
 
