@@ -12,6 +12,7 @@ from agon import AgonError
 from agon.agents.prompts import prompts, source_of
 from agon.cli import main
 from agon.conf import CONF, configuration, load
+from agon.conf.documents import document
 from agon.games.matrix import MatrixGame
 from agon.plan import plan
 
@@ -306,6 +307,11 @@ MERGES = "\n".join(
         "null: a\n",
         "a: !!python/object/apply:os.system [id]\n",
         "a: !!python/name:os.system\n",
+        "a: !!bool 7\n",
+        "a: !!int ''\n",
+        "a: !!timestamp x\n",
+        "a: !!map [1]\n",
+        "a: !!set {b}\n",
         "a: .nan\n",
         "a: .inf\n",
         "a: &a [*a]\n",
@@ -325,7 +331,7 @@ MERGES = "\n".join(
         LAUGHS,
         MERGES,
     ],
-    ids=range(28),
+    ids=range(33),
 )
 def test_what_is_no_file_of_settings_is_refused_in_no_time(conf, text):
     start = time.perf_counter()
@@ -334,6 +340,11 @@ def test_what_is_no_file_of_settings_is_refused_in_no_time(conf, text):
     put(conf, "experiment", text)
     refused(lambda: plan(configuration(["experiment=mine"], conf)["experiment"], conf))
     assert time.perf_counter() - start < 20
+
+
+def test_a_file_of_comments_has_no_settings(tmp_path):
+    (tmp_path / "mine.yaml").write_text("# nothing yet\n---\n")
+    assert document(tmp_path / "mine.yaml") == {}
 
 
 def test_defaults_that_double_are_refused_before_they_fill_the_memory(conf):

@@ -82,8 +82,10 @@ class Session:
             self._attach(table)
         hall.taken_up.append(self._attach)
         for state in self.states.values():
-            if state.stage == "match":
-                hall.find(state.table)
+            if state.stage == "match" and hall.find(state.table) is None:
+                raise AgonError(
+                    f"study {study.name}: a match cannot go on, as its game or an agent is not in conf/ any more"
+                )
 
     # --- keys
 

@@ -14,8 +14,8 @@ from agon import AgonError, shown
 
 BUSY = 100
 """Milliseconds for which everybody waits where another program has locked the file."""
-OWN = {"tables.sqlite", "secret", "serve.lock", "annotations"}
-"""What tells the folder of a hall from others."""
+TABLES, OWN = "tables.sqlite", {"secret", "serve.lock", "annotations"}
+"""What tells the folder of a hall from others, and what may be in it before."""
 SCHEMA = """
 create table if not exists tables (
     id text primary key, match text unique not null, game text not null, entrants text not null, seconds real,
@@ -121,7 +121,11 @@ class Store:
             self._db = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
             return
         try:
-            if folder.is_dir() and (there := {each.name for each in folder.iterdir()}) and not there & OWN:
+            if (
+                folder.is_dir()
+                and (there := {each.name for each in folder.iterdir()} - OWN)
+                and not (folder / TABLES).exists()
+            ):
                 raise AgonError(
                     f"{shown(folder)} holds other files, such as {min(there)}: name an empty folder or a new one, for its owner alone"
                 )

@@ -9,7 +9,7 @@ import msgspec
 
 from agon import AgonError
 from agon_hall import Refused
-from agon_hall.protocol import Asked, Cell, Dropout, Group, Pay, Quiz, Study
+from agon_hall.protocol import Asked, Cell, Dropout, Group, Lobby, Pay, Quiz, Study
 
 Stage = Literal["consent", "instructions", "quiz", "lobby", "match", "survey", "debrief", "out"]
 LONG = 2000
@@ -215,13 +215,14 @@ class Begun(msgspec.Struct, frozen=True):
     survey: list[Asked]
     pay: Pay
     dropout: Dropout
+    lobby: Lobby
     seconds: float
 
 
 def begun_with(study: Study) -> Begun:
     """Those of a study's file."""
     cells = {name: msgspec.structs.replace(group, quota=1) for name, group in study.cells.items()}
-    return Begun(cells, study.quiz, study.survey, study.pay, study.dropout, study.seconds)
+    return Begun(cells, study.quiz, study.survey, study.pay, study.dropout, study.lobby, study.seconds)
 
 
 def require_unchanged(study: Study, begun: str | None) -> None:
@@ -234,11 +235,20 @@ def require_unchanged(study: Study, begun: str | None) -> None:
     except msgspec.MsgspecError as error:
         raise AgonError(f"study {study.name} was begun with another version of agon: {error}") from None
     now = msgspec.structs.replace(now, cells={name: now.cells.get(name) for name in then.cells})
-    if changed := [part for part in Begun.__struct_fields__ if getattr(then, part) != getattr(now, part)]:
+    if changed := list(_changed("", msgspec.to_builtins(then), msgspec.to_builtins(now))):
         raise AgonError(
-            f"conf/study/{study.name}.yaml: people began this study under other settings of {', '.join(changed)}: "
+            f"conf/study/{study.name}.yaml: people began this study under other settings of {'; '.join(changed)}: "
             "put these back, or give the new ones another name"
         )
+
+
+def _changed(where: str, then: Any, now: Any) -> Iterator[str]:
+    """What is different, and what it was."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for name in then:
+            yield from _changed(f"{where}.{name}".strip("."), then[name], now.get(name))
+    elif then != now:
+        yield where if isinstance(then, dict | list) else f"{where} (was {then})"
 
 
 class Earned(NamedTuple):

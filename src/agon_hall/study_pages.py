@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agon import AgonError
-from agon.conf import load, names
+from agon.conf import file_of, load, names
 from agon.games.html import text
 from agon.loop import started
 from agon_hall import Refused
@@ -44,11 +44,15 @@ class Studies:
     def __init__(self, hall: Hall, stopping: asyncio.Event) -> None:
         self._hall, self._stopping, self.sessions = hall, stopping, dict[str, Session]()
         self._running: asyncio.Task[None] | None = None
+        self._closed = set[str]()
+        """Those in which people have come, and that cannot be run just now."""
         for name in hall.store.studies():
             try:
                 self.session(name)
             except AgonError as error:  # its file is gone, or does not fit any more
-                log.error("study %s cannot go on: %s", name, error)
+                self._closed.add(name)
+                self._begin()
+                log.error("study %s cannot go on before its file is mended: %s", name, error)
                 for _, _, kind, told in hall.store.events(name):
                     if kind == "matched" and (table := hall.tables.get(told["table"])) is not None:
                         table.hold(str(error))
@@ -56,14 +60,22 @@ class Studies:
     def session(self, name: str) -> Session:
         """The session of a study. Raises AgonError where there is no such study."""
         if name not in self.sessions:
+            file_of.cache_clear()  # it may have been mended
             self.sessions[name] = Session(self._hall, study(name))
+        self._begin()
+        return self.sessions[name]
+
+    def _begin(self) -> None:
         if self._running is None:
             with suppress(RuntimeError):  # there is no event loop yet
                 self._running = asyncio.get_running_loop().create_task(self._run())
-        return self.sessions[name]
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
+            for name in list(self._closed):
+                with suppress(AgonError):
+                    self.session(name)
+                    self._closed.discard(name)
             for session in list(self.sessions.values()):
                 try:
                     session.tick()

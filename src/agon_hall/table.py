@@ -84,7 +84,7 @@ class Table(People):
     def go_on(self) -> None:
         """Plays on, from the first move or from where the store ends, when everybody is there. Raises Refused."""
         if self.held:
-            raise Refused("The study of this match cannot be run: start the server again when its file is mended.")
+            raise Refused("The study of this match cannot be run: it goes on by itself when its file is mended.")
         if self.status == "waiting" and set(self.store.people(self.id)) == set(self.people):
             self._stands("playing")
         if self.status == "stopped":

@@ -1,5 +1,6 @@
 """The hall: all tables of a folder, and what opens them."""
 
+import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +15,8 @@ from agon_hall.keys import Keys
 from agon_hall.people import Consent, consent
 from agon_hall.store import Store, TableRow
 from agon_hall.table import Table, budget_of, limited
+
+log = logging.getLogger("agon_hall")
 
 DAY = 86400
 """Seconds."""
@@ -36,8 +39,10 @@ class Hall:
             if row.status in ("waiting", "playing", "stopped"):
                 try:
                     self._add(row)
-                except AgonError as error:  # its game or an agent is gone from conf/
-                    self.store.ended(row.id, "stopped", str(error))
+                except (
+                    AgonError
+                ) as error:  # its game or an agent is gone from conf/: it is found when it is there again
+                    log.error("table %s cannot be taken up: %s", row.id, error)
         for each in self.tables.values():
             if each.status != "stopped":
                 each.go_on()

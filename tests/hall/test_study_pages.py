@@ -24,7 +24,7 @@ from agon.conf import load
 from agon.games.html import as_text
 from agon.loop import started
 from agon.turns import read
-from agon_hall import Refused, access, study_pages, web
+from agon_hall import Refused, access, study_pages, tables, web
 from agon_hall.browsing import BROWSERS
 from agon_hall.language import sentences, untranslated
 from agon_hall.protocol import Study, cells, match_id, study, words_of
@@ -32,7 +32,7 @@ from agon_hall.rehearsal import checks, rehearse
 from agon_hall.rules import OWN, RULES, rules_text
 from agon_hall.server import Server, listening
 from agon_hall.session import Session
-from agon_hall.store import Blocked
+from agon_hall.store import Blocked, Store
 from agon_hall.study_pages import monitored, rules_of
 from agon_hall.tables import Hall
 
@@ -416,13 +416,23 @@ def test_what_cannot_be_kept_or_run_is_not_called_a_wrong_link(tmp_path, monkeyp
     walking(tmp_path, walk)
 
 
-def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, monkeypatch):
+def hall_events(folder):
+    """All that has happened in the study, beside a server."""
+    store = Store(folder, reads=True)
+    try:
+        return store.events("own")
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("lost", ["the study's file", "an agent's"])
+def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, monkeypatch, lost):
     file = FILE | {"cells": {"two": FILE["cells"]["two"]}}
 
     def there(name):
         return msgspec.convert(file, Study)
 
-    def broken(name):
+    def broken(*_, **__):
         raise AgonError("conf/study/own.yaml: it cannot be read")
 
     async def go():
@@ -440,19 +450,25 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
         assert table.status == "playing" and table.questions
         await hall.close()
 
-        monkeypatch.setattr(study_pages, "study", broken)
-        hall = Hall(tmp_path)
-        studies = study_pages.Studies(hall, asyncio.Event())
-        (table,) = hall.tables.values()
-        await asyncio.sleep(0.1)
-        assert table.held and not table.questions and not table.running
-        assert "The study cannot go on just now." in seat_parts(table, 0)["status"]
-        with pytest.raises(Refused):
-            table.go_on()
-        assert hall.store.tables()[0].status == "playing"
+        places = {"the study's file": (study_pages, "study"), "an agent's": (tables, "seating")}
+        happened = hall_events(tmp_path)
+        with monkeypatch.context() as gone:
+            gone.setattr(*places[lost], broken)
+            hall = Hall(tmp_path)
+            studies = study_pages.Studies(hall, asyncio.Event())
+            await asyncio.sleep(0.1)
+            assert not studies.sessions
+            for table in hall.tables.values():
+                assert table.held and not table.questions and not table.running
+                assert "The study cannot go on just now." in seat_parts(table, 0)["status"]
+                with pytest.raises(Refused):
+                    table.go_on()
+            assert bool(hall.tables) == (lost == "the study's file")
+        assert hall.store.tables()[0].status == "playing" and hall_events(tmp_path) == happened
 
-        monkeypatch.setattr(study_pages, "study", there)
-        session = studies.session("own")  # the file is mended
+        while not studies.sessions:  # the file is mended: nobody has to do anything
+            await asyncio.sleep(0.05)
+        session, (table,) = studies.sessions["own"], hall.tables.values()
         await settled(table)
         assert not table.held and table.questions and table.terms.stand_in.agent == "tit_for_tat"
         assert {session.states[who].stage for who in people} == {"match"}

@@ -569,8 +569,9 @@ def test_a_match_that_all_have_left_makes_room_and_the_monitor_says_how_many_pla
     ("changes", "said"),
     [
         ({"survey": [*ASKED, {"ask": "Why?"}]}, "survey"),
-        ({"pay": FILE["pay"] | {"point": 0}, "seconds": 30}, "pay, seconds"),
-        ({"cells": {"other": FILE["cells"]["one"]}}, "cells"),
+        ({"pay": FILE["pay"] | {"point": 0}, "seconds": 30}, r"pay.point \(was 0.1\); seconds \(was 60.0\)"),
+        ({"lobby": FILE["lobby"] | {"pay": 0}}, r"lobby.pay \(was 0.5\)"),
+        ({"cells": {"other": FILE["cells"]["one"]}}, r"cells\.one"),
         ({"cells": {"one": FILE["cells"]["one"] | {"quota": 9}, "more": FILE["cells"]["two"]}, "title": "New"}, ""),
     ],
 )
@@ -629,10 +630,14 @@ def test_a_folder_of_other_files_is_no_hall(tmp_path):
         Hall(tmp_path)
 
     (tmp_path / "thesis.tex").touch()
+    (tmp_path / "secret").touch()
     tmp_path.chmod(0o775)
     with pytest.raises(AgonError, match=r"holds other files, such as thesis.tex"):
         run(go())
-    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"] and tmp_path.stat().st_mode & 0o777 == 0o775
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "thesis.tex",
+        "secret",
+    } and tmp_path.stat().st_mode & 0o777 == 0o775
 
 
 def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short):

@@ -52,9 +52,12 @@ def document(path: Path) -> dict[str, Any]:
     text = text_of(path)
     try:
         _weigh(text, shown(path))
-        found: Any = yaml.load(text, Loader) if text.strip() else {}  # a safe loader
+        found: Any = yaml.load(text, Loader)  # a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise AgonError(f"{shown(path)}: {reason(error)}") from error
+    except (LookupError, TypeError, AttributeError) as error:
+        raise AgonError(f"{shown(path)}: a value is not what its tag (!!) says: {reason(error)}") from error
+    found = {} if found is None else found  # nothing but comments
     if not isinstance(found, dict):
         raise AgonError(f"{shown(path)}: it holds a {type(found).__name__}, not settings: write name: value")
     require_plain(found, shown(path))
