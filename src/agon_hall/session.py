@@ -76,16 +76,17 @@ class Session:
         self.closed = set(self.states)
         """Who has closed the last of them, and opened none since."""
         self.untaken: dict[str, Untaken] = {}
+        """What each has sent last, where it could not be taken."""
         self.watching: dict[str, set[Callable[[], object]]] = defaultdict(set)
         """Told of what changes for a participant; those of ALL, of anything and of time."""
-        for table in hall.tables.values():
-            self._attach(table)
-        hall.taken_up.append(self._attach)
         for state in self.states.values():
             if state.stage == "match" and hall.find(state.table) is None:
                 raise AgonError(
                     f"study {study.name}: a match cannot go on, as its game or an agent is not in conf/ any more"
                 )
+        for table in hall.tables.values():
+            self._attach(table)
+        hall.taken_up.append(self._attach)
 
     # --- keys
 
@@ -323,5 +324,5 @@ class Session:
             noted=noted,
         )
         table.read.update(table.people)  # as instructions, before
-        table.release()
         table.gone.update(seat for seat, who in sitting.items() if self.states[who].left_match)
+        table.release()

@@ -115,9 +115,9 @@ class Store:
     def __init__(self, folder: Path, reads: bool = False) -> None:
         self._lock = FileLock(folder / "serve.lock")
         if reads:  # beside a server, by who writes nothing
-            if not (folder / "tables.sqlite").is_file():
+            if not (folder / TABLES).is_file():
                 raise AgonError(f"{shown(folder)} has no tables yet: python -m agon serve opens them")
-            self._path = folder / "tables.sqlite"
+            self._path = folder / TABLES
             self._db = sqlite3.connect(f"{self._path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
             return
         try:
@@ -132,14 +132,14 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o700)
             self._lock.acquire(timeout=0)
-            self._db = sqlite3.connect(folder / "tables.sqlite", isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(folder / TABLES, isolation_level=None, check_same_thread=False)
             self._db.executescript(f"pragma journal_mode=wal; pragma synchronous=full; {SCHEMA}")
             there = {column[1] for column in self._db.execute("pragma table_info(tables)")}
             for column, kind in {"aids": "text", "everybody": "integer not null default 0"}.items():
                 if column not in there:  # a file of an earlier version
                     self._db.execute(f"alter table tables add column {column} {kind}")
             self._db.execute(f"pragma busy_timeout={BUSY}")
-            self._path, self._file = folder / "tables.sqlite", (folder / "tables.sqlite").stat().st_ino
+            self._path, self._file = folder / TABLES, (folder / TABLES).stat().st_ino
             self._path.chmod(0o600)
         except Timeout:
             raise AgonError(

@@ -25,17 +25,23 @@ from agon_hall.links import SIGNED, participant_in
 from agon_hall.protocol import Asked, Cell, Study, study
 from agon_hall.rules import rules_text
 from agon_hall.session import ALL, Session, Untaken
-from agon_hall.study import BEFORE, FAULTS, LONG, NOTED, STEPS, WHY, State, earned, faults, taken, wrong
+from agon_hall.study import BEFORE, FAULTS, LONG, NOTED, STEPS, WHY, State, earned, ending, faults, taken, wrong
 from agon_hall.tables import Hall
 from agon_hall.web import NoPage, live, posted, render, routes_of, safe, sent_on, streams
 
 log = logging.getLogger("agon_hall")
 
-NOTHING: Mapping[int, str] = {}
 MOST = 10_000
 """Links that are shown at once."""
 TICK = 1.0
 """Seconds after which it is looked who has come, left and finished."""
+
+
+def read_anew(name: str) -> Study:
+    """A study's file as it is now: it may have been mended. Raises AgonError."""
+    if name in names("study"):
+        file_of.cache_clear()
+    return study(name)
 
 
 class Studies:
@@ -53,15 +59,17 @@ class Studies:
                 self._closed.add(name)
                 self._begin()
                 log.error("study %s cannot go on before its file is mended: %s", name, error)
-                for _, _, kind, told in hall.store.events(name):
-                    if kind == "matched" and (table := hall.tables.get(told["table"])) is not None:
-                        table.hold(str(error))
 
     def session(self, name: str) -> Session:
-        """The session of a study. Raises AgonError where there is no such study."""
+        """The session of a study. Raises AgonError where there is none, or it cannot be run; its matches wait then."""
         if name not in self.sessions:
-            file_of.cache_clear()  # it may have been mended
-            self.sessions[name] = Session(self._hall, study(name))
+            try:
+                self.sessions[name] = Session(self._hall, read_anew(name))
+            except AgonError as error:
+                for _, _, kind, told in self._hall.store.events(name):
+                    if kind == "matched" and (table := self._hall.tables.get(told["table"])) is not None:
+                        table.hold(str(error))
+                raise
         self._begin()
         return self.sessions[name]
 
@@ -156,13 +164,14 @@ async def page(request: Request) -> Response:
     session, who = _found(request)
     session.saw(who)
     if request.method == "POST":
-        sent, faulty, refusal = dict(await posted(request)), NOTHING, ""
+        sent, found = dict(await posted(request)), dict[str, Any]()
         try:
-            faulty = submitted(session, who, sent)
+            if faulty := submitted(session, who, sent):
+                given = {str(place): sent.get(str(place), "")[: LONG + 1] for place in range(len(sent))}
+                found = {"given": given, "faults": faulty}
         except Refused as refused:
-            refusal = str(refused)
-        answers = {str(place): sent.get(str(place), "")[: LONG + 1] for place in range(len(sent)) if faulty}
-        session.untaken[who] = Untaken(session.states[who].stage, answers, faulty, refusal)
+            found = {"why": str(refused)}
+        session.untaken[who] = Untaken(session.states[who].stage, **found)
         return sent_on(session.at(who))  # also with what was not taken, so that going back and reloading send nothing
     state = session.look(who)
     untaken = session.untaken.get(who, Untaken(state.stage))
@@ -288,7 +297,7 @@ async def monitor(request: Request) -> Response:
 def fault(name: str) -> str:
     """What is wrong with a study's file; empty: nothing."""
     try:
-        study(name)
+        read_anew(name)
     except AgonError as error:
         return str(error)
     return ""
@@ -296,17 +305,20 @@ def fault(name: str) -> str:
 
 def monitored(session: Session) -> dict[str, Any]:
     """Cells and how full they are, who is where and since when, who has left, and what all of it costs."""
+    own = session.study
     states, spent = session.states.values(), Counter[str]()
     for table in {state.table for state in states if state.table}:
         if (row := session.hall.store.table(table)) is not None:
             spent.update(row.spent)
     return {
         **{"session": session, "now": session.clock(), "pseudonym": session.hall.keys.pseudonym, "spent": spent},
-        "stages": {name: Counter(state.stage for state in states if state.cell == name) for name in session.cells},
+        "under_way": Counter(state.cell for state in states if state.stage not in ("out", "debrief")),
+        "ended": Counter(state.cell for state in states if ending(own, state) == "complete"),
+        "before": Counter(state.cell for state in states if state.why and not state.match),
         "left": Counter(state.cell for state in states if state.left_match),
         "taken": taken(states),
-        "paid": [earned(session.study, state) for state in states],
-        "currency": session.study.pay.currency,
+        "paid": [earned(own, state) for state in states],
+        "currency": own.pay.currency,
     }
 
 

@@ -39,9 +39,7 @@ class Hall:
             if row.status in ("waiting", "playing", "stopped"):
                 try:
                     self._add(row)
-                except (
-                    AgonError
-                ) as error:  # its game or an agent is gone from conf/: it is found when it is there again
+                except AgonError as error:  # its game or an agent is gone from conf/; it may come back
                     log.error("table %s cannot be taken up: %s", row.id, error)
         for each in self.tables.values():
             if each.status != "stopped":

@@ -456,8 +456,10 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
             gone.setattr(*places[lost], broken)
             hall = Hall(tmp_path)
             studies = study_pages.Studies(hall, asyncio.Event())
+            with pytest.raises(AgonError):
+                studies.session("own")
             await asyncio.sleep(0.1)
-            assert not studies.sessions
+            assert not studies.sessions and not hall.taken_up  # nothing is left of those that could not be made
             for table in hall.tables.values():
                 assert table.held and not table.questions and not table.running
                 assert "The study cannot go on just now." in seat_parts(table, 0)["status"]
@@ -472,6 +474,39 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
         await settled(table)
         assert not table.held and table.questions and table.terms.stand_in.agent == "tit_for_tat"
         assert {session.states[who].stage for who in people} == {"match"}
+        await hall.close()
+
+    asyncio.run(go())
+
+
+def test_of_a_study_with_one_match_that_cannot_go_on_none_does(tmp_path, short, monkeypatch):
+    file, seating, calls = FILE | {"cells": {"two": FILE["cells"]["two"]}}, tables.seating, []
+
+    def second_is_gone(*words, **more):
+        calls.append(words)
+        if len(calls) > 1:
+            raise AgonError("there is no agent of this name")
+        return seating(*words, **more)
+
+    async def go():
+        monkeypatch.setattr(study_pages, "study", lambda name: msgspec.convert(file, Study))
+        hall = Hall(tmp_path)
+        session = study_pages.Studies(hall, asyncio.Event()).session("own")
+        for pid in "abcd":
+            who = session.join("link", pid)
+            session.do(who, "consented")
+            session.do(who, "read")
+            session.do(who, "answered", answers={}, right=True)
+        session.tick()
+        assert len(hall.tables) == 2
+        await hall.close()
+        with monkeypatch.context() as gone:
+            gone.setattr(tables, "seating", second_is_gone)
+            hall = Hall(tmp_path)
+            studies = study_pages.Studies(hall, asyncio.Event())
+            (table,) = hall.tables.values()
+            await asyncio.sleep(0.1)
+            assert table.held and not table.running and not studies.sessions and not hall.taken_up
         await hall.close()
 
     asyncio.run(go())

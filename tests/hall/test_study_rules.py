@@ -385,6 +385,9 @@ def test_who_withdraws_after_the_match_has_left_nobody(tmp_path, short):
             place.do(people[0], "withdrew")
             state = place.states[people[0]]
             assert earned(place.study, state).show_up == 2 and place.code(people[0]) == "DONE"  # and is paid
+            counted = study_pages.monitored(place)
+            assert counted["ended"]["two"] == counted["under_way"]["two"] == 1
+            assert not counted["before"]["two"] and not counted["left"]["two"]
 
     run(go())
     with pytest.MonkeyPatch.context() as patch:
