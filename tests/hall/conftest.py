@@ -13,6 +13,7 @@ from agon_hall.browsing import BROWSERS
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--no-first-run"),
+    *("--in-process-gpu", "--enable-features=NetworkServiceInProcess2"),  # fewer processes
 ]
 
 

@@ -20,6 +20,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 try:
+    from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import TimeoutError as SlowPage
 except ModuleNotFoundError:  # tests with a browser are skipped
     SlowPage = TimeoutError
@@ -532,19 +533,22 @@ def play_on(people, kind, before=None, patience=120, looks=lambda person, phase:
             each.context.set_default_timeout(15_000)
 
 
-PHONE = {"viewport": {"width": 360, "height": 740}}
+PHONE = {"viewport": {"width": 320, "height": 640}}
 NARROW = "() => [document.scrollingElement.scrollWidth, innerWidth]"
 UNNAMED = re.compile(r"^\s*- (textbox|button|combobox|checkbox|radio|slider|spinbutton)(:| \[|$)", re.MULTILINE)
 
 
 def fits(each, wanted):
-    """Everything has a name, and nothing is wider than the screen."""
+    """Everything has a name, nothing is wider than the screen, and axe finds nothing that bars anybody."""
     each.page.get_by_text(wanted).first.wait_for()
     each.page.wait_for_timeout(150)
+    at = each.page.url.partition("?")[0]
     wide, room = each.page.evaluate(NARROW)
-    assert wide <= room, (each.page.url.partition("?")[0], wide, room)
+    assert wide <= room, (at, wide, room)
     unnamed = UNNAMED.findall(each.page.locator("body").aria_snapshot())
-    assert not unnamed, (each.page.url.partition("?")[0], unnamed)
+    assert not unnamed, (at, unnamed)
+    found = Axe().run(each.page)
+    assert not found.violations_count, (at, found.generate_report())
 
 
 # --- pages without a browser

@@ -1,7 +1,7 @@
 """The two ready studies, end to end at browsers: whoever comes, leaves, reloads or loses the server ends with a code or a reason."""
 
 import pytest
-from driving import NARROW, UNNAMED
+from driving import PHONE, fits
 from walking import Walker, collected, ready, walk
 
 from agon_hall.study import WHY
@@ -90,12 +90,12 @@ def test_a_study_is_done_by_keys_alone_on_small_and_enlarged_screens_and_stays_d
     ada = come(server, own, "stays")
     page = ada.page
 
-    def tab_to(wanted, key="Enter"):
-        for width in (320, 640):
+    def shows(wanted):
+        for width in (640, 320):
             page.set_viewport_size({"width": width, "height": 640})
-            wide, room = page.evaluate(NARROW)
-            assert wide <= room, (wanted, wide, room)
-        assert not UNNAMED.findall(page.locator("body").aria_snapshot())
+            fits(ada, wanted)
+
+    def tab_to(wanted, key="Enter"):
         for _ in range(40):
             page.keyboard.press("Tab")
             if page.evaluate(FOCUS).startswith(wanted):
@@ -110,21 +110,22 @@ def test_a_study_is_done_by_keys_alone_on_small_and_enlarged_screens_and_stays_d
                     page.keyboard.press("ArrowDown")
         tab_to("Send")
 
+    shows("I agree, and take part")
     tab_to("I agree, and take part")
-    page.get_by_text("How it goes").wait_for()
+    shows("How it goes")
     tab_to("I have read the rules")
-    page.get_by_text("Some questions about the rules").wait_for()
+    shows("Some questions about the rules")
     old = page.url
     chooses(own["quiz"]["questions"])
     page.wait_for_url("**/seat?*")
     for number in range(1, 4):
-        page.get_by_text(f"Round {number}: choose").wait_for()
+        shows(f"Round {number}: choose")
         tab_to(page.locator("#answer-form button:not([hidden])").first.inner_text())
-    page.get_by_text("The match is over").wait_for()
+    shows("The match is over")
     tab_to("Go on with the study")
-    page.get_by_text("Some questions at the end").wait_for()
+    shows("Some questions at the end")
     chooses(own["survey"])
-    page.get_by_text("COMPLETE1").wait_for()
+    shows("COMPLETE1")
     for _ in range(3):
         page.go_back()
     page.goto(old)
@@ -133,3 +134,31 @@ def test_a_study_is_done_by_keys_alone_on_small_and_enlarged_screens_and_stays_d
         assert "COMPLETE1" in page.request.post(old, form=form).text()
     found = collected(server, own, 1)
     assert list(found.people.stage) == ["debrief"] and found.turns[found.turns.agent == "human"].valid.all()
+
+
+def test_pages_that_few_participants_see_and_those_of_who_runs_the_study_fit_a_phone(server, person, come):
+    """Links to nothing, wrong answers, the way out before and after it is taken, the lobby, and the page Studies."""
+    own = ready(server, "seldom", OF["tradecraft"])
+    own = ready(server, own["name"], OF["tradecraft"], cells={"people": own["cells"]["people"]})
+    looker = person(**PHONE)
+    for link, wanted in (("/join/seldom", "number"), ("/join/unknown?PROLIFIC_PID=1", "study")):
+        looker.page.goto(server.url + link)
+        fits(looker, wanted)
+    assert "404" in looker.forbidden.pop()
+    for habit, why in (("declines", "declined"), ("guesses", "screened")):
+        each = come(server, own, habit)
+        each.page.set_viewport_size(PHONE["viewport"])
+        walk([each])
+        fits(each, WHY[why])
+    ada = come(server, own, "stays")
+    ada.page.set_viewport_size(PHONE["viewport"])
+    walk([ada], until=lambda: ada.stage == "Waiting")
+    fits(ada, "Waiting")
+    ada.page.get_by_role("link", name="Leave the study").click()
+    fits(ada, "Leave for good")
+    with ada.page.expect_navigation():
+        ada.page.get_by_role("button", name="Leave for good").click()
+    fits(ada, WHY["withdrew"])
+    for link, wanted in (("/monitor", "Studies"), ("/monitor?study=seldom", "seldom")):
+        looker.page.goto(server.url + link)
+        fits(looker, wanted)
