@@ -527,7 +527,7 @@ def play_on(people, kind, before=None, patience=120, looks=lambda person, phase:
             else:
                 if all("The match is over" in person.status() for person in people.values()):
                     return
-                sleep(0.02)
+                sleep(0.1)
     finally:
         for each in people.values():
             each.context.set_default_timeout(15_000)

@@ -150,7 +150,7 @@ def walk(people, until=lambda: False, patience=240):
         )
         went = [each.goes() for each in people if not each.done]
         if not any(went):
-            next(each for each in people if not each.gone).page.wait_for_timeout(30)
+            next(each for each in people if not each.gone).page.wait_for_timeout(150)
 
 
 class Found(NamedTuple):
@@ -176,7 +176,7 @@ def collected(server, own, ended, patience=240):
             break
         store.close()
         assert monotonic() < end, people[["stage", "why"]]
-        sleep(1)
+        sleep(2)
     came = {Keys(server.folder / "secret").pseudonym(who): pid for who, (_, pid) in store.sources(name).items()}
     store.close()
     people.index = people.participant.map(came)
