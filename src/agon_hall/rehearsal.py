@@ -102,7 +102,7 @@ async def rehearsed(own: Study, folder: Path, said: Callable[[str], object], bro
         session.cells = {name: _free(cell) for name, cell in session.cells.items()}
         async with AsyncExitStack() as after:
             at = f"http://127.0.0.1:{server.port}"
-            client = httpx.AsyncClient(base_url=at, follow_redirects=True, timeout=30, trust_env=False)
+            client = httpx.AsyncClient(base_url=at, follow_redirects=True, timeout=30, trust_env=False, verify=False)
             await after.enter_async_context(client)
             shown = await after.enter_async_context(browser()) if browsers else None
 
