@@ -20,6 +20,7 @@ LIBRARIES = (
         "asyncio",
         "click",
         "filelock",
+        "httpcore2",
         "hydra",
         "jinja2",
         "msgspec",
@@ -31,8 +32,9 @@ LIBRARIES = (
         "pandera.pandas",
         "papermill",
         "pyarrow.dataset",
+        "starlette.applications",
     ),
-    *("pandera.strategies.pandas_strategies", "scipy.stats", "statistics", "tqdm", "yaml", "zstandard"),
+    *("pandera.strategies.pandas_strategies", "scipy.stats", "statistics", "tqdm", "uvicorn", "yaml", "zstandard"),
 )
 ALONE = threading.Lock()
 
