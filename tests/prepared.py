@@ -59,12 +59,12 @@ class Command:
             waiting.stdin.write(json.dumps(asked) + "\n")
             waiting.stdin.flush()
             self.pid = int(waiting.stdout.readline())
-        self.returncode = None
+        self.returncode = self.peak = None
 
     def poll(self) -> int | None:
-        """How it ended; None while it runs."""
+        """How it ended; None while it runs. The MiB that it took at most, libraries included, are in `peak` then."""
         if self.returncode is None and self._code.exists():
-            self.returncode = int(self._code.read_text())
+            self.returncode, self.peak = map(int, self._code.read_text().split())
         return self.returncode
 
     def wait(self, timeout=None) -> int:
@@ -123,7 +123,8 @@ def _serve() -> None:
         if child := os.fork():
             print(child, file=replies, flush=True)
             ended = Path(f"{code}.new")
-            ended.write_text(str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+            _, status, used = os.wait4(child, 0)
+            ended.write_text(f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss >> 10}")
             ended.rename(code)
             os._exit(0)
         for own, path in enumerate(("/dev/null", *told)):

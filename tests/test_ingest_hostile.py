@@ -7,15 +7,14 @@ import io
 import json
 import lzma
 import os
-import resource
 import struct
-import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pandas as pd
+import prepared
 import pyarrow as pya
 import pyarrow.parquet as pq
 import pytest
@@ -26,7 +25,7 @@ from test_ingest import FILES, PATH, facts, folder, game, mutated, reason, saved
 from test_ingest_tradecraft import EMPTY, LOG
 from test_ingest_tradecraft import game as listed
 
-from agon import AgonError, visible
+from agon import ROOT, AgonError, visible
 from agon.cli import main
 from agon.ingest import Ingested, ingest
 from agon.ingest import files as reading
@@ -52,19 +51,14 @@ def said(ingested: Ingested) -> str:
 
 def peak(path, source="counterfactual") -> tuple[str, int]:
     """What `agon ingest` says of a path in a process of its own, and the MiB that it took."""
-    code = "import sys; from agon.cli import main; code = main(sys.argv[1:])"
-    code += "; print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]); sys.exit(code)"
-    words = [sys.executable, "-c", code, "ingest", f"source={source}", f"path={path}", f"out={path}.turns.parquet"]
-    held = resource.getrlimit(resource.RLIMIT_AS)[1]
-    run = subprocess.run(
-        words,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (6 << 30, held)),
-    )
-    assert "Traceback" not in run.stderr, run.stderr
-    return run.stderr, int(run.stdout.splitlines()[-1]) >> 10
+    words = ["ingest", f"source={source}", f"path={path}", f"out={path}.turns.parquet"]
+    run = prepared.Command(words, ROOT, os.environ)
+    try:
+        _, errors = run.communicate(120)
+    finally:
+        run.kill()
+    assert "Traceback" not in errors, errors
+    return errors, run.peak
 
 
 def many_rounds(place):
