@@ -326,21 +326,25 @@ HEARD = """window.EventSource = class extends window.EventSource { constructor(.
 
 
 class Person:
-    """Somebody at a browser of their own, who finds everything by its role and name."""
+    """Somebody at a browser of their own, who finds everything by its role and name.
 
-    def __init__(self, browser, **context):
-        self.context = browser.new_context(**context)
+    Of who `listens` all that the server sends is kept in `traffic`.
+    """
+
+    def __init__(self, browser, listens=False, **context):
+        self.context, self.listens = browser.new_context(**context), listens
         self.context.set_default_timeout(15_000)
         self.context.set_default_navigation_timeout(30_000)
-        self.traffic, self.said, self.requests, self.errors, self.forbidden = [], {}, [], [], []
+        self.traffic, self.errors, self.forbidden = [], [], []
         self.page, self.clue = self.tab(), ""
 
     def tab(self):
-        """Another tab of the same browser; what it gets from the server is kept in `traffic`."""
+        """Another tab of the same browser."""
         page = self.context.new_page()
-        page.expose_function("heardHere", lambda said: self.traffic.append(said))
-        page.add_init_script(HEARD)
-        page.on("response", self._responded)
+        if self.listens:
+            page.expose_function("heardHere", lambda said: self.traffic.append(said))
+            page.add_init_script(HEARD)
+            page.on("response", self._responded)
         page.on("dialog", lambda dialog: (self.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._told)
@@ -352,7 +356,6 @@ class Person:
             self.forbidden.append(f"{message.page.url}: {message.text}")
 
     def _responded(self, response):
-        self.requests.append((response.status, response.url))
         self.traffic.append(response.url)
         self.traffic.append(str(response.headers))
         if response.request.resource_type in ("document", "fetch", "xhr"):
@@ -361,6 +364,7 @@ class Person:
 
     def heard(self):
         """All that came from the server, as one text."""
+        assert self.listens
         parts = [each if isinstance(each, str) else each.decode("utf-8", "replace") for each in self.traffic]
         return "\n".join(parts)
 

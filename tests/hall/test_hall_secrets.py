@@ -17,8 +17,8 @@ def nobody_heard(secret, *people):
 
 def seated(server, person, kind, entrants):
     row = server.opened(kind, entrants)
-    people = {seat: person() for seat, entrant in enumerate(entrants) if entrant == PERSON}
-    public = person()
+    people = {seat: person(listens=True) for seat, entrant in enumerate(entrants) if entrant == PERSON}
+    public = person(listens=True)
     public.page.goto(server.link("watch", row))
     for seat, each in people.items():
         each.sit(server.link("seat", row, seat), f"P{seat}")
