@@ -35,7 +35,7 @@ def harmless(*people):
 
 def test_hostile_texts_stay_texts_on_every_page(server, person):
     row = server.opened("chameleon", [PERSON, PERSON, "zs@hostile"])
-    ada, bo, public, host, hall = (person() for _ in range(5))
+    ada, bo, public, host, hall = (person(listens=True) for _ in range(5))
     public.page.goto(server.link("watch", row))
     host.page.goto(server.link("host", row))
     ada.sit(server.link("seat", row, 0), "<img src=x onerror=window.evil=1>")
