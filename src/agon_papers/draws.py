@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
-from scipy.stats import rankdata
 
 DRAW = "draw"
 """The column, or level of the index, that says of which record set a row is."""
@@ -205,7 +204,10 @@ def correlated(one: NDArray[np.float64], other: NDArray[np.float64], what: str) 
             np.sign(each[..., :, None] - each[..., None, :]).reshape(*each.shape[:-1], -1) for each in (one, other)
         )
     else:
-        one, other = (rankdata(each, axis=-1) if what == "spearman" else each for each in (one, other))
+        if what == "spearman":
+            from scipy.stats import rankdata  # here: it takes half a second, and few need it
+
+            one, other = (rankdata(each, axis=-1) for each in (one, other))
         one, other = (each - each.mean(axis=-1, keepdims=True) for each in (one, other))
     with np.errstate(invalid="ignore"):
         found = (one * other).sum(axis=-1) / np.sqrt((one**2).sum(axis=-1) * (other**2).sum(axis=-1))

@@ -82,7 +82,6 @@ from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
 import msgspec
 import pandas as pd
-from scipy.stats import kendalltau
 
 from agon import fault_of
 from agon_papers.comparisons import (
@@ -485,8 +484,11 @@ def _shaped(table: pd.DataFrame, columns: list[str], what: str, keys: list[str])
 
 def _correlation(table: pd.DataFrame, columns: list[str], what: str) -> pd.DataFrame:
     one, other = (table[name] for name in columns[:2])
-    value = table[columns].corr(method=what).iloc[0, 1]
-    p = kendalltau(one, other).pvalue if what == "kendall" else float("nan")
+    value, p = table[columns].corr(method=what).iloc[0, 1], float("nan")
+    if what == "kendall":
+        from scipy.stats import kendalltau  # here: as in draws.correlated
+
+        p = kendalltau(one, other).pvalue
     return pd.DataFrame({"value": value, "p": p, "n": len(table)}, index=[CORRELATIONS[what]])
 
 

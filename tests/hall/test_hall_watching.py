@@ -289,11 +289,8 @@ def test_a_cost_is_tokens_times_the_price_in_conf():
 
 
 def test_sums_say_how_much_is_missing():
-    assert watching_view.spent(pd.Series([1, pd.NA, 2])) == "3 and 1 time not recorded"
-    assert (
-        watching_view.spent(pd.Series([None])) == "not recorded"
-        and watching_view.spent(pd.Series([], dtype=float)) == "0"
-    )
+    assert watching_view.spent([1, pd.NA, 2]) == "3 and 1 time not recorded"
+    assert watching_view.spent([None]) == "not recorded" and watching_view.spent([]) == "0"
 
 
 ONE, WORDS = [[0.5, 0, 0.5], [0, 0, 1], [0.25, 0.75, None]], [[None, "raise", "<b>"]] + [[None] * 3] * 2

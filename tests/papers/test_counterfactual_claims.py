@@ -6,15 +6,10 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
-from agon.conf import configuration, games
-from agon.games.matrix.metrics import action_shares, per_match
-from agon.games.tables import payoff_table
-from agon.ingest import ingest
 from agon_papers.counterfactual import grades
 from agon_papers.counterfactual.cells import MODELS
 from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
 from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
-from agon_papers.statements import Missing, decide, filled
 from agon_papers.verdicts import COLUMNS, table_of
 
 FULL = {short: full for full, short in MODELS.items()}
@@ -170,8 +165,8 @@ NAMED = [
     "strong_models_cooperate_fully",
     "repetitions",
 ]
-SOME = [name for number, name in enumerate(STATEMENTS) if number % 16 == 0 or name in NAMED]
-"""One statement in sixteen, and those that are named: the notebook decides all of them."""
+SOME = [name for number, name in enumerate(STATEMENTS) if number % 32 == 0 or name in NAMED]
+"""One statement in 32, and those that are named: the notebook decides all of them."""
 
 
 def some(evidence: Evidence) -> pd.DataFrame:
@@ -471,29 +466,14 @@ def test_the_same_tables_give_the_same_intervals():
     assert once == again
 
 
-PUBLISHED = ROOT / "data" / "published" / "counterfactual"
+DECIDED = ROOT / "results/replication/counterfactual_claims.csv"
 
 
-@pytest.mark.skipif(
-    not (PUBLISHED / "rounds.parquet").exists(), reason="the published records are not here: `dvc pull data.dvc`"
-)
+@pytest.mark.skipif(not DECIDED.exists(), reason="the published records are not decided yet: `dvc repro`")
 def test_the_published_records_decide_nearly_all_claims():
-    played = games(configuration()["recorded"]["counterfactual"])
-    turns = ingest("counterfactual", PUBLISHED, played).turns
-    payoffs = payoff_table(played)
-    matches = per_match(turns, payoffs)
-    first = turns[turns.seat == 0].merge(matches[["match", "opponent"]], on="match")
-    evidence = evidence_of(
-        matches,
-        action_shares(first, ["game", "variant", "model", "agent", "opponent", "match"]),
-        payoffs,
-        pd.read_csv(PUBLISHED / "tables.csv", dtype={"mean": str, "std": str}),
-        pd.read_parquet(PUBLISHED / "matches.parquet", columns=["temperature", "max_tokens"]),
-    )
-    evidence = replace(evidence, openings=turns[(turns.seat == 1) & (turns["round"] == 1)])
-    found = {name: said_of(evidence, name) for name in STATEMENTS}
-    assert [name for name, holds in found.items() if holds is None] == UNRECORDED
-    assert found["strong_models_cooperate_fully"] and found["claude_37_reads_patterns_under_labels"]
+    verdict = pd.read_csv(DECIDED).set_index(pd.Index([*STATEMENTS])).verdict
+    assert verdict.index[verdict == "cannot be checked"].tolist() == UNRECORDED
+    assert verdict["strong_models_cooperate_fully"] == verdict["claude_37_reads_patterns_under_labels"] == "holds"
     fails = [
         "captions_are_right",
         "labels_keep_the_maximum",
@@ -501,14 +481,4 @@ def test_the_published_records_decide_nearly_all_claims():
         "hares_are_risk_dominant",
         "scripts_draw_nothing",
     ]
-    assert not any(found[name] for name in fails)
-
-
-def said_of(evidence: Evidence, name: str) -> bool | None:
-    """What the records themselves say, with nothing drawn; None where they lack what is asked."""
-    statement = STATEMENTS[name]
-    meant = filled(statement, dict(zip(statement.captions, statement.captions, strict=True)))
-    try:
-        return decide(evidence, meant, FUNCTIONS).holds
-    except Missing:
-        return None
+    assert verdict[fails].eq("fails").all()

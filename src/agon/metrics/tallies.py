@@ -48,6 +48,8 @@ STEP = [
     *("legal", "value", "readable", "replaced", "payoff", "tested", "spy", "opening"),
 ]
 """Columns of a row that is looked at by itself."""
+NOTHING = pd.DataFrame({"match": [], "metric": [], "hits": []}).astype({"match": str, "metric": str})
+"""What counts where nothing does."""
 
 
 def tallies(turns: pd.DataFrame, seats: pd.DataFrame) -> pd.DataFrame:
@@ -138,6 +140,8 @@ def _steps(rows: pd.DataFrame, *keys: str) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _scored(rows: pd.DataFrame, metric: Any, hits: Any) -> pd.DataFrame:
+    if rows.empty:
+        return NOTHING
     return pd.DataFrame({"match": rows["match"], "metric": metric, "hits": hits}).astype({"hits": float})
 
 

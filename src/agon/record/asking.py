@@ -78,22 +78,27 @@ async def record(
     return halted
 
 
+SELDOM = 50_000
+"""So many new objects are waited for before garbage is looked for."""
+
+
 @contextmanager
 def little_garbage() -> Iterator[None]:
     """Garbage collection as it suits many waiting matches: looking through everything took a sixth of the time.
 
-    Where somebody has frozen what is there, it stays so.
+    Where it is looked for as seldom already, somebody has seen to it, and nothing is changed.
     """
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    if not frozen:
-        gc.freeze()
-    gc.set_threshold(50_000, *before[1:])
+    before = gc.get_threshold()
+    if before[0] >= SELDOM:
+        yield
+        return
+    gc.freeze()
+    gc.set_threshold(SELDOM, *before[1:])
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        if not frozen:
-            gc.unfreeze()
+        gc.unfreeze()
 
 
 def in_flight(matches: int, calls: int) -> int:

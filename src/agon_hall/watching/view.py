@@ -227,28 +227,28 @@ def _amount(value: Any, places: int = 2) -> str:
 
 def _worth(watched: Watched, at: int) -> dict[str, Any]:
     """Points over time, and what everybody has and has cost, the step included."""
-    rows, end = pd.DataFrame(watched.until(at)), at == watched.places - 1
-    asked = rows[rows.legal.notna() | rows.action.notna()]
+    rows, end = watched.until(at), at == watched.places - 1
+    asked = [row for row in rows if _acting(row)]
     points = {"points": at} if end else {"points before this step": at, "points after it": at + 1}
     sums = {"tokens sent": "tokens_in", "tokens received": "tokens_out", "seconds": "seconds", "cost, USD": "usd"}
-    if rows.tokens_in.isna().all() and rows.tokens.notna().any():
+    if all(pd.isna(row.tokens_in) for row in rows) and not all(pd.isna(row.tokens) for row in rows):
         sums["tokens, both"] = "tokens"
     made = [[name, *(number(float(each)) for each in watched.points[place])] for name, place in points.items()]
-    own = [asked[asked.seat == seat] for seat in range(len(watched.named))]
-    made += [
-        [name, *(spent(each[column], 6 if column == "usd" else 2) for each in own)] for name, column in sums.items()
-    ]
+    for name, column in sums.items():
+        own = ([getattr(row, column) for row in asked if row.seat == seat] for seat in range(len(watched.named)))
+        made.append([name, *(spent(values, 6 if column == "usd" else 2) for values in own)])
     series = [(name, watched.points[:, seat].tolist()) for seat, name in enumerate(watched.named)]
     chart = lines("Points so far", series, at, "step") if watched.points.any() else ""
     return {"worth": Grid("So far, this step included", ["what", *watched.named], made), "chart": Markup(chart)}
 
 
-def spent(values: "pd.Series[Any]", places: int = 2) -> str:
+def spent(values: Sequence[Any], places: int = 2) -> str:
     """A sum of what was recorded, and how often nothing was: what is absent is not 0."""
-    there, absent = values.dropna().astype(float), int(values.isna().sum())
-    if absent and there.empty:
+    there = [float(value) for value in values if not pd.isna(value)]
+    absent = len(values) - len(there)
+    if absent and not there:
         return ABSENT
-    return _amount(there.sum(), places) + (f" and {count(absent, 'time')} {ABSENT}" if absent else "")
+    return _amount(sum(there), places) + (f" and {count(absent, 'time')} {ABSENT}" if absent else "")
 
 
 # ---- what players believe of one another

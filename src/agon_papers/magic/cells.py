@@ -50,23 +50,28 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
     Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain, correlation (of area
     and win rate over the rows of Table 1).
     """
-    table, rows = facts.wide(1).reindex(MODELS), []
-    before, after = pairs(facts.wide(4))
-    for rest in permutations(ABILITIES[1:]):
-        if ABILITIES.index(rest[0]) < ABILITIES.index(rest[-1]):
-            order = (ABILITIES[0], *rest)
-            found, gains = areas(table, order), _gained(areas(before, order), areas(after, order))
-            rows.append(
-                {
-                    "order": " ".join(order),
-                    "strongest_to_weakest": found[STRONGEST] / found[WEAKEST],
-                    "second_to_weakest": found[SECOND] / found[WEAKEST],
-                    "mean_gain": gains.gain.mean(),
-                    "pooled_gain": pooled_gain(gains),
-                    "correlation": found.corr(table.win_rate),
-                }
-            )
-    return pd.DataFrame(rows)
+    orders = [
+        (ABILITIES[0], *rest)
+        for rest in permutations(ABILITIES[1:])
+        if ABILITIES.index(rest[0]) < ABILITIES.index(rest[-1])
+    ]
+
+    def by_order(rows: pd.DataFrame) -> pd.DataFrame:
+        radii = {ability: rows[ability].to_numpy(dtype=float) for ability in ABILITIES}
+        return pd.DataFrame([area([radii[ability] for ability in order]) for order in orders], columns=rows.index)
+
+    table = facts.wide(1).reindex(MODELS)
+    found, vanilla, enhanced = map(by_order, (table, *pairs(facts.wide(4))))
+    return pd.DataFrame(
+        {
+            "order": [" ".join(order) for order in orders],
+            "strongest_to_weakest": found[STRONGEST] / found[WEAKEST],
+            "second_to_weakest": found[SECOND] / found[WEAKEST],
+            "mean_gain": (100 * (enhanced / vanilla - 1)).mean(axis=1),
+            "pooled_gain": 100 * (enhanced.mean(axis=1) / vanilla.mean(axis=1) - 1),
+            "correlation": [areas_now.corr(table.win_rate) for _, areas_now in found.iterrows()],
+        }
+    )
 
 
 def last_row(facts: Facts) -> pd.DataFrame:
