@@ -1,4 +1,4 @@
-"""`python -m agon ...` in a process of its own that has read the libraries already, but nothing of agon: a fork of one that waits.
+"""`python -m agon ...`, or dvc, in a process of its own that has read the libraries already, but nothing of agon: a fork of one that waits.
 
 What a command costs is mostly its libraries. Its code, folder and environment are its own, and it can be killed as any other process.
 """
@@ -15,8 +15,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-LIBRARIES = (
-    *(
+LIBRARIES = {
+    "agon": (
         "asyncio",
         "click",
         "filelock",
@@ -30,31 +30,49 @@ LIBRARIES = (
         "openai",
         "pandas",
         "pandera.pandas",
+        "pandera.strategies.pandas_strategies",
         "papermill",
         "pyarrow.dataset",
+        "scipy.stats",
         "starlette.applications",
+        "statistics",
+        "tqdm",
+        "uvicorn",
+        "yaml",
+        "zstandard",
     ),
-    *("pandera.strategies.pandas_strategies", "scipy.stats", "statistics", "tqdm", "uvicorn", "yaml", "zstandard"),
-)
+    "dvc": (
+        "dulwich.repo",
+        "dvc.cachemgr",
+        "dvc.cli.parser",
+        "dvc.data_cloud",
+        "dvc.repo.reproduce",
+        "dvc.rwlock",
+        "networkx",
+        "rich.text",
+        "scmrepo.git",
+    ),
+}
+"""Module that is run as a command -> what it reads."""
 ALONE = threading.Lock()
 
 
-def run(words, folder, environment) -> subprocess.CompletedProcess:
-    """A command of agon, to its end."""
-    begun = Command(words, folder, environment)
+def run(words, folder, environment, module="agon") -> subprocess.CompletedProcess:
+    """A command of agon, or of dvc, to its end."""
+    begun = Command(words, folder, environment, module=module)
     out, errors = begun.communicate()
     return subprocess.CompletedProcess(words, begun.returncode, out, errors)
 
 
 class Command:
-    """A command of agon that has begun, used as a subprocess.Popen is. `log` takes what it says; else `communicate` gives it."""
+    """A command that has begun, used as a subprocess.Popen is. `log` takes what it says; else `communicate` gives it."""
 
-    def __init__(self, words, folder, environment, log=None) -> None:
+    def __init__(self, words, folder, environment, log=None, module="agon") -> None:
         self.words, self._place = words, tempfile.TemporaryDirectory(prefix="command")
         self._code, *own = [Path(self._place.name) / name for name in ("code", "out", "errors")]
         self._told = [log, log] if log else own
         with ALONE:
-            waiting = _waiting()
+            waiting = _waiting(module)
             asked = [words, str(folder), dict(environment), [*map(str, self._told)], str(self._code)]
             waiting.stdin.write(json.dumps(asked) + "\n")
             waiting.stdin.flush()
@@ -97,18 +115,20 @@ class Command:
 
 
 @cache
-def _waiting() -> subprocess.Popen:
+def _waiting(module) -> subprocess.Popen:
     """The process that waits; it ends with this one."""
-    return subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, __file__, module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
 
-def _serve() -> None:
+def _serve(module) -> None:
     """Forks for every line, and says as which process; how each fork ended is in a file then. In a fork it returns."""
     import gc
     from importlib import import_module
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
-    for name in LIBRARIES:
+    for name in LIBRARIES[module]:
         import_module(name)
     gc.freeze()
     installed = [path for path in sys.path if path != str(Path(__file__).parent)]
@@ -144,5 +164,6 @@ def _serve() -> None:
 if __name__ == "__main__":
     import runpy
 
-    _serve()
-    runpy.run_module("agon", run_name="__main__", alter_sys=True)
+    module = sys.argv[1]
+    _serve(module)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import prepared
 import pytest
 from project import Project
 
@@ -53,7 +54,8 @@ def project(made, tmp_path):
 
 
 def dvc(folder, *words):
-    subprocess.run([sys.executable, "-m", "dvc", *words, "--quiet"], cwd=folder, check=True)
+    made = prepared.run([*words, "--quiet"], folder, os.environ, "dvc")
+    assert made.returncode == 0, made.stderr
 
 
 def repro(folder):

@@ -50,13 +50,14 @@ def done(run):
 
 def killed(process, server, dice, calls=MATCHES * ROUNDS):
     """Waits for a random moment, in the start as well as amid the `calls`, and kills; whether it was still running."""
-    if dice.random() < 0.2:
-        time.sleep(1.6 * dice.random())
-    else:
-        mean = calls / TIMES / 2  # so that there is something left for the last one
-        wanted = server.requests + min(4 * mean, dice.expovariate(1 / mean))
-        while server.requests < wanted and process.poll() is None:
-            time.sleep(0.002)
+    mean = calls / TIMES / 2
+    most = 1.5 * mean  # so that there is something left for the last one, however slow the machine
+    early = dice.random() < 0.2
+    wanted = server.requests + (most if early else min(most, dice.expovariate(1 / mean)))
+    end = time.monotonic() + 1.6 * dice.random() if early else float("inf")
+    while server.requests < wanted and time.monotonic() < end and process.poll() is None:
+        time.sleep(0.002)
+    if not early:
         time.sleep(0.02 * dice.random())
     process.kill()
     process.communicate()

@@ -6,10 +6,10 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
+import prepared
 import pytest
 import yaml
 
@@ -27,8 +27,10 @@ ALONE = AUTHOR | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnu
 
 def run(folder, *words):
     """Runs git or dvc."""
-    command = [sys.executable, "-m", *words] if words[0] == "dvc" else words
-    made = subprocess.run(command, cwd=folder, env=os.environ | ALONE, capture_output=True, text=True, check=False)
+    if words[0] == "dvc":
+        made = prepared.run(words[1:], folder, os.environ | ALONE, "dvc")
+    else:
+        made = subprocess.run(words, cwd=folder, env=os.environ | ALONE, capture_output=True, text=True, check=False)
     assert made.returncode == 0, (words, made.stderr)
     return made.stdout
 

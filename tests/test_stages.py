@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 
+import prepared
 import pytest
 import yaml
 from project import Project
@@ -74,16 +75,7 @@ class Pipeline(Project):
 
     def dvc(self, *words):
         """What DVC prints."""
-        command = [sys.executable, "-m", "dvc", *words]
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("AGON")}
-        run = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=environment | {"PYTHONPATH": str(self.folder / "src")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        run = prepared.run(words, self.folder, self.environment, "dvc")
         assert run.returncode == 0, run.stdout + run.stderr
         return run.stdout
 
@@ -186,9 +178,7 @@ def test_an_experiment_is_not_called_like_recorded_games(tmp_path):
 
 
 def test_the_lock_has_the_stages_that_there_are_and_no_others():
-    listed = subprocess.run(
-        ["dvc", "stage", "list", "--name-only"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    listed = prepared.run(["stage", "list", "--name-only"], ROOT, os.environ, "dvc")
     locked = yaml.safe_load((ROOT / "dvc.lock").read_text())["stages"]
     assert set(locked) == set(listed.stdout.split()) - {"data.dvc"}
 
@@ -202,7 +192,7 @@ def test_from_nothing_a_stage_runs_after_all_that_it_reads():
     for names, needed in re.findall(r"^((?:line-\w+ ?)+): ((?:line-\w+ ?)+)$", makefile, re.MULTILINE):
         for name in names.split():
             first[name.removeprefix("line-")] += [each.removeprefix("line-") for each in needed.split()]
-    drawn = subprocess.run(["dvc", "dag", "--dot"], cwd=ROOT, capture_output=True, text=True, check=True)
+    drawn = prepared.run(["dag", "--dot"], ROOT, os.environ, "dvc")
     reads = re.findall(r'"(\S+)" -> "(\S+)"', drawn.stdout)
     stages = {stage for pair in reads for stage in pair}
     runs = {name: [each for glob in globs for each in fnmatch.filter(stages, glob)] for name, globs in lines.items()}

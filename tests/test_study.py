@@ -9,6 +9,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import prepared
 import pytest
 import yaml
 from project import FULL
@@ -21,9 +22,11 @@ BIN = Path(sys.executable).parent
 
 def run(*command, where, code=0, **environment):
     """What a command says, by its name in this environment, in a folder."""
-    words = [sys.executable, "-m", "agon", *command[1:]] if command[0] == "agon" else command
     env = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"} | environment
-    done = subprocess.run(words, cwd=where, env=env, capture_output=True, text=True)
+    if command[0] in prepared.LIBRARIES:
+        done = prepared.run(command[1:], where, env, command[0])
+    else:
+        done = subprocess.run(command, cwd=where, env=env, capture_output=True, text=True)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -165,7 +168,8 @@ def clone(tmp_path):
 
 @pytest.mark.parametrize("where", [".", "conf", "studies/one"])
 def test_a_command_runs_the_source_of_the_checkout_one_stands_in(clone, where):
-    assert run("agon", "plan", "a b=1", where=clone / where) == "the clone: plan a b=1\n"
+    said = run(sys.executable, "-m", "agon", "plan", "a b=1", where=clone / where)
+    assert said == "the clone: plan a b=1\n"
 
 
 def test_a_kernel_in_another_checkout_refuses_and_says_what_to_do(clone):
@@ -277,7 +281,7 @@ def test_a_name_may_hold_what_stands_for_the_model(tmp_path):
 def test_a_study_may_have_modules_called_like_pythons_own(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True)
     (tmp_path / "statistics.py").write_text("mean = None\n")
-    assert "games" in run("agon", "list", "--help", where=tmp_path, PYTHONSAFEPATH="1")
+    assert "games" in run(sys.executable, "-m", "agon", "list", "--help", where=tmp_path, PYTHONSAFEPATH="1")
 
 
 def test_the_template_is_as_notebooks_and_stages_are_to_be():

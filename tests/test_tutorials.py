@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pandas as pd
+import prepared
 import pytest
 from project import Project
 
@@ -34,13 +36,16 @@ class Reader:
             if line.startswith("cd "):
                 self.folder /= line.removeprefix("cd ")
                 continue
-            self.done(line, shell=True)
+            self.done(shlex.split(line, comments=True))
 
-    def done(self, command, **how):
-        run = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False, **how
-        )
-        assert run.returncode == 0, f"{command}: {run.stderr}"
+    def done(self, command, code=0):
+        """Runs a command; gives what it says."""
+        if command[:1] and command[0] in prepared.LIBRARIES:
+            run = prepared.run(command[1:], self.folder, self.environment, command[0])
+        else:
+            run = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+        assert run.returncode == code, f"{command}: {run.stderr}"
+        return run.stdout + run.stderr
 
     def write(self, text):
         place = self.folder / NAMED.match(text)[1]
@@ -111,8 +116,7 @@ def test_a_game_of_mine(reader, tmp_path):
     assert "zs_constrained" not in (reader.folder / "README.md").read_text()
     birds = reader.folder / "birds.py"
     birds.write_text(birds.read_text().replace('== "hawk" else', '== "dove" else'))
-    status = ["dvc", "status", "--json", "play"]
-    assert "birds.py" in subprocess.check_output(status, cwd=reader.folder, env=reader.environment, text=True)
+    assert "birds.py" in reader.done(["dvc", "status", "--json", "play"])
     assert outside(tmp_path) == before
 
 
@@ -129,14 +133,8 @@ def test_two_conditions_compared(reader, tmp_path):
     assert "data/recordings/thinking/" in seen and "compared/" not in seen
     other = reader.folder / "conf/notebook/thinking.yaml"
     other.write_text(f"{other.read_text()}first: plain\n")
-    run = subprocess.run(
-        [sys.executable, "-m", "agon", "notebook", "thinking"],
-        cwd=reader.folder,
-        env=reader.environment,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 1 and "no model played as plain (there are: cot_constrained, zs_constrained)" in run.stderr
+    said = reader.done(["agon", "notebook", "thinking"], code=1)
+    assert "no model played as plain (there are: cot_constrained, zs_constrained)" in said
     assert outside(tmp_path) == before
 
 
