@@ -180,7 +180,6 @@ def _blamed(path: str) -> Iterator[None]:
         raise AgonError(f"prompt {path}: {' '.join(str(error).split())}") from None
 
 
-@functools.cache
 def _sources(environment: jinja2.Environment, name: str) -> list[str]:
     """The text of a template, and of those it includes or imports by name."""
     source = environment.loader.get_source(environment, name)[0]  # type: ignore[union-attr]
