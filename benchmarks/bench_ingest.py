@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from agon import ROOT
+from agon.conf import config
 from agon.conf import games as games_of
 from agon.ingest import ingest
 
@@ -22,8 +23,7 @@ WORDS = "the other side has been kind so far, and kindness pays as long as it is
 
 @pytest.fixture(scope="module")
 def variants():
-    names = sorted(path.stem for kind in ("pd*.yaml", "rps*.yaml") for path in (ROOT / "conf/game").glob(kind))
-    return games_of(names)
+    return games_of(config()[0]["recorded"]["counterfactual"])
 
 
 def made_up(place: Path) -> None:

@@ -1,5 +1,6 @@
 """What one seat believes in one match, and when and what it is asked about it. A family's beliefs.py may have a Mind of its own."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ WORDS = Text(600)
 """Reasons and plans."""
 
 
-class Mind:
+class Mind(ABC):
     """What all have in common. `semantics` published is described in agon.agents.beliefs."""
 
     step = ""
@@ -29,13 +30,13 @@ class Mind:
         self.written: tuple[str, ...] = ()
         """The latest analysis."""
 
+    @abstractmethod
     def due(self, view: Observation) -> list[int]:
         """How much of `view.past` was known at each analysis that is due and has not been made."""
-        raise NotImplementedError
 
+    @abstractmethod
     def think(self, view: Observation) -> Thinking:
         """One analysis: yields what may be answered to a question and is sent the answer, or None."""
-        raise NotImplementedError
 
     def ballot(self, view: Observation) -> Any:
         """What the beliefs make of a decision that is theirs; None where the decision is the agent's."""
@@ -56,9 +57,9 @@ class Mind:
         return None
 
     @property
+    @abstractmethod
     def held(self) -> dict[str, Any]:
         """For the records."""
-        raise NotImplementedError
 
     def pairs(self, verb: Sequence[str], views: Sequence[int], names: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Question -> (whose view, of which seat); `verb` in the first person and in the third."""

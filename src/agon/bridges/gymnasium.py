@@ -1,6 +1,7 @@
 """The engine's games as PettingZoo and Gymnasium environments, so that learners written for these interfaces can play them."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
@@ -126,7 +127,7 @@ class SimultaneousMatch(Seats, ParallelEnv):  # type: ignore[misc]
         return views
 
 
-class OneSeat(Env[Any, Any]):
+class OneSeat(Env[Any, Any], ABC):
     """One match after another of one seat against scripts, at a `table` that has all seats.
 
     `own`: what the environment was made with besides game, seat, opponents and seed, and `made_by` whom, for the spec.
@@ -171,9 +172,9 @@ class OneSeat(Env[Any, Any]):
         self._dice = {seat: seat_dice(chosen, seat) for seat in self.scripts}
         return self._begun(chosen)
 
+    @abstractmethod
     def _begun(self, seed: int) -> tuple[Any, dict[str, Any]]:
         """What the seat sees at the start of the match of a seed, and the info."""
-        raise NotImplementedError
 
     def _answer(self, seat: int, silent: bool = False) -> Any:
         """What the script at `seat` does. Raises AgonError for what is not legal; None is, where it may be `silent`."""

@@ -6,6 +6,7 @@ annotation ends in a note for the help, and `*names` are what stands without a `
 """
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -25,7 +26,7 @@ Composed = tuple[Callable[[], int | None], Mapping[str, Any]]
 """A call that is ready to be made, and its settings."""
 
 
-class Verb(click.Command):
+class Verb(click.Command, ABC):
     """A function as a verb."""
 
     def __init__(self, run: Callable[..., int | None], metavar: str = SETTINGS) -> None:
@@ -35,13 +36,13 @@ class Verb(click.Command):
         super().__init__(name, callback=self._called, params=[words, cfg], help=inspect.getdoc(run))
         self.run = run
 
+    @abstractmethod
     def _composed(self, words: Sequence[str]) -> Composed:
         """What `words` ask for. Raises AgonError or UsageError in one line."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
         """What may follow `words`: setting=, setting=value, or a name."""
-        raise NotImplementedError
 
     def _called(self, words: Sequence[str], cfg: str | None) -> int:
         if STRANGE is not None and self.name != "new":

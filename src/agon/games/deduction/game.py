@@ -4,6 +4,7 @@ MAgIC (Xu et al., arXiv 2311.08562), sections 2 and A.1, and the released code w
 """
 
 import re
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -158,16 +159,17 @@ class Deduction(Game[State]):
         """The word that a seat must not say."""
         return self.word
 
+    @abstractmethod
     def _steps(self) -> tuple[Ask, ...]:
-        raise NotImplementedError
+        """Who is asked what, in order."""
 
+    @abstractmethod
     def _facts(self) -> Facts:
         """What everybody knows of the rules."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _opening(self, seat: int) -> tuple[Event, ...]:
         """What a seat is told at the start."""
-        raise NotImplementedError
 
     @property
     def _openly(self) -> tuple[Event, ...]:
