@@ -53,6 +53,17 @@ def test_matches_are_pairs_times_repetitions_times_games():
     assert len(plan(experiment(repetitions=5, games=["pd", "rps"], agents=AGENTS[1:]))) == 6 * 5 * 2
 
 
+@pytest.mark.parametrize(
+    ("game", "bound", "seats"), [("cost_sharing/01", "rounds", 3), ("tradecraft_brief/minecraft-01", "turns", 2)]
+)
+def test_a_game_that_could_go_on_for_ever_is_refused_whatever_its_family(conf, game, bound, seats):
+    file = conf / f"game/{game.partition('/')[0]}.yaml"
+    file.write_text(re.sub(rf"^{bound}: \d+", f"{bound}: {10**9}", file.read_text(), flags=re.MULTILINE))
+    asked = experiment(repetitions=1) | {"tournaments": [], "pairings": [{"games": [game]}]}
+    asked["pairings"][0]["seats"] = [["anything"]] * seats
+    assert f"1 match of {seats * 10**9:,} decisions" in refusal(asked, conf=conf)
+
+
 def test_a_pairing_that_two_tournaments_share_is_played_once():
     asked = experiment()
     asked["tournaments"] *= 2

@@ -184,6 +184,11 @@ class Game(ABC, Generic[S]):
         return None
 
     @cached_property
+    def max_rounds(self) -> int | None:
+        """How many rounds a match may have; None: it is not known."""
+        return self.fixed_rounds
+
+    @cached_property
     def players(self) -> tuple[str, ...]:
         """What the seats are called."""
         return tuple(f"Player {seat + 1}" for seat in range(self.seats))

@@ -471,6 +471,11 @@ class Twin(Game[Any]):
         """As beneath."""
         return self._engine.fixed_rounds
 
+    @cached_property
+    def max_rounds(self) -> int | None:
+        """As beneath."""
+        return self._engine.max_rounds
+
     def start(self, dice: Dice) -> Any:
         """The same chance."""
         return self._engine.start(dice)

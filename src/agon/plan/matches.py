@@ -75,7 +75,7 @@ def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path
         for name in each.games:
             game = games[name]
             played = _sizes(each, game, conf) * (each.repetitions or asked.repetitions)
-            rounds: Any = game.fixed_rounds or getattr(game, "rounds", None) or 1
+            rounds = game.max_rounds or 1
             matches += played
             decisions += played * rounds * game.seats
             calls += played * rounds * game.seats * (bool(each.models) or "@" in str(each))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import kind
@@ -132,6 +133,11 @@ class CostSharing(Game[State]):
             "_vote": Choice(players),
         }.items():
             object.__setattr__(self, name, value)
+
+    @cached_property
+    def max_rounds(self) -> int:
+        """`rounds`; a match may end before."""
+        return self.rounds
 
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes airlines and seats."""

@@ -187,6 +187,11 @@ class Deduction(Game[State]):
         """Each seat's true role."""
         return tuple(self.sides[seat != self.spy] for seat in range(self.seats))
 
+    @cached_property
+    def max_rounds(self) -> int:
+        """`rounds`; a match may end before."""
+        return self.rounds
+
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes words and seats."""
         return self._scripted(State(0, (*(self._opening(seat) for seat in range(self.seats)), self._openly)))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Seen, nothing_seen, refuse_illegal, told
@@ -128,6 +129,11 @@ class TradeCraft(Game[State]):
                 raise ValueError(f"{self.name}: {whose} has {amount} {item}; it must be a whole number")
             made[item] = amount
         return made
+
+    @cached_property
+    def max_rounds(self) -> int:
+        """`turns`; a match may end before."""
+        return self.turns
 
     def start(self, dice: Dice) -> State:
         """No chance: a problem fixes hands, targets and seats."""
