@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from agon import AgonError, shown
-from agon.agents import Place, Reply, seat_dice
+from agon.agents import Place, Reply
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
+from agon.loop import started
 from agon.models import Answering, Halted, Model
 from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
@@ -321,11 +322,11 @@ def has_openings(game: Any) -> bool:
 
     def begun(game: Any) -> list[tuple[int, ...]]:
         """Who is asked in the first steps."""
-        state, dice = game.start(seat_dice(0, -1)), seat_dice(0, 0)
+        match, (_, views, _), dice = started(game, 0)
         asked: list[tuple[int, ...]] = []
-        while len(asked) < game.seats and (seats := game.to_move(state)):
-            asked.append(seats)
-            state, _ = game.step(state, {seat: game.observe(state, seat).legal.example(dice) for seat in seats})
+        while len(asked) < game.seats and views:
+            asked.append(tuple(views))
+            _, views, _ = match.send({seat: view.legal.example(dice[seat]) for seat, view in views.items()})
         return asked
 
     return game.everybody is not game and begun(game) != begun(game.everybody)
