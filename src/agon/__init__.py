@@ -222,8 +222,11 @@ def located(target: Any) -> Any:
         )
     try:
         found = getattr(import_module(module), name)
-    except Exception as error:  # a module of the reader's own may do anything
-        raise AgonError(f"_target_: {target!r} cannot be imported: {error or type(error).__name__}") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module of the reader's own may do anything, such as leave the program
+        said = str(error) if isinstance(error, Exception) else ""
+        raise AgonError(f"_target_: {target!r} cannot be imported: {said or type(error).__name__}") from None
     if not callable(found) or not _allowed(getattr(found, "__module__", None) or ""):
         raise AgonError(f"_target_: {target!r} is no class or function of {module}")
     return found

@@ -69,9 +69,11 @@ def steps(game: Game[Any], dice: Dice) -> Steps:
 
 
 def _paid_all(payoffs: Any, seats: int) -> bool:
-    """Whether there is a finite number for every seat."""
+    """Whether there is a finite number for every seat, in their order."""
+    if not isinstance(payoffs, tuple | list) or len(payoffs) != seats:
+        return False
     try:
-        return len(payoffs) == seats and type(payoffs) is not dict and isfinite(sum(payoffs))
+        return isinstance(total := sum(payoffs), int | float) and isfinite(total)
     except TypeError:
         return False
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import jinja2
 
-from agon import AgonError
-from agon.agents.prompts import prompts, template_of
+from agon.agents.prompts import has_prompt, prompts, template_of
 from agon.agents.telling import STYLE
 from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.games.html import items, prose, text, written
 from agon.games.pages import page_of
 from agon.games.spaces import Space
+from agon.loop import started
 
 RULES = ("rules", "the game")
 """Headings of a prompt under which everybody reads how the game goes, with what stands before the first heading."""
@@ -33,10 +33,9 @@ def rules_text(view: Observation, game: Any, start: Any, noted: bool = True) -> 
     """
     if view.rules is None:
         return "<p>One player alone is shown what this match is about, and nothing of it is public: there is nothing to watch.</p>"
-    try:
-        texts = prompts(template_of(view.rules), STYLE)
-    except AgonError:
+    if not has_prompt(view.rules):
         return _facts(view.rules)
+    texts = prompts(template_of(view.rules), STYLE)
     own = view._replace(seat=max(view.seat, 0), legal=view.legal or _legal(game, start, view.seat))
     first, *sections = re.split(r"^# +(.*)$", texts.system(own), flags=re.MULTILINE)
     shown = RULES if view.seat == PUBLIC else RULES + OWN
@@ -45,6 +44,15 @@ def rules_text(view: Observation, game: Any, start: Any, noted: bool = True) -> 
     ]
     note = "<p>As the first player is told:</p>" if view.seat == PUBLIC and noted else ""
     return note + prose("\n".join([first, *told]))
+
+
+def require_told(game: Any) -> None:
+    """Raises AgonError for a game whose prompt is broken: its rules, or its first questions."""
+    _, (state, views, _), _ = started(game, 0)
+    for seat in range(game.seats):
+        rules_text(game.observe(state, seat), game, state)
+    for view in views.values():
+        question_text(view)
 
 
 class Untold(jinja2.ChainableUndefined):
@@ -80,10 +88,7 @@ def question_text(view: Observation) -> str:
     """What a seat is asked, as HTML: by its family's page, or as models are asked, without how they are to write an answer."""
     if own := page_of(view.rules).question(view):
         return f"<h2>{own}</h2>"
-    try:
-        asked = prompts(template_of(view.rules), STYLE).turn(view, len(view.past))
-    except AgonError:
-        asked = ""
+    asked = prompts(template_of(view.rules), STYLE).turn(view, len(view.past)) if has_prompt(view.rules) else ""
     first, _, more = ANSWERS.sub("", asked).strip().partition("\n")
     title = first or f"Round {view.round}: your answer ({view.phase})"
     return (

@@ -13,6 +13,7 @@ from agon.plan import Seating, seating
 from agon_hall import Refused
 from agon_hall.keys import Keys
 from agon_hall.people import Consent, consent
+from agon_hall.rules import require_told
 from agon_hall.store import Store, TableRow
 from agon_hall.table import Table, budget_of, limited
 
@@ -46,7 +47,10 @@ class Hall:
                 each.go_on()
 
     def _seated(self, row: TableRow) -> Seating:
-        return seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
+        """Who plays what. Raises AgonError where they cannot, or where its prompt cannot be shown to people."""
+        found = seating(row.game, row.entrants, self.sampling, everybody=row.everybody)
+        require_told(found.game)
+        return found
 
     def _add(self, row: TableRow, seated: Seating | None = None) -> Table:
         found = self.tables[row.id] = Table(row, seated or self._seated(row), self.store, self.folder)

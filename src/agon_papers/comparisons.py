@@ -90,12 +90,75 @@ def parsed(test: str) -> re.Match[str]:
     if not match or (match["body"] is None) != (match["head"] == "always"):
         examples = "`most: value > 0`, `largest: NAME`, `order: A > B` or `span: 1 to 2`"
         raise ValueError(f"`{test}` is no test; one is {examples}")
+    head, body = match["head"], match["body"] or ""
+    if head == "order" and not re.search(" [<>] ", body):
+        raise ValueError(f"`{test}` orders nothing: an order is `order: A > B`")
+    if (head.endswith("%") and not 0 < _number_of(head) <= 100) or head == "0+":
+        raise ValueError(
+            f"`{test}` can never fail, or never hold: a share is above 0 and 100 % at most, a number of rows at least 1"
+        )
+    if head not in ("always", "span", "largest", "smallest", "order"):
+        readable(body)
+        if (ends := BETWEEN.fullmatch(body)) and float(ends[1]) > float(ends[2]):
+            raise ValueError(f"`{test}` can never hold: {ends[1]} is above {ends[2]}")
     return match
+
+
+def _number_of(head: str) -> float:
+    return float(re.sub(r"[^\d.]", "", head) or 0)
+
+
+BETWEEN = re.compile(r"(-?\d+(?:\.\d+)?) <=? [^<>=]+ <=? (-?\d+(?:\.\d+)?)")
+"""A condition with two bounds."""
+CALLED = ("abs", "at", "count", "iloc", "max", "min", "str")
+"""Functions, and parts of a column, that an expression may name."""
+
+
+def readable(text: str) -> None:
+    """Raises ValueError where a text is no expression of columns, or calls what it may not.
+
+    Names in backticks are pandas'; those in braces are filled in later.
+    """
+    bare = re.sub(r"`[^`]*`|\{[\w-]+\}", "name", text)
+    try:
+        nodes = [*ast.walk(ast.parse(bare or "0", mode="eval"))]
+    except SyntaxError:
+        raise ValueError(f"`{text}` is neither a step nor an expression") from None
+    named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    named |= {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    if not {type(node) for node in nodes} <= EXPRESSION or not named <= {*CALLED}:
+        raise ValueError(
+            f"`{text}` is no expression of columns: names, numbers, texts, lists, arithmetic, comparisons, and {', '.join(CALLED)}"
+        )
+
+
+EXPRESSION = {
+    *(
+        ast.Expression,
+        ast.BoolOp,
+        ast.BinOp,
+        ast.UnaryOp,
+        ast.Compare,
+        ast.Call,
+        ast.Name,
+        ast.Constant,
+        ast.List,
+        ast.Tuple,
+        ast.Attribute,
+        ast.Subscript,
+    ),
+    *(
+        each
+        for group in (ast.boolop, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context)
+        for each in group.__subclasses__()
+    ),
+}
+"""Nodes of which an expression is made."""
 
 
 def enough(head: str, hits: Any, n: Any) -> Any:
     """Whether as many of n (numbers or columns) are true as the quantifier `head` asks for."""
-    number = float(re.sub(r"[^\d.]", "", head) or 0)
+    number = _number_of(head)
     if head.endswith("+"):
         return hits >= number
     if head.endswith("%"):
@@ -135,14 +198,20 @@ class Finding:
     def check(self, test: re.Match[str]) -> tuple[bool, pd.Series | None]:
         """Whether a test holds, and for which rows; None where it speaks of all at once."""
         head, of, body = test.groups()
+        if head == "always":
+            return True, None
+        if self.table.empty or ("value" in self.table and self.table.value.isna().all()):
+            raise ValueError(f"`{test[0]}` has no {'row' if self.table.empty else 'number'} to test")
         match head:
-            case "always":
-                return True, None
             case "span":
                 ends = zip((self.table.value.min(), self.table.value.max()), body.split(" to "), strict=True)
                 return all(printed_as(value, printed) for value, printed in ends), None
             case "largest" | "smallest":
                 names = self.names(body)
+                if gone := [name for name in names if name not in self.table.index]:
+                    raise ValueError(
+                        f"no row is named {', '.join(gone)}; there are {', '.join(map(str, self.table.index[:9]))}"
+                    )
                 values = self.table.value.astype(float).sort_values(ascending=head == "smallest", kind="stable")
                 return set(values.index[: len(names)]) == set(names), None
             case "order":

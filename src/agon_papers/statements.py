@@ -68,7 +68,6 @@ the default.
 `decide = "mixed_equilibrium"`  what a row cannot say: a function (evidence, **args) -> Decision, made by `found`; its docstring is the test
 """
 
-import ast
 import inspect
 import re
 import tomllib
@@ -78,7 +77,7 @@ from itertools import repeat
 from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, Protocol, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar, get_args
 
 import msgspec
 import pandas as pd
@@ -95,6 +94,7 @@ from agon_papers.comparisons import (
     joined,
     parsed,
     printed_as,
+    readable,
     stepped,
 )
 from agon_papers.draws import CORRELATIONS, DRAW, STATS, Draws, any_rows, by_draw, correlations, uncoded
@@ -166,18 +166,18 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     printed: dict[str, float | str | list[float | str]] = {}
     say: str | None = None
     line: str = ""
-    digits: int = 1
+    digits: Annotated[int, msgspec.Meta(ge=0, le=9)] = 1
     decide: str = ""
     missing: str = ""
     kind: Kind
-    range: float = 0
+    range: Annotated[float, msgspec.Meta(ge=0)] = 0
 
     def __post_init__(self) -> None:
         for test in [*several(self.test), *filter(None, [self.doubt])]:
             parsed(test)
         steps = [step for step in several(self.how) if not STEP.fullmatch(step)]
         for text in [self.only, self.count, *_measures(self.measure).values(), *steps]:
-            _readable(text)
+            readable(text.partition(" = ")[2] or text)
         tests = " ".join(several(self.test))
         if tests and "margin" in tests and not self.range:
             raise ValueError("a test that names the margin needs the `range` of what it measures")
@@ -329,6 +329,8 @@ def _tested(evidence: Evidence, statement: Statement) -> Iterator[Part]:
 def _seen(evidence: Evidence, part: Part, functions: Functions, recorded: Evidence | None = None) -> Drawn:
     tests = [parsed(test) for test in several(part.test)]
     table = _stacked(evidence, part, functions)
+    if tests and table.empty:
+        raise ValueError(f"`{tests[0][0]}` has no row to test")
     if recorded is not None:
         table = centred(table, computed(recorded, part, functions))
     return Drawn(table, tests, part.digits, evidence.groups, "", "", MARGIN * part.range)
@@ -381,6 +383,8 @@ def _computed(evidence: Evidence, part: Part, functions: Functions) -> pd.DataFr
     if part.table in functions:
         table = functions[part.table](evidence, **part.args)
         table = selected(table.to_frame("value") if isinstance(table, pd.Series) else table, where)
+    elif part.args:
+        raise ValueError(f"the table {part.table or 'of the records'} takes no args: {words(part.args)}")
     else:
         table = evidence.rows(part.table, where)
     units = evidence.draws if "match" in table else None
@@ -519,15 +523,6 @@ def selected(table: pd.DataFrame, where: Mapping[str, Sequence[Any]]) -> pd.Data
             raise Missing(f"no records of {key} {', '.join(gone)}")
         table = table[have.isin(values)]
     return table
-
-
-def _readable(text: str) -> None:
-    """Raises ValueError where a text is no expression (names in backticks are pandas')."""
-    bare = re.sub(r"`[^`]*`", "name", text.partition(" = ")[2] or text)
-    try:
-        ast.parse(bare or "0", mode="eval")
-    except SyntaxError:
-        raise ValueError(f"`{text}` is neither a step nor an expression") from None
 
 
 def public_functions(*modules: ModuleType) -> dict[str, Callable[..., Any]]:

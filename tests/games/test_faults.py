@@ -2,10 +2,14 @@
 
 import asyncio
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from inspect import GEN_CLOSED, GEN_SUSPENDED, getgeneratorstate
+from itertools import count
 from math import inf, nan
 from typing import Any
 
+import numpy as np
 import pytest
 from harness import Told, at_the_table, seated
 
@@ -269,3 +273,89 @@ def test_fields_in_the_place_of_what_is_computed_are_required_and_kept():
 def test_a_field_that_is_called_like_a_method_is_refused(name):
     with pytest.raises(TypeError, match=rf"Bad has a field {name}, which is a method of every game: rename the field"):
         type("Bad", (Sound,), {"__annotations__": {name: "tuple"}, name: ()})
+
+
+@dataclass(frozen=True)
+class Misfit(Sound):
+    """What else a game may say wrongly of itself: fields that are given replace what is sound."""
+
+    sees: Any = None
+    people: Any = ("a", "b")
+    parts: Any = ()
+    lasts: Any = 2
+
+    @property
+    def players(self):
+        return self.people
+
+    @property
+    def roles(self):
+        return self.parts
+
+    def to_move(self, state):
+        return (0,) if state < self.lasts else ()
+
+    def observe(self, state, seat):
+        return super().observe(state, seat)._replace(**(self.sees or {}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"sees": {"seat": 1}}, "observe: what seat 0 sees says it is of seat 1"),
+        ({"sees": {"round": 0}}, "observe: the round is 0; it must be a whole number, 1 at least"),
+        ({"sees": {"round": "x"}}, "observe: the round is 'x'; it must be a whole number, 1 at least"),
+        ({"parts": ("spy",)}, r"roles is \('spy',\); it must have a text for each of 2 seats"),
+        ({"parts": (None, "spy")}, r"roles is \(None, 'spy'\); it must have a text for each of 2 seats"),
+        ({"people": ("a",)}, r"players is \('a',\); it must have a text for each of 2 seats"),
+        ({"seats": 0}, "seats is 0; it must be a whole number, 1 at least"),
+        ({"lasts": inf}, "a match has not ended after 20,000 steps; .* max_rounds says how many rounds it may have"),
+    ],
+)
+@pytest.mark.parametrize("player", [first, LLM])
+def test_what_a_game_says_of_itself_must_fit(changes, why, player):
+    with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
+        try_out(Seat("x", player), Misfit(**changes))
+
+
+def test_payoffs_are_plain_numbers_in_the_order_of_seats():
+    for payoffs in ({1.0, 2.0}, (Fraction(1, 3), 1), (Decimal(1), Decimal(2)), iter((1, 2)), np.array([1.0, 2.0])):
+        with pytest.raises(AgonError, match="it pays each of the 2 seats a finite number"):
+            try_out(Seat("x", first), Pays(payoffs=payoffs))
+    try_out(Seat("x", first), Pays(payoffs=[1, np.float64(0.5)]))
+
+
+@dataclass(frozen=True)
+class Drawn(Sound):
+    """Chance that is not drawn from the dice: in what it pays, or in what may be answered."""
+
+    what: str = ""
+
+    def legal_actions(self, state, seat):
+        return Choice(("a", f"b{next(COUNTER)}")) if self.what == "legal" else super().legal_actions(state, seat)
+
+    def step(self, state, actions):
+        return state + 1, (float(next(COUNTER)) if self.what == "payoffs" else 1.0, 0.0)
+
+
+COUNTER = count()
+
+
+@pytest.mark.parametrize(
+    ("what", "why"), [("legal", "seat 0 is not asked the same twice"), ("payoffs", "the same match pays")]
+)
+@pytest.mark.parametrize("player", [first, LLM])
+def test_a_game_that_draws_chance_elsewhere_than_from_the_dice_is_refused(what, why, player):
+    with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
+        try_out(Seat("x", player), Drawn(what=what))
+
+
+def test_a_script_is_the_same_twice_and_what_it_answers_can_be_recorded():
+    with pytest.raises(AgonError, match="it does not answer the same twice, with the same dice"):
+        try_out(Seat("x", lambda view, dice: "ab"[next(COUNTER) % 2]), Sound())
+    with pytest.raises(
+        AgonError, match="agent x cannot play sound: TypeError: Object of type set is not JSON serializable"
+    ):
+        try_out(Seat("x", lambda view, dice: {1}), Sound())
+    with pytest.raises(AgonError, match="agent x cannot play sound: ValueError: Out of range float"):
+        try_out(Seat("x", first), Notes(noted=((0, "x", nan),)))

@@ -135,6 +135,12 @@ def template_of(game: Any, folder: str | None = None) -> Source:
     return _named(game, "", "prompt.md", folder)
 
 
+def has_prompt(game: object) -> bool:
+    """Whether there is a prompt.md for the game, be it broken."""
+    source = source_of(game, "prompt.md")
+    return any((folder / source.file).is_file() for folder in source.folders)
+
+
 def beliefs_of(game: Any, folder: str | None = None) -> Template:
     """What an agent that thinks about beliefs is asked in a game: beliefs/NAME.md in a user's `folder`, else its family's beliefs.md.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -104,21 +104,23 @@ def _list(lacking: Sequence[Match], matches: Sequence[Match]) -> None:
 
 
 def _code(matches: Sequence[Match], recording: Path | None) -> str:
-    """A hash of the code and answers that decide what a match becomes: a journal of others is not gone on with."""
+    """A hash of the code, other files and answers that decide what a match becomes: a journal of others is not gone on with."""
+    from agon.plan.trial import LIBRARIES
+
     sources = {
         path
         for part in ("agents", "conf", "games", "models", "plan", "play", "turns")
         for path in (CODE / part).rglob("*.py")
     }
     sources.add(CODE / "loop.py")
-    made = {getattr(seat.player, "func", seat.player) for match in matches for seat in match.seats}
-    made |= {type(match.game) for match in matches}
-    sources |= {Path(file) for each in made if (file := inspect.getsourcefile(each))}
+    loaded = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()] if name != "__main__"}
+    files = {Path(file) for file in loaded.values() if file}  # a reader's own modules, and what these import
+    sources |= {file for file in files if not any(map(file.is_relative_to, (*LIBRARIES, CODE.parent)))}
     folders = {folder for match in matches for folder in families(match.game)}
-    sources |= {path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md")}
+    sources |= {path for folder in folders for path in folder.rglob("*") if path.parent.name != "__pycache__"}
     if recording is not None and recording.is_file():
         sources.add(recording)
-    return blake2b(b"".join(path.read_bytes() for path in sorted(sources)), digest_size=6).hexdigest()
+    return blake2b(b"".join(path.read_bytes() for path in sorted(sources) if path.is_file()), digest_size=6).hexdigest()
 
 
 def ingest(settings: Settings) -> int:

@@ -224,7 +224,7 @@ class Game(ABC, Generic[S]):
         return self.observe(state, 0)._replace(seat=PUBLIC, legal=None, past=(), role="")
 
     def notes(self, state: S) -> Iterable[Note]:
-        """What the step to this state leaves in the records alone (the turns' column `detail`)."""
+        """What the step to this state leaves in the records alone (the turns' column `detail`): of several of one name the last."""
         return ()
 
     def secrets(self, seat: int) -> tuple[str, ...]:

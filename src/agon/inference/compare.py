@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from math import nan
+from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,6 +166,9 @@ def _require_apart(column: str, strata: Sequence[str], names: Collection[str]) -
 
 def _by_metric(detect: float | Mapping[str, float] | None, names: Sequence[str]) -> Mapping[str, float]:
     """The difference to be detected of each metric that has one. Raises AgonError."""
+    differences = [*detect.values()] if isinstance(detect, Mapping) else [] if detect is None else [detect]
+    if wrong := [each for each in differences if not 0 < each < inf]:
+        raise AgonError(f"detect={wrong[0]}: a difference to be detected must be a number above 0")
     if isinstance(detect, Mapping):
         if strange := [each for each in detect if each not in names]:
             raise AgonError(f"detect has {strange[0]!r}, which is not compared: {offered(strange[0], names)}")
@@ -199,6 +202,8 @@ def rate(turns: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agen
     Raises AgonError for a metric or column that is not there, and where no two players met.
     """
     turns = with_all(turns)
+    if wrong := [each for each in by if each in ("match", "seat", metric)]:
+        raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
     if unknown := [each for each in by if each not in turns]:
         raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns)])}")
     seats = turns.drop_duplicates(["match", "seat"])[["match", "seat", *by]].astype({"match": "str"})

@@ -54,7 +54,19 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
         raise AgonError(f"parameters {' '.join(overrides)} cannot be read: {_line(error)}") from None
     if unknown := sorted(set(settings) - set(declared)):
         raise AgonError(f"notebook {name} has no parameter {unknown[0]!r}: it has {', '.join(declared) or 'none'}")
+    for key, own in (_usual(source) | usual).items():
+        if key in given and not _alike(given[key], own):
+            raise AgonError(f"{key}={given[key]!r} does not fit notebook {name}: it must be such as {own!r}")
     return settings
+
+
+def _alike(value: object, usual: object) -> bool:
+    """Whether a parameter is of the kind of the usual one, of which None says nothing."""
+    if isinstance(usual, bool) or isinstance(value, bool):
+        return usual is None or type(value) is type(usual)
+    if isinstance(usual, int | float):
+        return isinstance(value, int | type(usual))
+    return usual is None or value is None or isinstance(value, type(usual))
 
 
 def folder_of(run: str) -> Path:

@@ -127,7 +127,18 @@ def identity_of(settings: Any, idle: Set[str] = frozenset(), usual: Mapping[str,
 
 @functools.cache
 def _kind(target: str) -> str:
-    return kind_of(located(target))
+    made = located(target)
+    kind = kind_of(made)
+    if CLAIMED.setdefault(kind, made) is not made:
+        one, other = (f"{each.__module__}.{each.__qualname__}" for each in (CLAIMED[kind], made))
+        raise AgonError(
+            f"{one} and {other} would both be {kind} in ids, as if they were one: give one of them a name of its own, @kind(...)"
+        )
+    return kind
+
+
+CLAIMED: dict[str, Any] = {}
+"""Kind -> the class or function that has it."""
 
 
 def hash_of(content: object) -> str:

@@ -3,8 +3,8 @@
 import json
 import sysconfig
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +19,10 @@ from agon.plan.seats import Seat, keywords_of
 
 TRIED = 100
 """Steps for which a game is tried out before models are asked."""
+LONGEST = 20_000
+"""Steps after which a match should have ended in a game that does not say how many rounds it may have."""
+STEPS_A_ROUND = 1_000
+"""In one that does say it."""
 LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
 SHARED = tuple(f"{shown(Path(__file__).parents[1])}/{name}" for name in ("plan/", "loop.py:", "play/"))
 """Code that runs in every match."""
@@ -29,29 +33,78 @@ class Unfit(AgonError):
 
 
 def try_out(seat: Seat, game: Game[Any]) -> None:
-    """Plays a match of a script with itself; for who asks a model the first steps of one, of any legal actions.
+    """Plays a match of a script with itself, twice at once; for who asks a model the first steps of one, of any legal actions.
 
-    Raises AgonError for a script that cannot play the game, and for a game that cannot be recorded or answered in words.
+    Raises AgonError for a script that cannot play the game, for a game that cannot be recorded or answered in words, for either
+    that is not the same twice with the same dice, and for a match that does not end.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _example
+    whole = seat.immediate or game.max_rounds is None
+    most = LONGEST if game.max_rounds is None else STEPS_A_ROUND * game.max_rounds
     try:
-        match, (_, views, _), dice = started(game, 0)
-        for _ in count() if seat.immediate else range(TRIED):
-            if not views:
-                break
-            for view in views.values():
+        _require_people(game)
+        (match, (_, views, _), dice), (again, (_, others, _), same) = started(game, 0), started(game, 0)
+        for _ in range(most if whole else min(TRIED, most)):
+            for place, view in views.items():
+                _require_placed(place, view)
                 if type(view.legal) not in spaces:
                     _check(view.legal)
                     spaces.add(type(view.legal))
                 require_fit(seat.agent, seat.player, game, view)
+            _require_same(views, others)
+            if not views:
+                break
             asked, actions = views, {place: script(view, dice[place]) for place, view in views.items()}
-            state, views, payoffs = match.send(actions)
+            json.dumps([*actions.values()], allow_nan=False)
+            if actions != {place: script(view, same[place]) for place, view in others.items()}:
+                raise ValueError(f"it does not answer the same twice, with the same dice: {actions}")
+            (state, views, payoffs), (_, others, repaid) = match.send(actions), again.send(actions)
+            if [*payoffs] != [*repaid]:
+                raise ValueError(f"the same match pays {payoffs} and {repaid}: all chance is drawn from the dice")
             paid = [place for place in range(game.seats) if place in asked or payoffs[place]]
-            json.dumps([*known_notes(game.notes(state), paid)])
+            json.dumps([*known_notes(game.notes(state), paid)], allow_nan=False)
+        else:
+            if whole:
+                raise ValueError(
+                    f"a match has not ended after {most:,} steps; where it may take as many, max_rounds says how many rounds it may have"
+                )
     except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:  # a game, or a script, may raise anything
         raise AgonError(f"agent {seat.agent} cannot play {game.name}: {raised(error, game)}") from error
+
+
+def _require_people(game: Game[Any]) -> None:
+    """Raises ValueError for a game without seats, and for names or roles that are not one text for each of them."""
+    if type(game.seats) is not int or game.seats < 1:
+        raise ValueError(f"seats is {game.seats!r}; it must be a whole number, 1 at least")
+    for what, told, counts in (
+        ("players", game.players, {game.seats}),
+        ("roles", game.roles, {0, game.seats}),
+    ):
+        if len(told) not in counts or not all(isinstance(each, str) for each in told):
+            raise ValueError(f"{what} is {told!r}; it must have a text for each of {game.seats} seats")
+
+
+def _require_placed(place: int, view: Observation) -> None:
+    """Raises ValueError for a view that says it is another seat's, or of no round."""
+    if view.seat != place:
+        raise ValueError(f"observe: what seat {place} sees says it is of seat {view.seat!r}")
+    if type(view.round) is not int or view.round < 1:
+        raise ValueError(f"observe: the round is {view.round!r}; it must be a whole number, 1 at least")
+
+
+def _require_same(views: Mapping[int, Observation], others: Mapping[int, Observation]) -> None:
+    """Raises ValueError where the same match, played twice, asks something else."""
+    for place in sorted({*views, *others}):
+        if place not in views or place not in others or _asked(views[place]) != _asked(others[place]):
+            raise ValueError(
+                f"seat {place} is not asked the same twice in the same match: all chance is drawn from the dice, in start"
+            )
+
+
+def _asked(view: Observation) -> tuple[object, ...]:
+    return (view.round, view.phase, view.role, view.past, view.legal.as_json())
 
 
 def require_fit(agent: str, player: Any, game: Game[Any], view: Observation) -> None:
