@@ -283,6 +283,9 @@ def test_of_three_conditions_all_pairs_are_compared_and_corrected():
     [
         (0.1, "detect=0.1 of which metric.* write detect.points=... detect.won=..."),
         ({"point": 1}, "detect has 'point', which is not compared: did you mean points?"),
+        ({"points": -1}, "detect=-1: a difference to be detected must be a number above 0"),
+        ({"points": float("nan")}, "detect=nan: a difference to be detected must be a number above 0"),
+        ({"points": float("inf")}, "detect=inf: a difference to be detected must be a number above 0"),
     ],
 )
 def test_a_difference_to_detect_is_of_one_metric(detect, said):
@@ -491,3 +494,9 @@ def test_a_condition_that_only_plays_beside_another_one_is_said_to():
     beside_zs = turns[turns.match.isin(turns.match[turns.agent == "zs"])]
     with pytest.raises(AgonError, match="no match counts for agent 'srep'"):
         compare(beside_zs, "points", "agent:zs,srep")
+
+
+@pytest.mark.parametrize("column", ["match", "seat", "points"])
+def test_players_are_not_told_apart_by_what_is_compared(column):
+    with pytest.raises(AgonError, match=f"by={column} names no player"):
+        rate(PLAYED, "points", ["agent", column])

@@ -8,6 +8,9 @@ import sys
 import pytest
 from project import Project
 
+from agon.conf import load
+from agon.turns import read
+
 CODE = """
 import json
 from agon.conf import configuration
@@ -70,3 +73,47 @@ def test_another_script_is_another_match(project):
     assert not {each[0] for each in before if isinstance(each, list)} & {
         each[0] for each in after if isinstance(each, list)
     }
+
+
+MINE = "from helpers import ANSWER\n\n\ndef bid(view, dice):\n    return ANSWER\n"
+
+
+@pytest.fixture
+def own(project):
+    """The project with a package of the reader's own, in which two scripts have the same name, and a module that they import."""
+    (project.folder / "src/flock").mkdir()
+    (project.folder / "src/helpers.py").write_text("ANSWER = 'cooperation'\n")
+    for module in ("birds", "other"):
+        (project.folder / f"src/flock/{module}.py").write_text(MINE)
+        project.conf("agent", module, _target_=f"flock.{module}.bid", _partial_=True)
+    file = project.folder / "conf/config.yaml"
+    file.write_text(file.read_text().replace("\npackages: []", "\npackages: [flock]"))
+    return project
+
+
+def of_two(one, other):
+    return {"name": "mine", "repetitions": 1, "pairings": [{"games": ["pd"], "seats": [[one], [other]]}]}
+
+
+def test_two_scripts_that_ids_cannot_tell_apart_are_refused(own):
+    own.conf("experiment", "mine", **of_two("birds", "other"))
+    run = own.run("plan", "experiment=mine")
+    assert run.returncode == 1 and run.stderr.count("\n") == 1
+    assert "flock.birds.bid and flock.other.bid would both be flock.bid in ids" in run.stderr and "@kind" in run.stderr
+
+
+def test_what_own_code_imports_is_followed(own):
+    own.conf("experiment", "mine", **of_two("birds", "birds"))
+    options = load("game", "pd").options
+    for answer in options:
+        (own.folder / "src/helpers.py").write_text(f"ANSWER = {answer!r}\n")
+        run = own.run("play", "experiment=mine")
+        assert run.returncode == 0, run.stderr
+        assert set(read(own.folder / "transcripts/mine.parquet").action) == {answer}
+
+
+def test_a_module_that_leaves_the_program_is_named(own):
+    (own.folder / "src/flock/birds.py").write_text("raise SystemExit(4)\n")
+    own.conf("experiment", "mine", **of_two("birds", "birds"))
+    run = own.run("plan", "experiment=mine")
+    assert run.returncode == 1 and run.stderr.endswith("'flock.birds.bid' cannot be imported: SystemExit\n"), run

@@ -64,14 +64,14 @@ def test_a_run_has_a_name_and_overwrites_neither_the_report_nor_another_run(proj
     assert [path.name for path in (folder / "results").rglob("*.csv")] == ["of_3.csv"]
     assert report.items() <= files(project.folder).items()
     before = files(folder)
-    failed = project.run("notebook", "mine", "n=" + "x" * 300, "run=a-run", "force=true")
+    failed = project.run("notebook", "mine", "n=" + "9" * 300, "run=a-run", "force=true")
     assert failed.returncode == 1 and "see runs/a-run.mine.failed.ipynb" in failed.stderr, failed
     (folder.parent / "a-run.mine.failed.ipynb").unlink()
     assert files(folder) == before, "a run that fails leaves what was there"
 
 
 def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
-    run = project.run("notebook", "mine", "n=" + "x" * 300, "run=first")
+    run = project.run("notebook", "mine", "n=" + "9" * 300, "run=first")
     copy = project.folder / "runs/first.mine.failed.ipynb"
     assert "(see runs/first.mine.failed.ipynb)" in run.stderr and copy.is_file()
     assert not (project.folder / "runs/first").exists()
@@ -85,6 +85,9 @@ def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
         ("out=elsewhere", "with run=NAME all goes to runs/NAME"),
         ("out=elsewhere run=b", "with run=NAME all goes to runs/NAME"),
         ("simulate=5 run=b", "has no parameter 'simulate': it has turns_path, out, simulated, seed"),
+        ("seed=abc run=b", "seed='abc' does not fit notebook scripted: it must be such as 1"),
+        ("simulated=1.5 run=b", "simulated=1.5 does not fit notebook scripted"),
+        ("turns_path=5 run=b", "turns_path=5 does not fit notebook scripted"),
         ("run=../b", "cannot name a folder"),
         ("run=.b", "cannot name a folder"),
         ("run=b/c", "cannot name a folder"),

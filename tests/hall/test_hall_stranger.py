@@ -7,10 +7,11 @@ from test_hall_boards import Read, everybody, text_of
 from test_hall_forms import Sheet
 from test_hall_watching import page, played
 
+from agon import AgonError
 from agon.agents import seat_dice
 from agon.conf import load
 from agon.games.base import PUBLIC
-from agon_hall.rules import question_text, rules_text
+from agon_hall.rules import question_text, require_told, rules_text
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,26 @@ def test_its_rules_are_those_of_its_prompt(auction):
         assert "There are 2 auctions" in told and "The highest bid wins the good" in told and "[move]" not in told
         assert ("Earn as many points" in told) == (view.seat != PUBLIC)
     assert question_text(auction.observe(start, 1)) == "<h2>Auction 1 of 2: what do you bid?</h2>"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{% macro system(view, style) %}", "prompt .*: Unexpected end of template"),
+        ("{% macro system(view, style) %}# Rules\n{{ 1 / 0 }}{% endmacro %}", "prompt .*: division by zero"),
+    ],
+)
+def test_a_prompt_that_cannot_be_shown_to_people_is_refused_before_they_sit_down(
+    auction, monkeypatch, tmp_path, text, why
+):
+    require_told(auction)
+    turn = "{% macro turn(view, told) %}?{% endmacro %}{% macro again(fault, view) %}?{% endmacro %}"
+    (tmp_path / "prompt.md").write_text(f"{text}{turn}")
+    monkeypatch.setattr("agon.agents.prompts.families", lambda game: (tmp_path,))
+    with pytest.raises(AgonError, match=why):
+        require_told(auction)
+    (tmp_path / "prompt.md").unlink()
+    require_told(auction)  # without a prompt the facts of the rules are shown
 
 
 def test_its_board_shows_what_the_view_has(auction):

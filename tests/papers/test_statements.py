@@ -149,6 +149,23 @@ def test_the_verdict_and_the_text_are_those_of_one_decision():
         ),
         ('how = "maen per model"', "statements.toml, [x]: `maen per model` is neither a step nor an expression"),
         ('parts = [{ tset = "all: value > 1" }]', "statements.toml, [x]: [0]: there is no setting tset"),
+        ('test = "order: A"', "statements.toml, [x]: `order: A` orders nothing"),
+        ('test = "0+: value > 1"', "statements.toml, [x]: `0+: value > 1` can never fail, or never hold"),
+        ('test = "150%: value > 1"', "statements.toml, [x]: `150%: value > 1` can never fail, or never hold"),
+        ('test = "under 0%: value > 1"', "statements.toml, [x]: `under 0%: value > 1` can never fail, or never hold"),
+        (
+            'test = "all: 90 <= value <= 10"',
+            "statements.toml, [x]: `all: 90 <= value <= 10` can never hold: 90 is above 10",
+        ),
+        ("digits = 400", "statements.toml, [x]: digits"),
+        ("range = -5", "statements.toml, [x]: range"),
+        (
+            "measure = \"points.to_csv('made.csv')\"",
+            "statements.toml, [x]: `points.to_csv('made.csv')` is no expression",
+        ),
+        ('only = "open(1)"', "statements.toml, [x]: `open(1)` is no expression"),
+        ('test = "all: value.eval(1) > 1"', "statements.toml, [x]: `value.eval(1) > 1` is no expression"),
+        ('how = "[each for each in value]"', "statements.toml, [x]: `[each for each in value]` is no expression"),
     ],
 )
 def test_a_bad_row_gets_one_line_that_names_it(tmp_path, text, line):
@@ -164,13 +181,22 @@ def test_a_bad_row_gets_one_line_that_names_it(tmp_path, text, line):
     [
         {"test": "all: vlaue > 1"},
         {"test": "all of D: value > 1"},
+        {"only": "points > 1000", "test": "all: value > 1"},
+        {"only": "points > 1000", "test": "none: value > 1"},
+        {"measure": "points / 0 * 0", "test": "none: value > 5"},
+        {"test": "largest: D"},
+        {"test": "smallest: A, D"},
+        {"args": {"times": 3}},
         {"say": "{vlaue}"},
         {"say": "{part}"},
         {"line": "{vlaue}"},
     ],
 )
 def test_a_row_that_does_not_fit_its_table_gets_one_line(fields):
-    with pytest.raises(ValueError, match=r"no row is named|cannot be read|the words name|does not fit") as caught:
+    with pytest.raises(
+        ValueError,
+        match=r"no row is named|has no (row|number) to test|takes no args|cannot be read|the words name|does not fit",
+    ) as caught:
         decided(how="mean per model", **fields)
     assert "\n" not in str(caught.value)
 

@@ -115,7 +115,7 @@ def _code(matches: Sequence[Match], recording: Path | None) -> str:
     sources.add(CODE / "loop.py")
     loaded = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()] if name != "__main__"}
     files = {Path(file) for file in loaded.values() if file}  # a reader's own modules, and what these import
-    sources |= {file for file in files if not any(map(file.is_relative_to, (*LIBRARIES, CODE.parent)))}
+    sources |= {file for file in files if not any(map(file.is_relative_to, (*LIBRARIES, CODE)))}
     folders = {folder for match in matches for folder in families(match.game)}
     sources |= {path for folder in folders for path in folder.rglob("*") if path.parent.name != "__pycache__"}
     if recording is not None and recording.is_file():
