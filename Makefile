@@ -20,11 +20,16 @@ repro: .venv/.ok
 	@dvc repro --quiet
 	@cat reports/summary.txt
 
+# Kernels of what follows start quicker; elsewhere all runs as it would without.
+ifeq ($(shell uname -s),Linux)
+NURSED := python -m agon.notebook.nursery run
+endif
+
 # DVC runs stage after stage, on one core. From nothing, two lines of stages run beside each other; a line begins when those that it reads
 # from have ended. What is in none of them, or did not come to its end there, is for the `dvc repro` that follows.
 waves: .venv/.ok
 	-@dvc repro --quiet compose
-	@$(MAKE) --silent --jobs=2 line-matches line-explorers
+	@$(NURSED) $(MAKE) --silent --jobs=2 line-matches line-explorers
 line-%:
 	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
 line-tradecraft: STAGES = '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' own@tradecraft_viewer 'tradecraft_*'
@@ -43,7 +48,7 @@ test: repro
 
 # Every executed report once more, cell by cell. After a run from nothing it finds no more than `git diff dvc.lock` does: that has their bytes.
 again: repro
-	pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
+	$(NURSED) pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 
 checks: .venv/.ok
 	ruff check
@@ -53,7 +58,7 @@ checks: .venv/.ok
 	nbstripout --verify notebooks/*.ipynb
 
 sources:
-	pytest --nbval-lax -n 2 --dist loadscope notebooks
+	$(NURSED) pytest --nbval-lax -n 2 --dist loadscope notebooks
 
 suite:   # begins when the checks are over, beside the rest of the notebooks. In a new clone its files are compiled once, not by each worker
 	@[ -e tests/__pycache__ ] || pytest --collect-only -qq -p no:nbval >/dev/null 2>&1 || true

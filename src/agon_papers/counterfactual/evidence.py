@@ -59,6 +59,9 @@ BY_CHANCE = (
 """What uniform play says something about: it has no tokens and no void rounds."""
 
 
+KEPT = 8
+"""Selections of rows that are remembered: a statement asks for few, and often for the same."""
+
 Cells = tuple[pd.DataFrame, np.ndarray]
 """The combinations of some columns in the order of their first rows, and for each row of a table the number of its own."""
 
@@ -79,8 +82,8 @@ class Evidence:
     uniform: pd.DataFrame | None = None
     openings: pd.DataFrame | None = None
     draws: Draws | None = None
-    kept: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = field(default_factory=dict)
-    """What was asked for last -> all matches then, and the rows: the record sets of a statement share them."""
+    kept: dict[tuple[int, str], tuple[pd.DataFrame, pd.DataFrame]] = field(default_factory=dict)
+    """Which matches, and what was asked for last -> these matches, and the rows: the record sets of a statement share them."""
     unit: ClassVar[str] = "match"
     correlated: ClassVar[None] = None
 
@@ -98,11 +101,12 @@ class Evidence:
         """
         match table:
             case "":
-                asked = repr(where)
-                if asked not in self.kept or self.kept[asked][0] is not self.matches:
+                asked = id(self.matches), repr(where)
+                if asked not in self.kept:
                     games = where.get("game", SCRIPTS)
                     rows = pd.concat([self._matches({**where, "game": [game]}) for game in games])
-                    self.kept.clear()
+                    if len(self.kept) >= KEPT:
+                        self.kept.pop(next(iter(self.kept)))
                     self.kept[asked] = self.matches, rows
                 return self.kept[asked][1]
             case "all":
