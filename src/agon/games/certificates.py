@@ -7,7 +7,7 @@ what the map says. A family says what solves its games in `solutions.py`: `solut
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, product
 from math import isclose, prod
 from pathlib import Path
@@ -61,6 +61,20 @@ class _Differs(Exception):
     """The two games differ."""
 
 
+class _Asked(NamedTuple):
+    """What a seat is asked in a state."""
+
+    phase: str
+    legal: Space
+    there: Space
+    """What it may do in the twin."""
+
+
+def _bare(view: Observation) -> Observation:
+    """A view without what is compared by itself: what may be answered, rules and telling."""
+    return Observation(view.seat, view.round, None, view.past, None, view.phase, view.role)
+
+
 @dataclass(frozen=True)
 class _Pair:
     """A game, what is said to be its twin, and the map."""
@@ -84,52 +98,56 @@ class _Pair:
             secrets = sorted(map(self.map.text, self.game.secrets(seat)))
             self._same("what it must not see", secrets, sorted(self.twin.secrets(self.map.seat(seat))), seat)
 
-    def compare(self, state: Any, there: Any) -> None:
-        """All that can be known of a state. Raises _Differs."""
+    def compare(self, state: Any, there: Any) -> dict[int, _Asked]:
+        """All that can be known of a state; what each seat to move is asked. Raises _Differs."""
         asked, asked_there = self.game.to_move(state), self.twin.to_move(there)
         self._same("who is to move", sorted(map(self.map.seat, asked)), sorted(asked_there))
+        found = {}
         for seat in asked:
-            self._views(self.game.observe(state, seat), self.twin.observe(there, self.map.seat(seat)), seat)
-            legal = self.twin.legal_actions(there, self.map.seat(seat))
-            self._spaces(self.game.legal_actions(state, seat), legal, seat, self.game.observe(state, seat).phase)
+            view, its = self.game.observe(state, seat), self.map.seat(seat)
+            self._views(view, self.twin.observe(there, its), seat)
+            legal = self.game.legal_actions(state, seat), self.twin.legal_actions(there, its)
+            self._spaces(*legal, seat, view.phase)
+            found[seat] = _Asked(view.phase, *legal)
         self._views(self.game.watch(state), self.twin.watch(there), PUBLIC)
+        return found
 
-    def step(self, state: Any, there: Any, actions: Mapping[int, Any]) -> tuple[Any, Any]:
+    def step(self, state: Any, there: Any, actions: Mapping[int, Any], asked: Mapping[int, _Asked]) -> tuple[Any, Any]:
         """Both after some actions of the original. Raises _Differs."""
         mapped = {}
         for seat, action in sorted(actions.items(), key=lambda each: self.map.seat(each[0])):
-            phase = self.game.observe(state, seat).phase
-            mapped[self.map.seat(seat)] = None if action is None else self.map.value(action, phase)
+            mapped[self.map.seat(seat)] = None if action is None else self.map.value(action, asked[seat].phase)
         state, paid = self.game.step(state, actions)
         try:
             there, paid_there = self.twin.step(there, mapped)
         except IllegalAction as error:
             raise _Differs(f"the twin refuses {mapped}: {error}") from None
         wanted = self.map.paid(paid)
-        if None in actions.values() and all(map(isclose, paid_there, wanted_void := self._void(paid))):
+        if None in actions.values() and all(map(isclose, paid_there, wanted_void := self._unshifted.paid(paid))):
             wanted = wanted_void
         for seat, (one, other) in enumerate(zip(wanted, paid_there, strict=True)):
             if not isclose(one, other, rel_tol=1e-9, abs_tol=1e-9):
                 raise _Differs(f"{self._who(self.map.inverse.seat(seat))} is paid {other:g} there, not {one:g}")
         return state, there
 
-    def _void(self, paid: Sequence[float]) -> tuple[float, ...]:
-        """Points of a round that does not count: nothing is added."""
-        return replace(self.map, shift=0).paid(paid)
+    @cached_property
+    def _unshifted(self) -> Isomorphism:
+        """What a round that does not count pays: nothing is added."""
+        return replace(self.map, shift=0)
 
     def _views(self, view: Observation, there: Observation, seat: int) -> None:
-        mapped = self.map.view(view._replace(legal=None))  # what may be answered is compared by itself
-        for name in ("seat", "round", "phase", "role", "past"):
-            self._same(
-                {"past": "what it has seen"}.get(name, f"its {name}"), getattr(mapped, name), getattr(there, name), seat
-            )
-        if (id(mapped.rules), id(there.rules)) not in self._alike:
-            for path, one, other in differences(mapped.rules, there.rules):
+        bare, bare_there = _bare(view), _bare(there)
+        if (mapped := self.map.view(bare)) != bare_there:
+            for name in ("seat", "round", "phase", "role", "past"):
+                said = {"past": "what it has seen"}.get(name, f"its {name}")
+                self._same(said, getattr(mapped, name), getattr(there, name), seat)
+        rules = self.map.rules_of(view)
+        if (id(rules), id(there.rules)) not in self._alike:
+            for path, one, other in differences(rules, there.rules):
                 said = f"{path or 'of the rules'}: {_short(one)} is said there to be {_short(other)}"
                 raise _Differs(f"{self._who(seat)} is told {said}")
-            self._alike[id(mapped.rules), id(there.rules)] = mapped.rules, there.rules
-        bare = view._replace(legal=None, rules=None, telling=None)
-        if self.map.inverse.view(there._replace(legal=None, rules=None, telling=None)) != bare:
+            self._alike[id(rules), id(there.rules)] = rules, there.rules
+        if self.map.inverse.view(bare_there) != bare:
             raise _Differs(f"what {self._who(seat)} sees there could mean several things: two of them look alike")
 
     def _spaces(self, legal: Space, there: Space, seat: int, phase: str) -> None:
@@ -186,26 +204,24 @@ def check(
         waiting, complete = deque([(state, there, history)]), True
         while waiting and complete:
             state, there, history = waiting.popleft()
-            pair.compare(state, there)
+            asked = pair.compare(state, there)
             seen += 1
-            for actions in _everything(game, state, menu):
+            for actions in _everything(asked, menu):
                 if actions is None or seen + len(waiting) >= states:
                     complete = False
                     break
-                waiting.append((*_stepped(pair, state, there, actions, history), (*history, actions)))
+                waiting.append((*_stepped(pair, state, there, actions, asked), (*history, actions)))
         listed, depth = seen, len(history)
         for number in range(0 if complete else plays):
             if done >= 4 and seen - listed >= ENOUGH:
                 break
             history = ()
             state, there, dice = game.start(_dice(number)), twin.start(_dice(number)), Random(number)
-            while asked := game.to_move(state):
-                pair.compare(state, there)
+            while asked := pair.compare(state, there):
                 seen += 1
-                actions = {seat: _drawn(pair, state, there, seat, dice, number % 2 == 1) for seat in asked}
-                state, there = _stepped(pair, state, there, actions, history)
+                actions = {seat: _drawn(each, map, dice, number % 2 == 1) for seat, each in asked.items()}
+                state, there = _stepped(pair, state, there, actions, asked)
                 history = (*history, actions)
-            pair.compare(state, there)
             seen, done = seen + 1, done + 1
     except _Differs as found:
         return Check(f"{_told(history)}: {found}", seen, done, False)
@@ -213,10 +229,10 @@ def check(
 
 
 def _stepped(
-    pair: _Pair, state: Any, there: Any, actions: Mapping[int, Any], history: tuple[Any, ...]
+    pair: _Pair, state: Any, there: Any, actions: Mapping[int, Any], asked: Mapping[int, _Asked]
 ) -> tuple[Any, Any]:
     try:
-        return pair.step(state, there, actions)
+        return pair.step(state, there, actions, asked)
     except _Differs as found:
         raise _Differs(f"{found}, when {_short(dict(actions))} is done") from None
 
@@ -225,10 +241,9 @@ def _dice(number: int) -> Random:
     return Random(f"certificate {number}")
 
 
-def _everything(game: Game[Any], state: Any, menu: int) -> Iterator[dict[int, Any] | None]:
+def _everything(asked: Mapping[int, _Asked], menu: int) -> Iterator[dict[int, Any] | None]:
     """All that can be done at once, nothing included; None where it is too much to be listed."""
-    asked = game.to_move(state)
-    options = [_options(game.legal_actions(state, seat), menu) for seat in asked]
+    options = [_options(each.legal, menu) for each in asked.values()]
     known = [[*each, None] for each in options if each is not None]
     if len(known) < len(asked) or prod(map(len, known)) > WIDEST:
         yield None
@@ -245,13 +260,10 @@ def _options(legal: Space, menu: int) -> Sequence[Any] | None:
     return list({_key(each): each for each in (legal.example(dice) for _ in range(menu))}.values())
 
 
-def _drawn(pair: _Pair, state: Any, there: Any, seat: int, dice: Random, in_twin: bool) -> Any:
+def _drawn(asked: _Asked, map: Isomorphism, dice: Random, in_twin: bool) -> Any:
     if dice.random() < VOID:
         return None
-    if not in_twin:
-        return pair.game.legal_actions(state, seat).example(dice)
-    action = pair.twin.legal_actions(there, pair.map.seat(seat)).example(dice)
-    return pair.map.inverse.value(action, pair.game.observe(state, seat).phase)
+    return map.inverse.value(asked.there.example(dice), asked.phase) if in_twin else asked.legal.example(dice)
 
 
 def _told(history: Sequence[Mapping[int, Any]]) -> str:

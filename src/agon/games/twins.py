@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, Literal
@@ -128,10 +128,10 @@ class Isomorphism:
     """What rules and events have become, by what they are."""
     _texts: dict[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     """What texts have become."""
-    _choices: dict[tuple[tuple[str, ...], str], Choice] = field(
+    _spaces: dict[tuple[Any, str], tuple[Space, Space]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
-    """What options in a phase have become."""
+    """What may be answered in a phase, by its options or else by what it is, and what it has become."""
     _points: dict[tuple[type, float], float] = field(init=False, repr=False, compare=False, default_factory=dict)
     """What a seat is paid there."""
 
@@ -212,7 +212,6 @@ class Isomorphism:
 
     def view(self, view: Observation) -> Observation:
         """What the seat sees there."""
-        rules = self._once(view.rules, lambda: self._rules(view.rules))
         known, seat, phase = self._known, view.seat, view.phase
         past = tuple(
             [
@@ -221,62 +220,49 @@ class Isomorphism:
             ]
         )
         legal = None if view.legal is None else self.space(view.legal, phase)
-        return view._replace(
-            seat=self.seat(seat),
-            legal=legal,
-            past=past,
-            rules=rules,
-            role=self.text(view.role) if view.role else "",
-        )
+        role = self.text(view.role) if view.role else ""
+        return Observation(self.seat(seat), view.round, legal, past, self.rules_of(view), phase, role, view.telling)
+
+    def rules_of(self, view: Observation) -> Any:
+        """The rules that a view tells, as it tells them there."""
+        return self._once(view.rules, lambda: self._rules(view.rules))
 
     def space(self, space: Space, phase: str) -> Space:
         """What may be answered in a phase."""
-        if type(space) is not Choice:
-            return self.value(space, phase)
-        made = self._choices.get((space.options, phase))
-        if made is None:
-            moves = self.order == REVERSED or set(self.order) & set(space.options)
-            listed = Choice(self.listed(space.options)) if moves else space
-            made = _kept(self._choices, (space.options, phase), self.value(listed, phase))
-        return made
+        options = space.options if type(space) is Choice else ()
+        key = options or id(space), phase
+        known = self._spaces.get(key)
+        if known is None:
+            moves = self.order == REVERSED or set(self.order) & set(options)
+            listed = Choice(self.listed(options)) if options and moves else space
+            known = _kept(self._spaces, key, (space, self.value(listed, phase)))
+        return known[1]
 
     def value(self, value: Any, what: str = "") -> Any:
         """An action, a fact, or anything made of texts, numbers and the like; `what` is its phase, or the name of its field."""
-        kind_ = type(value)  # what there is most of comes first: this is where certificates spend their time
-        if kind_ is str:
-            return self.text(value)
-        if value is None or kind_ is bool:
-            return value
-        if kind_ is int or kind_ is float:
-            return _number(self.unit * _exact(value), value) if what in self.amounts else value
-        if kind_ is tuple or kind_ is list or (isinstance(value, tuple | list) and not hasattr(value, "_fields")):
-            made = [self.value(each, what) for each in value]
-            return kind_(self.by_seats(made) if what in self.by_seat and len(made) == len(self.seats) else made)
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, Points):
-            return Points(self.factor * _exact(float(value)) + self.shift)
-        if isinstance(value, Amount):
-            return Amount(self.unit * _exact(float(value)))
-        if isinstance(value, int | float | Fraction):
-            return _number(self.unit * _exact(value), value) if what in self.amounts else value
-        if isinstance(value, Event):
-            return Event(value.phase, _none_or(self.seat, value.seat), self.value(value.value, value.phase))
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(
-                *(self._field(each, name, what) for name, each in zip(value._fields, value, strict=True))
-            )
-        if isinstance(value, frozenset | set):
-            return type(value)(self.value(each, what) for each in value)
-        if isinstance(value, Mapping):
-            items = {self.value(key): self._field(each, str(key), what) for key, each in value.items()}
-            return type(value)(items) if isinstance(value, dict) else items
-        if is_dataclass(value) and not isinstance(value, type):
-            if isinstance(value, Space):
-                return self._dataclass(value, what)
-            make: Callable[..., Any] = _told_apart if hasattr(value, "digest") else Isomorphism._dataclass
-            return self._once(value, lambda: make(self, value, what))
-        return value
+        kind_: type = type(value)
+        if kind_ is str:  # what there is most of
+            return self._texts.get(value) or self.text(value)
+        return _way(kind_)(self, value, what)
+
+    def _counted(self, value: Any, what: str) -> Any:
+        return _number(self.unit * _exact(value), value) if what in self.amounts else value
+
+    def _sequence(self, value: Any, what: str) -> Any:
+        made = [self.value(each, what) for each in value]
+        return type(value)(self.by_seats(made) if what in self.by_seat and len(made) == len(self.seats) else made)
+
+    def _named(self, value: Any, what: str) -> Any:
+        return type(value)(*(self._field(each, name, what) for name, each in zip(value._fields, value, strict=True)))
+
+    def _mapping(self, value: Any, what: str) -> Any:
+        kept = what in self.amounts
+        items = {self.value(key): self.value(each, what if kept else str(key)) for key, each in value.items()}
+        return type(value)(items) if isinstance(value, dict) else items
+
+    def _facts(self, value: Any, what: str) -> Any:
+        make: Callable[..., Any] = _told_apart if hasattr(value, "digest") else Isomorphism._dataclass
+        return self._once(value, lambda: make(self, value, what))
 
     def _field(self, value: Any, name: str, what: str) -> Any:
         return self.value(value, what if what in self.amounts else name)
@@ -318,6 +304,34 @@ class Isomorphism:
         if known is None:
             known = _kept(self._known, id(value), (value, make()))
         return known[1]
+
+
+@cache
+def _way(kind: type) -> Callable[[Isomorphism, Any, str], Any]:
+    """How values of a type are mapped: looked up once for each type, because it is asked for millions of times."""
+    if issubclass(kind, str):
+        return lambda map, value, what: map.text(value)
+    if issubclass(kind, Points):
+        return lambda map, value, what: Points(map.factor * _exact(float(value)) + map.shift)
+    if issubclass(kind, Amount):
+        return lambda map, value, what: Amount(map.unit * _exact(float(value)))
+    if issubclass(kind, int | float | Fraction) and kind is not bool:
+        return Isomorphism._counted
+    if issubclass(kind, Event):
+        return lambda map, value, what: Event(
+            value.phase, _none_or(map.seat, value.seat), map.value(value.value, value.phase)
+        )
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return Isomorphism._named
+    if issubclass(kind, tuple | list):
+        return Isomorphism._sequence
+    if issubclass(kind, frozenset | set):
+        return lambda map, value, what: kind(map.value(each, what) for each in value)
+    if issubclass(kind, Mapping):
+        return Isomorphism._mapping
+    if is_dataclass(kind):
+        return Isomorphism._dataclass if issubclass(kind, Space) else Isomorphism._facts
+    return lambda map, value, what: value
 
 
 @lru_cache(maxsize=16)
