@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args
 from agon import kind
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
-from agon.games.tradecraft.amounts import listed, plus, traded, written
+from agon.games.tradecraft.amounts import covers, listed, plus, traded, written
 from agon.games.tradecraft.game import Facts
-from agon.games.tradecraft.planner.search import Plan, plan
+from agon.games.tradecraft.planner.search import Plan, lacking, plan
 from agon.games.tradecraft.planner.trading import Needs, needs
 
 Persona = Literal["unprimed", "cooperative", "competitive"]
@@ -79,11 +79,12 @@ def _takes(view: Observation, table: Known, persona: Persona) -> bool:
     proposal = table.proposal
     assert proposal is not None
     hands, proposer = _hands(view, table), view.rules.players.index(proposal["proposer"])
-    before = _missing(_needs(view, hands, table.target))
+    found = _needs(view, hands, table.target)
+    before = _missing(found)
     hands[proposer], hands[view.seat] = traded(
         hands[proposer], hands[view.seat], proposal["offer"], proposal["request"]
     )
-    after = _missing(_needs(view, hands, table.target))
+    after = _still_missing(view, hands, table.target, found)
     got, given = sum(proposal["offer"].values()), sum(proposal["request"].values())
     if persona == "cooperative":
         return after <= before
@@ -99,6 +100,18 @@ def _needs(view: Observation, hands: Sequence[Hand], target: Hand) -> object:
 def _missing(found: object) -> float:
     """How many units it must still be given; infinite where no gift is enough, or none is known."""
     return found.units if isinstance(found, Needs) else inf
+
+
+def _still_missing(view: Observation, hands: Sequence[Hand], target: Hand, before: object) -> float:
+    """How many units are missing after a trade: what its old plan lacks if that is a part of what it lacked, or the fewest."""
+    if isinstance(before, Needs) and before.trades == 1:
+        if isinstance(plan(view.rules.ruleset, hands[view.seat], target), Plan):
+            return 0
+        ((giver, gives),) = before.gives.items()
+        lacks = lacking(hands[view.seat], before.plan.steps, target)
+        if sum(lacks.values()) < before.units and covers(gives, lacks) and covers(hands[giver], lacks):
+            return sum(lacks.values())
+    return _missing(_needs(view, hands, target))
 
 
 def _hands(view: Observation, table: Known) -> list[Hand]:

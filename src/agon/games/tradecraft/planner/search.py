@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import inf
+from math import ceil, inf
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -87,6 +87,16 @@ def executed(ruleset: Ruleset, hand: Hand, steps: tuple[Step, ...]) -> dict[str,
             raise ValueError(f"step {number}: {step.recipe} takes what is not in the hand")
         hand = plus(minus(hand, step.inputs), step.outputs)
     return dict(hand)
+
+
+def lacking(hand: Hand, steps: Sequence[Step], target: Hand) -> dict[str, int]:
+    """The pieces that a hand lacks to do some steps, one after the other, and then to cover a target."""
+    stock, lacks = dict(hand), dict[str, int]()
+    for inputs, outputs in [*((step.inputs, step.outputs) for step in steps), (target, NONE)]:
+        short = {item: ceil(rest) for item, amount in inputs.items() if (rest := amount - stock.get(item, 0)) > 0}
+        lacks = {item: lacks.get(item, 0) + short.get(item, 0) for item in lacks | short}
+        stock = plus(minus(plus(stock, short), inputs), outputs)
+    return lacks
 
 
 Frozen = frozenset[tuple[str, Amount]]
