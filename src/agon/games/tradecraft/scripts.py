@@ -12,8 +12,9 @@ from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
 from agon.games.tradecraft.amounts import covers, listed, plus, traded, written
 from agon.games.tradecraft.game import Facts
+from agon.games.tradecraft.planner.parts import part
 from agon.games.tradecraft.planner.search import Plan, lacking, plan
-from agon.games.tradecraft.planner.trading import Needs, needs
+from agon.games.tradecraft.planner.trading import Needs, needs, union
 
 Persona = Literal["unprimed", "cooperative", "competitive"]
 
@@ -84,12 +85,14 @@ def _takes(view: Observation, table: Known, persona: Persona) -> bool:
     hands[proposer], hands[view.seat] = traded(
         hands[proposer], hands[view.seat], proposal["offer"], proposal["request"]
     )
-    after = _still_missing(view, hands, table.target, found)
     got, given = sum(proposal["offer"].values()), sum(proposal["request"].values())
+    if persona == "competitive" and given > got:
+        return before > 0 and isinstance(plan(view.rules.ruleset, hands[view.seat], table.target), Plan)
+    after = _still_missing(view, hands, table.target, found, proposal["offer"])
     if persona == "cooperative":
         return after <= before
     if persona == "competitive":
-        return after < before and (after == 0 or given <= got)
+        return after < before
     return after < before or (after == before and got > 0 and got >= given)
 
 
@@ -102,14 +105,17 @@ def _missing(found: object) -> float:
     return found.units if isinstance(found, Needs) else inf
 
 
-def _still_missing(view: Observation, hands: Sequence[Hand], target: Hand, before: object) -> float:
-    """How many units are missing after a trade: what its old plan lacks if that is a part of what it lacked, or the fewest."""
+def _still_missing(view: Observation, hands: Sequence[Hand], target: Hand, before: object, got: Hand) -> float:
+    """How many units are missing after a trade: the fewest, or what its old plan lacks where that is fewer than before."""
+    ruleset, hand = view.rules.ruleset, hands[view.seat]
     if isinstance(before, Needs) and before.trades == 1:
-        if isinstance(plan(view.rules.ruleset, hands[view.seat], target), Plan):
+        if isinstance(plan(ruleset, hand, target), Plan):
             return 0
         ((giver, gives),) = before.gives.items()
-        lacks = lacking(hands[view.seat], before.plan.steps, target)
-        if sum(lacks.values()) < before.units and covers(gives, lacks) and covers(hands[giver], lacks):
+        lacks = lacking(hand, before.plan.steps, target)
+        fewer = sum(lacks.values()) < before.units
+        idle = set(part(ruleset, union(hands), target).items).isdisjoint(got)
+        if (fewer or idle) and covers(gives, lacks) and covers(hands[giver], lacks):
             return sum(lacks.values())
     return _missing(_needs(view, hands, target))
 
