@@ -10,8 +10,9 @@ from typing import Any, Literal, get_args
 from agon import kind
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
-from agon.games.tradecraft.amounts import covers, listed, plus, traded, written
+from agon.games.tradecraft.amounts import covers, listed, minus, plus, traded, written
 from agon.games.tradecraft.game import Facts
+from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import part
 from agon.games.tradecraft.planner.search import Plan, lacking, plan
 from agon.games.tradecraft.planner.trading import Needs, needs, union
@@ -42,11 +43,28 @@ def trader(view: Observation, dice: Dice, *, persona: Persona = "unprimed") -> C
 
 
 def _next_craft(view: Observation, table: Known) -> Call:
-    found = plan(view.rules.ruleset, table.hand, table.target)
-    if not isinstance(found, Plan) or not found.steps:
+    steps = _steps(view, table)
+    if not steps:
         return Call(tool="craft_done")
-    step = found.steps[0]
-    return Call(tool="craft_apply", inputs=written(step.inputs), outputs=written(step.outputs))
+    return Call(tool="craft_apply", inputs=written(steps[0].inputs), outputs=written(steps[0].outputs))
+
+
+def _steps(view: Observation, table: Known) -> Sequence[Step]:
+    """A shortest plan from its hand: what is left of the plan with which it began to craft.
+
+    It is planned anew where that makes something that could burn for later steps: other fuel can then be best.
+    """
+    ruleset, hand = view.rules.ruleset, table.hands[view.rules.players[view.seat]]
+    begun = plan(ruleset, hand, table.target)
+    steps = begun.steps if isinstance(begun, Plan) else ()
+    burns = any(ruleset.recipe(step.recipe).fuelled for step in steps)
+    if not burns or all(ruleset.fuel.keys().isdisjoint(step.outputs) for step in steps):
+        for done, step in enumerate(steps):
+            if hand == table.hand:
+                return steps[done:]
+            hand = plus(minus(hand, step.inputs), step.outputs)
+    found = plan(ruleset, table.hand, table.target)
+    return found.steps if isinstance(found, Plan) else ()
 
 
 def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
