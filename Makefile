@@ -20,7 +20,7 @@ repro: .venv/.ok
 	@dvc repro --quiet
 	@cat reports/summary.txt
 
-# Kernels of what follows start quicker; elsewhere all runs as it would without.
+# A command behind $(NURSED) gets Jupyter kernels that start quicker (src/agon/notebook/nursery.py); the results are the same without.
 ifeq ($(shell uname -s),Linux)
 NURSED := python -m agon.notebook.nursery run
 endif

@@ -55,7 +55,6 @@ def executed(*before, code=SHOWN, **how):
 def test_a_forked_kernel_shows_what_any_kernel_shows(tmp_path):
     usual, forked = (executed(*before, cwd=tmp_path) for before in ([], NURSED))
     assert forked == usual and f"[] {tmp_path} one of its own" in usual
-    assert "seaborn' in sys.modules" not in usual
     where = "import sys; print('seaborn' in sys.modules, 'agon' in sys.modules)"
     assert [executed(*before, code=where).strip() for before in ([], NURSED)] == ["False False", "True False"]
 
@@ -88,7 +87,7 @@ def test_a_kernel_can_be_interrupted():
 import time, sys
 from jupyter_client.manager import start_new_kernel
 manager, client = start_new_kernel(kernel_name="python3")
-client.execute("print('begun', flush=True); import time; time.sleep(600)")
+client.execute("print('begun', flush=True); import time; time.sleep(600)", stop_on_error=False)
 while client.get_iopub_msg(timeout=60)["content"].get("text") != "begun\\n":
     pass
 manager.interrupt_kernel()

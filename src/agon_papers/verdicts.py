@@ -219,7 +219,7 @@ def row(
 
 def table_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows of `row` as the table of claims, see COLUMNS; those of a section (the first that a row names) are seen together."""
-    with pd.option_context("mode.string_storage", "python"):  # of many small tables, whose names take less time so
+    with pd.option_context("mode.string_storage", "python"):  # rows are made of many small tables: quicker
         every = list(rows)
     table = pd.DataFrame(every).reindex(columns=COLUMNS).astype({"n": "Int64", "draws": "Int64", "p": float})
     tested = table[table.p.notna()]

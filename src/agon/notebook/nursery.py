@@ -47,15 +47,13 @@ def nurse(door: str) -> None:
     """Forks a kernel for each who asks at a door, a Unix socket. Ends with the process that began it, or as a kernel."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the command, and that this
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a kernel
-    listening = socket.socket(socket.AF_UNIX)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # what is told arrives whole
     listening.bind(door)
     listening.listen()
     os.write(1, b".")
     os.dup2(2, 1)
     os.environ |= {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "JPY_PARENT_PID": "1"}  # as in a kernel
-    vars(builtins)["get_ipython"] = lambda: SimpleNamespace(
-        kernel=None
-    )  # pandas asks where it is, and shows more there
+    vars(builtins)["get_ipython"] = lambda: SimpleNamespace(kernel=None)  # pandas shows more columns in a kernel
     for name in LIBRARIES:
         import_module(name)
     del vars(builtins)["get_ipython"]
@@ -99,7 +97,7 @@ def _ended_with(asking: socket.socket) -> None:
 
 def kernel(door: str, *argv: str) -> None:
     """Is a kernel for Jupyter: asks for one at a door, hands interrupts on to it, and ends with it or with who began this."""
-    asking = socket.socket(socket.AF_UNIX)
+    asking = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     asking.connect(door)
     told = {"argv": [sys.argv[0], *argv], "folder": str(Path.cwd()), "environment": dict(os.environ)}
     socket.send_fds(asking, [json.dumps(told).encode()], [0, 1, 2])

@@ -1,6 +1,7 @@
 """Scripted traders: what they propose, take and craft, by persona; nothing that they call is refused, in any ruleset."""
 
 from functools import partial
+from itertools import product
 from random import Random
 
 import pytest
@@ -9,7 +10,10 @@ from hypothesis import strategies as st
 
 from agon.agents.scripts import anything
 from agon.conf import load
-from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
+from agon.games.tradecraft import Recipe, Ruleset, TradeCraft, known
+from agon.games.tradecraft.amounts import traded, written
+from agon.games.tradecraft.planner.search import Plan, plan
+from agon.games.tradecraft.planner.trading import Needs, needs
 from agon.games.tradecraft.scripts import trader
 
 PERSONAS = ["unprimed", "cooperative", "competitive"]
@@ -119,6 +123,61 @@ def test_nothing_it_calls_is_refused_whatever_the_other_does(persona, wood, ston
     )
     _, state = calls(asked, *scripts(persona), lambda view, _: anything(view, dice))
     assert state.over
+
+
+def planned(view, persona):
+    """What it decides or crafts if everything is planned anew."""
+    table, rules = known(view), view.rules
+    if view.phase == "craft":
+        found = plan(rules.ruleset, table.hand, table.target)
+        if not isinstance(found, Plan) or not found.steps:
+            return {"tool": "craft_done"}
+        step = found.steps[0]
+        return {"tool": "craft_apply", "inputs": written(step.inputs), "outputs": written(step.outputs)}
+    hands = [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(rules.players)]
+    offer, request = table.proposal["offer"], table.proposal["request"]
+    giver, missing = rules.players.index(table.proposal["proposer"]), []
+    for _ in ("before", "after"):
+        found = needs(rules.ruleset, hands, view.seat, table.target)
+        missing.append(found.units if isinstance(found, Needs) else float("inf"))
+        if len(missing) == 1:
+            hands[giver], hands[view.seat] = traded(hands[giver], hands[view.seat], offer, request)
+    (before, after), got, given = missing, sum(offer.values()), sum(request.values())
+    takes = {
+        "cooperative": after <= before,
+        "competitive": after < before and (after == 0 or given <= got),
+        "unprimed": after < before or (after == before and got > 0 and got >= given),
+    }[persona]
+    return {"tool": "decide", "decision": "accept" if takes else "reject", "message": ""}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "tradecraft/minecraft-26",
+            "tradecraft/minecraft-27",
+            "tradecraft/minecraft-38",
+        ),  # wrong short cuts are seen in these
+        *("tradecraft_alchemy/alchemy-02", "tradecraft_invented/invented-10", "tradecraft3/minecraft3-13"),
+    ],
+)
+def test_short_cuts_decide_as_planning_anew_does(name):
+    asked, tools = load("game", name), set()
+
+    def checked(persona, dice, view, _):
+        if view.phase == "propose" and dice.random() < 0.3:
+            return anything(view, dice)
+        call = trader(view, None, persona=persona)
+        if view.phase != "propose":
+            assert call == planned(view, persona)
+            tools.add(call["tool"])
+        return call
+
+    for personas in product(PERSONAS, repeat=2):
+        dice = Random(name + "".join(personas))
+        calls(asked, *[partial(checked, each, dice) for each in (*personas, "unprimed")[: asked.seats]])
+    assert tools == {"decide", "craft_apply", "craft_done"}
 
 
 def test_an_unknown_persona_is_refused():

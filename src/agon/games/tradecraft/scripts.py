@@ -104,7 +104,7 @@ def _takes(view: Observation, table: Known, persona: Persona) -> bool:
         hands[proposer], hands[view.seat], proposal["offer"], proposal["request"]
     )
     got, given = sum(proposal["offer"].values()), sum(proposal["request"].values())
-    if persona == "competitive" and given > got:
+    if persona == "competitive" and given > got:  # no more than it gets, unless the trade ends its needs
         return before > 0 and isinstance(plan(view.rules.ruleset, hands[view.seat], table.target), Plan)
     after = _still_missing(view, hands, table.target, found, proposal["offer"])
     if persona == "cooperative":
@@ -124,17 +124,21 @@ def _missing(found: object) -> float:
 
 
 def _still_missing(view: Observation, hands: Sequence[Hand], target: Hand, before: object, got: Hand) -> float:
-    """How many units are missing after a trade: the fewest, or what its old plan lacks where that is fewer than before."""
+    """How many units are missing after a trade in which it got something: the fewest, or more where that changes no decision.
+
+    What its old plan lacks says enough without a new one if the partner of that plan can still give it: where it is fewer units than
+    before, so are the fewest (0 only if the seat can craft alone); where nothing that it got matters for its target, it is the fewest.
+    """
     ruleset, hand = view.rules.ruleset, hands[view.seat]
     if isinstance(before, Needs) and before.trades == 1:
         if isinstance(plan(ruleset, hand, target), Plan):
             return 0
         ((giver, gives),) = before.gives.items()
         lacks = lacking(hand, before.plan.steps, target)
-        fewer = sum(lacks.values()) < before.units
-        idle = set(part(ruleset, union(hands), target).items).isdisjoint(got)
-        if (fewer or idle) and covers(gives, lacks) and covers(hands[giver], lacks):
-            return sum(lacks.values())
+        if covers(gives, lacks) and covers(hands[giver], lacks):
+            units = sum(lacks.values())
+            if units < before.units or set(part(ruleset, union(hands), target).items).isdisjoint(got):
+                return units
     return _missing(_needs(view, hands, target))
 
 
