@@ -155,6 +155,25 @@ def test_a_setting_of_a_verb_comes_with_its_default_and_a_note(capfd):
     assert re.search(r"^  keep=20 +settings kept of a game of clues$", capfd.readouterr().out, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("verb", "its", "others"),
+    [
+        (
+            "plan",
+            ("experiment=scripted", "budget.usd=null", "detect=null", "debug=false"),
+            ("out=", "serve.", "fresh="),
+        ),
+        ("serve", ("serve.address=127.0.0.1", "serve.port=8642", "serve.days=30"), ("experiment=", "budget.")),
+        ("ingest", ("source=counterfactual", "out=null", "force=false"), ("serve.", "recorded=", "study=")),
+    ],
+)
+def test_a_verb_that_is_configured_lists_the_settings_that_it_takes(capfd, verb, its, others):
+    assert main([verb, "--help"]) == 0
+    found = re.findall(r"^  ([a-z]+[.\w]*=\S*)", capfd.readouterr().out, re.MULTILINE)
+    assert set(its) <= set(found) and not [each for each in found if each.startswith(others)]
+    assert len(found) == len(set(found))
+
+
 def test_the_version_is_the_package_s(capfd):
     assert main(["--version"]) == 0 and capfd.readouterr().out == f"agon {version('agon')}\n"
 
@@ -363,6 +382,11 @@ def test_bash_completes_settings_though_it_takes_them_apart(tmp_path):
         "agon plan executor =": ["dask", "local"],
         "agon play experiment = scripted fre": ["fresh=true", "fresh=false"],
         "agon record budget.u": ["budget.usd="],
+        "agon list mo": ["models"],
+        "agon export experiment = script": ["scripted"],
+        "agon compare metric = opponent_comprehension_": ["opponent_comprehension_as_done"],
+        "agon new": ["new"],
+        "agon new st": ["study"],
     }.items():
         asked = f"compopt() {{ :; }}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))"
         script = f'eval "$(_AGON_COMPLETE=bash_source agon)"; {asked}; _agon_completion agon; echo "${{COMPREPLY[@]}}"'
@@ -508,6 +532,15 @@ def test_plan_says_what_fifty_dollars_decide(project):
     assert len(found) == 2
     for spent, least in found:
         assert float(spent) <= 50 and (float(least) > 2) == (float(usd.replace(",", "")) > 50)
+
+
+def test_plan_takes_the_spread_of_what_the_experiment_has_played_also_where_models_are_asked(project):
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "cot"], ["uniform"]]}
+    project.conf("experiment", "varied", name="varied", repetitions=12, pairings=[pairing])
+    verbs = ("plan detect=2", "record", "play", "plan detect=2")
+    (_, before, _), *done, (code, said, _) = told(project, *[f"{verb} experiment=varied" for verb in verbs])
+    assert [each[0] for each in done] == [0, 0] and "transcripts/varied.parquet" not in before
+    assert code == 0 and "spread as in transcripts/varied.parquet" in said
 
 
 UNTIL = "until={by:'agent:zs,zs_sc3',metric:cooperation_rate,range:[0,1]}"

@@ -167,9 +167,19 @@ def test_exporting_again_gives_the_same_bytes_and_other_matches_are_not_mixed_in
     first = files()
     jsonl(turns, tmp_path)
     assert files() == first
-    with pytest.raises(AgonError, match="holds 1 other match: empty it"):
-        jsonl(turns[turns.match != "0001"], tmp_path)
+    fewer = turns[turns.match != "0001"]
+    with pytest.raises(AgonError, match="holds 1 other match: force=true deletes them"):
+        jsonl(fewer, tmp_path)
     assert files() == first
+    strange = tmp_path / "mine.jsonl"
+    strange.write_text("not a match\n")
+    for replace in (False, True):
+        with pytest.raises(AgonError, match="holds 2 other matches: empty it"):
+            jsonl(fewer, tmp_path, replace)
+    strange.unlink()
+    assert files() == first
+    jsonl(fewer, tmp_path, replace=True)
+    assert files() == {name: text for name, text in first.items() if name != "0001.jsonl"}
 
 
 def test_a_folder_that_cannot_be_written_is_named(turns, tmp_path):

@@ -542,6 +542,11 @@ def test_an_agent_that_cannot_weigh_the_actions_of_a_game_is_refused_and_not_off
     assert agent not in offered and "zs_constrained" in offered
 
 
+def test_a_stand_in_whose_script_cannot_play_a_game_is_refused_before_it_is_asked():
+    why = "model standin cannot play public_goods: AttributeError: 'Number' object has no attribute 'options' "
+    assert refusal(pairing(*[["zs"]] * 3, games=["public_goods/01"], models=["standin"])).startswith(why)
+
+
 def test_who_can_weigh_a_game_is_offered_and_may_play_it(ways):
     offered = agents_for("pd", ways).keys()
     assert offered >= {"zs_weighed", "letters", "thinks", "cot_constrained"} and not offered & {

@@ -108,11 +108,11 @@ def new_table(entered: Entered) -> list[Thing]:
     kinds = {PERSON_SHOWN: PERSON} | {f"{one}, asks a model" if asks else one: one for one, asks in agents.items()}
     seats: list[Thing] = []
     entrants = []
-    for seat in range(game.seats):
-        who = ListField(key=f"who/{seat}", label=f"Seat {seat + 1}", value=PERSON, options=kinds)
+    for seat, player in enumerate(game.players):
+        who = ListField(key=f"who/{seat}", label=player, value=PERSON, options=kinds)
         model = ListField(
             key=f"model/{seat}",
-            label=f"Model at seat {seat + 1}",
+            label=f"Model of {player}",
             value=next(iter(known_models), None),
             options={each: each for each in known_models},
         )

@@ -83,8 +83,9 @@ def shown(table: Table, seat: int | None) -> dict[str, Any]:
 
 def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:
     """All that a board of a table may know."""
-    totals = table.totals if table.status == "over" or not _hidden_totals(view) else None
-    return Scene(view, totals, table.players, table.row.aids, f"<em>{NOTHING}</em>")
+    over = table.status == "over"
+    totals = table.totals if over or not _hidden_totals(view) else None
+    return Scene(view, totals, table.players, table.row.aids, f"<em>{NOTHING}</em>", over)
 
 
 def _last(table: Table, seat: int | None, view: Observation) -> str:

@@ -26,11 +26,11 @@ from agon_papers.statements import (
 )
 
 COLUMNS = [
-    *("paper", "section", "claim", "published", "recomputed", "verdict", "why"),
+    *("paper", "statement", "section", "claim", "published", "recomputed", "verdict", "why"),
     *("estimate", "low", "high", "n", "unit", "chance", "stability", "draws", "rule"),
     *("p", "p_section", "verdict_section"),
 ]
-"""Of the table of claims: numbers that do not apply are absent."""
+"""Of the table of claims: numbers that do not apply are absent. `statement`: the row of statements.toml."""
 
 VERDICTS: Mapping[bool | None, str] = {True: "holds", False: "fails", None: "cannot be checked"}
 UNDECIDED = "undecided"
@@ -200,9 +200,9 @@ def _chance(evidence: Evidence, statement: Statement, functions: Functions, test
 
 
 def row(
-    paper: str, statement: Statement, judged: Callable[[], Judged], why: Callable[[], str] | None = None
+    paper: str, name: str, statement: Statement, judged: Callable[[], Judged], why: Callable[[], str] | None = None
 ) -> dict[str, Any]:
-    """One statement as a row of results/replication/PAPER_claims.csv. `why` is asked after `judged`.
+    """One statement, by its name, as a row of results/replication/PAPER_claims.csv. `why` is asked after `judged`.
 
     Raises ValueError, in one line that quotes the claim, where its test does not fit the tables.
     """
@@ -213,7 +213,8 @@ def row(
         made, reason = Judged(Decision(None, ""), VERDICTS[None], {}), f"Missing: {gap}."
     except (KeyError, NameError, ValueError) as error:
         raise ValueError(f"the statement '{statement.claim}' does not fit its table: {error}") from error
-    said = (paper, statement.section, statement.claim, statement.published, made.decision.text, made.verdict, reason)
+    given = (paper, name, statement.section, statement.claim, statement.published)
+    said = (*given, made.decision.text, made.verdict, reason)
     return dict(zip(COLUMNS, said, strict=False)) | dict(made.numbers) | {"rule": statement.kind}
 
 

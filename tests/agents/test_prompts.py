@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.llm import LLM
+from agon.agents.prompts import OWN, Source, Template
+from agon.games.spaces import Choice, Form, Number, Text
 
 GOLDEN = ROOT / "tests/golden/prompts"
 STYLES = sorted(path.stem for path in (ROOT / "src/agon/agents/prompts/styles").glob("*.md"))
@@ -21,6 +23,27 @@ THREE = small(
     options=("north", "south"),
 )
 every_game = pytest.mark.parametrize("name", MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("legal", "told"),
+    [
+        (Number(0, 100), "NUMBER is a whole number from 0 to 100."),
+        (Number(0, 100, 5), "NUMBER is a whole number from 0 to 100 in steps of 5."),
+        (Form((("bid", Number(0, 20)),)), 'After "bid:" write a whole number from 0 to 20.'),
+        (
+            Form((("bid", Number(1, 21, 4)), ("why", Text(9)))),
+            'After "bid:" write a whole number from 1 to 21 in steps of 4.',
+        ),
+        (
+            Form((("vote", Choice(("a", "b"))), ("why", Text(9)))),
+            'After "vote:" write one of: a; b.\nAfter "why:" write a few words.',
+        ),
+    ],
+)
+def test_how_an_answer_is_written_says_all_that_is_legal(legal, told):
+    said = Template(Source("_reply.md", (OWN,)), ("form", "line", "refuse")).rendered("form", legal)
+    assert told in said and f"\n{said}".count("\n[move] ") == 1
 
 
 def conversations(game, style="zs"):

@@ -273,6 +273,24 @@ def test_fields_in_the_place_of_what_is_computed_are_required_and_kept():
 def test_a_field_that_is_called_like_a_method_is_refused(name):
     with pytest.raises(TypeError, match=rf"Bad has a field {name}, which is a method of every game: rename the field"):
         type("Bad", (Sound,), {"__annotations__": {name: "tuple"}, name: ()})
+    with pytest.raises(TypeError, match=rf"Bad has a field {name}, which is a method of every game: rename the field"):
+        type("Bad", (Sound,), {"__annotations__": {name: "int"}, name: lambda self: self})
+
+
+@dataclass(frozen=True)
+class Counts(Sound):
+    """It reckons with every answer, also with one that could not be read."""
+
+    def step(self, state, actions):
+        return state + sum(1 + 0 * len(each) for each in actions.values()), (1.0, 0.0)
+
+
+def test_a_game_that_fails_without_an_answer_is_refused_where_models_are_asked():
+    try_out(Seat("first", first), Counts())
+    why = rf"^sound fails where an answer cannot be read \(action None\): TypeError: .* \(Counts, {HERE}:"
+    with pytest.raises(AgonError, match=why):
+        try_out(Seat("zs", LLM, "x"), Counts())
+    try_out(Seat("zs", LLM, "x"), Sound())
 
 
 @dataclass(frozen=True)

@@ -57,11 +57,17 @@ def done(run):
     return run.stdout
 
 
-def test_it_is_planned_asked_of_a_stand_in_with_beliefs_and_played(project):
+@pytest.fixture(scope="module")
+def played(project):
+    """The same, after its experiment was planned, asked of a stand-in and played."""
     assert "auction" in done(project.run("plan", "experiment=auction"))
     done(project.run("record", "experiment=auction"))
     assert "30 matches" in done(project.run("play", "experiment=auction"))
-    turns = read(project.folder / "transcripts/auction.parquet")
+    return project
+
+
+def test_it_is_planned_asked_of_a_stand_in_with_beliefs_and_played(played):
+    turns = read(played.folder / "transcripts/auction.parquet")
     assert turns.match.nunique() == 30 and len(turns) == 30 * 3 * 2 and turns.valid.all()
     thought = turns[turns.agent.eq("beliefs") & turns["round"].gt(1)].detail.map(json.loads)
     assert len(thought) and all("beliefs" in each for each in thought)
@@ -69,7 +75,7 @@ def test_it_is_planned_asked_of_a_stand_in_with_beliefs_and_played(project):
     assert (halves.payoff >= 0).all(), "who bids a half of the value never loses"
 
 
-def test_it_is_exported_replayed_watched_and_an_environment(project):
+def test_it_is_exported_replayed_watched_and_an_environment(played):
     code = """
 from agon.conf import games, load
 from agon.replay import one_match, replayed
@@ -93,11 +99,11 @@ for agent in env.agent_iter():
 assert "auction" not in set(payoff_table(games()).game) and "auction" in set(seat_table(games()).game)
 print("seen")
 """
-    (project.folder / "look.py").write_text(code)
-    done(project.run("export", "experiment=auction"))
-    assert list(project.folder.glob("exports/**/*.jsonl"))
+    (played.folder / "look.py").write_text(code)
+    done(played.run("export", "experiment=auction"))
+    assert list(played.folder.glob("exports/**/*.jsonl"))
     found = subprocess.run(
-        [sys.executable, "look.py"], cwd=project.folder, env=project.environment, capture_output=True, text=True
+        [sys.executable, "look.py"], cwd=played.folder, env=played.environment, capture_output=True, text=True
     )
     assert found.stdout == "seen\n", found.stderr
 

@@ -57,7 +57,7 @@ def test_a_table_is_made_on_the_page_and_its_match_is_collected(server, person, 
     host.page.goto(server.url)
     host.page.get_by_label("Game", exact=True).select_option("prisoner3")
     host.page.get_by_label("Setting or problem", exact=True).select_option("quince")
-    host.page.get_by_label("Seat 3", exact=True).select_option("anything")
+    host.page.get_by_label("Player 3", exact=True).select_option("anything")
     host.button("Make the table").click()
     host.page.get_by_text("It is waiting for people").wait_for()
     links = [each.get_attribute("href") for each in host.page.get_by_role("link").all()]
@@ -83,7 +83,7 @@ def test_a_game_is_played_in_other_clothes(server, person):
     host.page.goto(server.url)
     host.page.get_by_label("Game", exact=True).select_option("pd")
     host.page.get_by_label("In other clothes", exact=True).select_option("amber: the same game")
-    host.page.get_by_label("Seat 2", exact=True).select_option("tft")
+    host.page.get_by_label("Player 2", exact=True).select_option("tft")
     host.button("Make the table").click()
     host.page.get_by_text("It is waiting for people").wait_for()
     (link,) = (each.get_attribute("href") for each in host.page.get_by_role("link", name="/seat?key=").all())

@@ -80,7 +80,9 @@ def test_it_is_watched_step_by_step(auction, tmp_path, monkeypatch):
     made = page(tmp_path, turns)
     assert "highest bid wins" in made.html
     for at in made.places():
-        assert at.made["step"] == at.made["last"] or f"value: {done.views[0].past[0].value}" in at.html
+        over = at.made["step"] == at.made["last"]
+        assert over or f"value: {done.views[0].past[0].value}" in at.html
+        assert ("The match is over" in at.html) == over and ("<h2>Round" in at.html) != over
     public = page(tmp_path, researcher=False)
     for at in public.places():
         assert "value:" not in at.html

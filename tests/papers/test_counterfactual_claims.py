@@ -196,6 +196,7 @@ def test_columns_and_verdicts_are_those_of_claims_csv(alike):
     assert list(alike.columns) == COLUMNS
     assert set(alike.verdict) <= {"holds", "fails", "undecided", "cannot be checked"}
     assert alike.paper.eq("counterfactual").all()
+    assert alike.claim.tolist() == [STATEMENTS[name].claim for name in alike.statement]
 
 
 def test_there_are_many_claims_and_none_is_said_twice():

@@ -120,6 +120,7 @@ def test_a_row_decides_and_says_its_numbers(fields, holds, text):
 def test_a_statement_that_cannot_be_decided_says_why():
     absent = row(
         "x",
+        "said",
         Statement(**SAID, measure="points", where={"model": "D"}),
         lambda: Judged(decided(where={"model": "D"}), "", {}),
     )
@@ -129,7 +130,7 @@ def test_a_statement_that_cannot_be_decided_says_why():
 
 
 def test_the_verdict_and_the_text_are_those_of_one_decision():
-    got = row("x", Statement(**SAID), lambda: Judged(Decision(False, "1 of 3"), "fails", {}))
+    got = row("x", "said", Statement(**SAID), lambda: Judged(Decision(False, "1 of 3"), "fails", {}))
     assert (got["verdict"], got["recomputed"], got["why"]) == ("fails", "1 of 3", "w.")
 
 
@@ -204,7 +205,7 @@ def test_a_row_that_does_not_fit_its_table_gets_one_line(fields):
 @pytest.mark.parametrize("fields", [{"where": {"modle": "A"}}, {"measure": "piont"}, {"how": "mean per modle"}])
 def test_a_row_that_names_what_is_not_there_is_quoted(fields):
     with pytest.raises(ValueError, match="the statement 'c' does not fit its table: ") as caught:
-        row("x", Statement(**SAID), lambda: decided(**fields))
+        row("x", "said", Statement(**SAID), lambda: decided(**fields))
     assert "\n" not in str(caught.value)
 
 

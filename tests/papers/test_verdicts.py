@@ -65,7 +65,7 @@ class Given:
 def judged(matches, **fields):
     said = {"section": "1", "claim": "c", "published": "p", "why": "w.", "measure": "points"}
     statement = Statement(**{**said, **fields})
-    return row("x", statement, lambda: judge(Given(matches), statement, {}))
+    return row("x", "said", statement, lambda: judge(Given(matches), statement, {}))
 
 
 PER_MODEL = {"how": "mean per model"}

@@ -24,19 +24,24 @@ OF_SEAT = ["seat", "agent", "model"]
 JSON = ["legal", "action", "detail"]
 
 
-def jsonl(turns: pd.DataFrame, folder: Path) -> int:
+def jsonl(turns: pd.DataFrame, folder: Path, replace: bool = False) -> int:
     """One file per match, named by its id; how many.
 
     The first line is the match with its seats, then comes a line per turn, then the seats' totals. JSON columns are
-    values, what is absent is null. Raises AgonError for a folder that holds other matches, which a reader would mix up.
+    values, what is absent is null. Raises AgonError for a folder that holds other matches, which a reader would mix up; `replace`:
+    those that were exported of the same experiments are deleted.
     """
     of_turn = [name for name in turns if name not in (*OF_MATCH, "agent", "model")]
     paths = {match: folder / f"{quote(str(match), safe='')}.jsonl" for match in turns.match.unique()}
-    if others := set(folder.glob("*.jsonl")) - set(paths.values()):
-        raise AgonError(
-            f"{shown(folder)} holds {count(len(others), 'other match')}: empty it, or name another folder with out="
-        )
+    others, known = set(folder.glob("*.jsonl")) - set(paths.values()), set(turns.experiment)
+    older = {path for path in others if _experiment_of(path) in known}
+    if others - older or (older and not replace):
+        what = f"{shown(folder)} holds {count(len(others), 'other match')}"
+        ways = "empty it" if others - older else "force=true deletes them"
+        raise AgonError(f"{what}: {ways}, or name another folder with out=")
     try:
+        for path in older:
+            path.unlink()
         folder.mkdir(parents=True, exist_ok=True)
         for rows in by_match(turns):
             players = [{name: row[name] for name in OF_SEAT} for row in seats(rows).values()]
@@ -51,6 +56,16 @@ def jsonl(turns: pd.DataFrame, folder: Path) -> int:
     except OSError as error:
         raise AgonError(f"{shown(folder)} cannot be written: {error.strerror or error}") from None
     return len(paths)
+
+
+def _experiment_of(path: Path) -> str | None:
+    """Of which experiment a file has an exported match; None for any other file."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            head = json.loads(lines.readline(1_000_000))
+        return str(head["experiment"])
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return None
 
 
 def by_match(turns: pd.DataFrame) -> Iterator[Rows]:

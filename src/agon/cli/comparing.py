@@ -137,9 +137,8 @@ def export(
     usual = f"exports/{experiment}{'.eval' if format == 'inspect' else ''}"
     target = outside_data(out or usual)
     if format == "jsonl":
-        own = {f"{match}.jsonl" for match in turns.match.unique()}
-        own_folder(out or usual, own, force)
-        click.echo(f"{shown(target)}: {count(jsonl(turns, target), 'match')}")
+        own_folder(out or usual, {each.name for each in target.glob("*.jsonl")}, force)
+        click.echo(f"{shown(target)}: {count(jsonl(turns, target, force), 'match')}")
     else:
         if target.is_dir() or (target.exists() and out and not force):
             raise AgonError(f"out={out or usual} is there: {OTHER}")

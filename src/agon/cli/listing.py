@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import Annotated
 
 import click
 
 from agon import AgonError, input_files, shown, text_of, visible
 
 
-def list_(*kinds: str) -> None:
+def _kinds() -> Sequence[str]:
+    from agon.conf import LISTED
+
+    return LISTED
+
+
+def list_(*kinds: Annotated[str, _kinds]) -> None:
     """Lists what there is, with a line on each.
 
     agon list games, agents, models, experiments, notebooks or metrics.
     """
     for kind in kinds:
-        rows = _listed(kind)
+        rows = listed(kind)
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             click.echo(visible("  ".join(f"{each:{width}}" for each, width in zip(row, widths, strict=True)).rstrip()))
@@ -27,7 +34,8 @@ def list_(*kinds: str) -> None:
             )
 
 
-def _listed(kind: str) -> list[tuple[str, ...]]:
+def listed(kind: str) -> list[tuple[str, ...]]:
+    """What there is of a kind: names, with a line on each. Raises AgonError for a kind that there is not."""
     from agon.conf import LISTED, about, names, offered
 
     if kind not in LISTED:

@@ -15,7 +15,7 @@ from agon import AgonError, in_project, shown
 
 
 def new(
-    *what: str,
+    *what: Annotated[str, lambda: ("study",)],
     path: Annotated[str, "the folder in which it is made"] = "studies",
     model: Annotated[str, "who is asked at first: a file in conf/model; standin needs no model at all"] = "smollm2",
 ) -> None:

@@ -55,13 +55,13 @@ def plan(settings: Settings) -> None:
     click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")
     for each in rows:
         usds = [None] * 3 if each.usd is None else [*each.usd]
-        for name, place in ((each.model, 1), ("  at least", 0), ("  at most", 2)):
+        for line, place in ((each.model, 1), ("  at least", 0), ("  at most", 2)):
             calls, sent, received = (number_of(part[place]) for part in each.load)
             usd = usds[place]
             told = "unknown" if usd is None else number_of(usd, ",.2f")
             played = f"{each.matches:,}" if place == 1 else ""
             click.echo(
-                f"{name:{width}} {played:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {clock(each.seconds[place]):>9}"
+                f"{line:{width}} {played:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {clock(each.seconds[place]):>9}"
             )
         day = models[each.model].priced
         priced = "no price" if each.usd is None else f"price as of {day}" if day else ""

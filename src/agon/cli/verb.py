@@ -2,12 +2,14 @@
 
 Its docstring is the help; what it returns is the exit code (None: 0). What it takes says what may be given: `settings`, those of
 conf/config.yaml, overridden in Hydra's syntax; `name` and `parameters`, a notebook and its own; else each keyword is a setting, whose
-annotation ends in a note for the help, and `*names` are what stands without a `=`.
+annotation ends in a note for the help, and `*names` are what stands without a `=`; a function in their annotation gives those there are.
 """
 
 import inspect
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -17,7 +19,7 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, fault_of, input_path, input_places
+from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, fault_of, input_path, input_places, text_of
 
 SETTINGS = "[setting=value ...]"
 OF_RUNS = ("run", "force")
@@ -59,7 +61,9 @@ class Verb(click.Command, ABC):
         return 0
 
     def _completed(self, ctx: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem[str]]:
-        found = [each for each in self._offers(ctx.params["words"] or ()) if each.startswith(typed)]
+        found: list[str] = []
+        with suppress(AgonError):  # it is said when the command runs
+            found = [each for each in self._offers(ctx.params["words"] or ()) if each.startswith(typed)]
         return [CompletionItem(each) for each in found] or [CompletionItem(typed, type="file")]
 
 
@@ -72,8 +76,14 @@ class Configured(Verb):
         many = "Not here: a loop in the shell plays several settings, or `dvc exp run --queue -S`."
         self.params += [
             click.Option(["-i", "--info"], is_flag=True, help=told),
-            click.Option(["-m", "--multirun"], is_flag=True, help=many),
+            click.Option(["-m", "--multirun"], is_flag=True, help=many, hidden=True),
         ]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the settings that it takes, then the options."""
+        with formatter.section("Settings"):
+            formatter.write_dl([*_noted(str(self.name))])
+        super().format_options(ctx, formatter)
 
     def _called(self, words: Sequence[str], cfg: str | None, info: bool = False, multirun: bool = False) -> int:
         if multirun:
@@ -143,9 +153,11 @@ class Plain(Verb):
 
     def __init__(self, run: Callable[..., int | None]) -> None:
         hints, fields, self.names = get_type_hints(run, include_extras=True), [], ""
+        self.there: Callable[[], Iterable[str]] = tuple
         for each in inspect.signature(run).parameters.values():
             if each.kind is each.VAR_POSITIONAL:
                 self.names = f"{each.name.upper()} ..."
+                self.there = next((note for note in get_args(hints[each.name])[1:] if callable(note)), tuple)
             else:
                 usual = msgspec.NODEFAULT if each.default is each.empty else each.default
                 fields.append((each.name, hints[each.name], usual))
@@ -188,9 +200,10 @@ class Plain(Verb):
         return found
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
+        yield from self.there()
         for field in msgspec.structs.fields(self.schema):
             values = [value for value in get_args(get_args(field.type)[0]) if isinstance(value, str)]
-            yield from (f"{field.name}={value}" for value in values or [""])
+            yield from (f"{field.name}={value}" for value in values or _listed(f"{field.name}s") or [""])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the settings, then the options."""
@@ -218,6 +231,33 @@ def _loaded(group: str, name: str) -> dict[str, Any]:
     from agon.conf import CONF, document
 
     return document(input_path(CONF / group / f"{name}.yaml"))
+
+
+def _listed(kind: str) -> list[str]:
+    """The names that `agon list KIND` lists; none where there is no such kind."""
+    from agon.cli.listing import listed
+    from agon.conf import LISTED
+
+    return [name for name, *_ in listed(kind)] if kind in LISTED else []
+
+
+NOTED = re.compile(r"( *)(?:- )?(?!agon:)(\w+):(?: (\S.*?))? +# (?:((?:(?!true|null)[a-z]+(?:, )?)+): )?(.+)")
+"""A line of conf/config.yaml: how deep it is, a setting, its value, the verbs that take it, and a note on it."""
+
+
+def _noted(verb: str) -> Iterator[tuple[str, str]]:
+    """The settings of conf/config.yaml that a verb takes, each with its value, and the notes on them; a group's are its settings' too."""
+    above, theirs = "", True
+    for line in text_of(SHIPPED / CONFIG).splitlines():
+        if not (match := NOTED.fullmatch(line)):
+            continue
+        deep, name, value, verbs, note = match.groups()
+        inside = bool(deep) and bool(above)
+        if not inside or verbs:
+            theirs = not verbs or verb in verbs.split(", ")
+        if theirs and value:
+            yield f"{above if inside else ''}{name}={value}", note
+        above = above if inside else "" if value else f"{name}."
 
 
 def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:

@@ -136,7 +136,7 @@ class Game(ABC, Generic[S]):
         super().__init_subclass__(**more)
         for name in inspect.get_annotations(cls):
             known, own = getattr(Game, name, None), getattr(cls, name, None)
-            if inspect.isfunction(known) and (own is known or not callable(own)):
+            if inspect.isfunction(known):
                 raise TypeError(f"{cls.__name__} has a field {name}, which is a method of every game: rename the field")
             if own is known and isinstance(known, cached_property):
                 setattr(cls, name, field())  # else a dataclass would take what is inherited for a default

@@ -34,6 +34,8 @@ class Scene(NamedTuple):
     """The aids that are shown; None: all."""
     unread: str = UNREAD
     """HTML in the place of an answer that could not be read, or did not come."""
+    over: bool = False
+    """Whether nobody is asked any more."""
 
     @property
     def own(self) -> int:
@@ -189,7 +191,7 @@ class FamilyPage:
         known = [text(news(each, view, place, named, own="you")) for place, each in enumerate(view.past)]
         role = f"<p>Your role: <strong>{text(view.role)}</strong></p>" if view.role else ""
         return {
-            "round": f"<h2>Round {view.round}</h2>{role}",
+            "round": f"<h2>{'The match is over' if scene.over else f'Round {view.round}'}</h2>{role}",
             "known": f"<h3>What is known, newest first</h3>{items(reversed(known)) or '<p>Nothing yet.</p>'}",
         }
 

@@ -11,6 +11,7 @@ from agon import AgonError, count
 from agon.conf import CONF, distinct, expand_settings, load, require_own_names, settings_of
 from agon.games import Game
 from agon.models import Model
+from agon.models.standin import StandIn
 from agon.plan.experiment import Challenge, Experiment, Pairing, Tournament, experiment_of, named
 from agon.plan.seats import Seat, entrants_of, hash_of, identity_of, models_named, seat_of
 from agon.plan.trial import try_out
@@ -57,15 +58,24 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
             game, rules = games[game_name], settings_of("game", game_name, conf)
             for group in _groups(each, game, conf):
                 seats = [seat_of(name, game, models, conf) for name in group]
-                for seat in {seat.agent: seat for seat, _ in seats if (seat.agent, game.name) not in tried}.values():
-                    try_out(seat, game)
-                    tried.add((seat.agent, game.name))
+                for who, seat in _players([seat for seat, _ in seats], models).items():
+                    if (who, game.name) not in tried:
+                        try_out(seat, game, who)
+                        tried.add((who, game.name))
                 content = hash_of({"game": identity_of(rules), "seats": [own for _, own in seats]})
                 seated = tuple(seat for seat, _ in seats)
                 for repetition in range(each.repetitions or asked.repetitions):
                     match = _match(asked.name, game, seated, repetition, content)
                     found[match.id] = match
     return list(found.values())
+
+
+def _players(seats: Sequence[Seat], models: Mapping[str, Model]) -> dict[str, Seat]:
+    """Who is tried out, by what they are called: those who sit there, and the scripts that speak for stand-ins."""
+    found = {f"agent {seat.agent}": seat for seat in seats}
+    speaking = {seat.model: models[seat.model] for seat in seats if seat.model}
+    policies = {name: model.policy for name, model in speaking.items() if isinstance(model, StandIn)}
+    return found | {f"model {name}": Seat(name, policy) for name, policy in policies.items()}
 
 
 def _require_small(asked: Experiment, games: Mapping[str, Game[Any]], conf: Path) -> None:

@@ -32,11 +32,11 @@ class Unfit(AgonError):
     """An agent's settings do not go with a game."""
 
 
-def try_out(seat: Seat, game: Game[Any]) -> None:
+def try_out(seat: Seat, game: Game[Any], who: str = "") -> None:
     """Plays a match of a script with itself, twice at once; for who asks a model the first steps of one, of any legal actions.
 
     Raises AgonError for a script that cannot play the game, for a game that cannot be recorded or answered in words, for either
-    that is not the same twice with the same dice, and for a match that does not end.
+    that is not the same twice with the same dice, and for a match that does not end. `who`: what it calls the seat.
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _example
     whole = seat.immediate or game.max_rounds is None
@@ -71,7 +71,27 @@ def try_out(seat: Seat, game: Game[Any]) -> None:
     except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:  # a game, or a script, may raise anything
-        raise AgonError(f"agent {seat.agent} cannot play {game.name}: {raised(error, game)}") from error
+        raise AgonError(f"{who or f'agent {seat.agent}'} cannot play {game.name}: {raised(error, game)}") from error
+    if not seat.immediate:
+        _require_forfeits(game)
+
+
+def _require_forfeits(game: Game[Any]) -> None:
+    """Raises AgonError for a game that fails in its first steps where half of the answers cannot be read."""
+    try:
+        coin, (match, (_, views, _), dice) = Random(0), started(game, 0)
+        for _ in range(TRIED):
+            if not views:
+                break
+            played = {place: _example(view, dice[place]) for place, view in views.items()}
+            state, views, _ = match.send({place: coin.choice((each, None)) for place, each in played.items()})
+            json.dumps([*known_notes(game.notes(state), range(game.seats))], allow_nan=False)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a game may raise anything
+        raise AgonError(
+            f"{game.name} fails where an answer cannot be read (action None): {raised(error, game)}"
+        ) from error
 
 
 def _require_people(game: Game[Any]) -> None:

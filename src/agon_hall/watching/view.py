@@ -78,7 +78,7 @@ def researched(watched: Watched, at: int, seat: int) -> dict[str, Any]:
             (name, [each.words for each in watched.told(at, int(key) if key != "public" else PUBLIC) if each.new])
             for key, name in shown["seats"]
         ]
-        shown |= _known(Scene(view, totals, watched.named), watched.told(at, seat))
+        shown |= _known(Scene(view, totals, watched.named, over=not rows), watched.told(at, seat))
     return shown
 
 
@@ -91,7 +91,7 @@ def published(watched: Watched, at: int) -> dict[str, Any]:
     return NOTHING | {
         "title": title,
         "rules": _rules(watched),
-        **_known(Scene(public.views[at], None, watched.named), public.told(at)),
+        **_known(Scene(public.views[at], None, watched.named, over=at == facts), public.told(at)),
     }
 
 

@@ -82,7 +82,7 @@ def evidence_of(
 def decided(evidence: Evidence, name: str) -> dict[str, Any]:
     """One statement's row of `claims`."""
     statement = STATEMENTS[name]
-    return row(PAPER, statement, lambda: _judged(evidence, statement), lambda: _why(evidence, statement))
+    return row(PAPER, name, statement, lambda: _judged(evidence, statement), lambda: _why(evidence, statement))
 
 
 def _judged(evidence: Evidence, statement: Captioned) -> Judged:

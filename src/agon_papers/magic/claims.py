@@ -31,7 +31,7 @@ def in_words(facts: Facts) -> pd.Series:
 def decided(evidence: Evidence, name: str) -> dict[str, Any]:
     """One statement's row of `claims`."""
     statement = _filled(evidence.facts, name)
-    return row(PAPER, statement, lambda: judge(evidence, statement, FUNCTIONS))
+    return row(PAPER, name, statement, lambda: judge(evidence, statement, FUNCTIONS))
 
 
 def _filled(facts: Facts, name: str) -> Statement:

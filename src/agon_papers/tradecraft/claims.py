@@ -26,7 +26,7 @@ def claims(facts: Facts) -> pd.DataFrame:
 def decided(evidence: Evidence, name: str) -> dict[str, Any]:
     """One statement's row of `claims`."""
     statement = _filled(evidence.facts, name)
-    return row(PAPER, statement, lambda: judge(evidence, statement, FUNCTIONS))
+    return row(PAPER, name, statement, lambda: judge(evidence, statement, FUNCTIONS))
 
 
 def in_words(facts: Facts) -> pd.Series:

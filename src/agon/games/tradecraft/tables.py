@@ -178,7 +178,7 @@ def _offer(deal: Deal, named: Sequence[str]) -> list[str]:
         *sides[0],
         "for",
         *sides[1],
-        deal.outcome or "not decided",
+        deal.outcome.partition(",")[0] or "not decided",
     ]
 
 
