@@ -223,8 +223,9 @@ def test_a_scheduler_that_cannot_be_reached_is_said_in_one_line_within_seconds(p
     start = time.monotonic()
     run = project.run(verb, "experiment=far", "executor=dask", f"executor.address={address}")
     assert run.returncode == 1 and time.monotonic() - start < 15
-    [line] = run.stderr.splitlines()
-    assert line.startswith(f"agon: no Dask scheduler answers at {address}")
+    lines = run.stderr.splitlines()  # Dask itself may warn of a busy machine
+    assert [line for line in lines if line.startswith("agon: ")] == lines[-1:] and "Traceback" not in run.stderr
+    assert lines[-1].startswith(f"agon: no Dask scheduler answers at {address}")
 
 
 def test_an_agents_error_on_a_worker_is_said_in_one_line(project):
