@@ -17,7 +17,7 @@ repro: .venv/.ok
 	@[ -e data ] || dvc pull --quiet data.dvc || true   # verify says why it could not
 	@python -m agon verify
 	@[ -e reports/index.html ] || $(MAKE) --silent waves
-	@dvc repro --quiet
+	@dvc --wait-for-lock repro --quiet || { echo "once more, to say why:" >&2; dvc --wait-for-lock repro >/dev/null; }
 	@cat reports/summary.txt
 
 # A command behind $(NURSED) gets Jupyter kernels that start quicker (src/agon/notebook/nursery.py); the results are the same without.

@@ -20,7 +20,7 @@ import pytest
 from omegaconf import OmegaConf
 from project import Project
 
-from agon import ROOT, AgonError
+from agon import ROOT, AgonError, keep_file
 from agon.cli import agon, main
 from agon.conf import configuration
 from agon.turns import read, validated
@@ -33,6 +33,56 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
     assert len(lines) == 1, lines
     assert lines[0].startswith("agon: ") and "Traceback" not in lines[0]
     return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "why", "code"),
+    [
+        ("certify-twins out=README.md", "out=README.md is there, and holds no certificates: name another file", 1),
+        ("certify-twins out=docs", "out=docs is there, and holds no certificates: name another file", 1),
+        (
+            "play experiment=scripted experiment.name=magic_scripted",
+            "experiment.name=magic_scripted is what conf/experiment/",
+            1,
+        ),
+        (
+            "record experiment=magic_standin experiment.name=standin_demo",
+            "and this is magic_standin: take another name",
+            1,
+        ),
+        (
+            "make-settings games=prisoner3 folder=smoke prefix=../x",
+            "prefix=../x: it is the beginning of a file's name",
+            1,
+        ),
+        ("plan experiment=scripted experiment=magic_scripted", "experiment= is there twice: write it once", 2),
+        ("notebook scripted run=x run=y", "run= is there twice: write it once", 2),
+        ("notebook scripted run=x force=yes", "force=yes: it is true or false", 2),
+    ],
+)
+def test_what_would_take_another_s_place_is_refused(capfd, words, why, code):
+    before = (ROOT / "README.md").read_bytes()
+    assert why in failed(capfd, *words.split(), code=code)
+    assert (ROOT / "README.md").read_bytes() == before and not (ROOT / "runs/x").exists()
+
+
+def test_a_full_disk_leaves_a_file_as_it_was(tmp_path, monkeypatch):
+    keep_file(tmp_path / "kept.json", "before")
+    (tmp_path / "link.json").symlink_to(tmp_path / "kept.json")
+    write = Path.write_bytes
+
+    def torn(path, data):
+        write(path, data[:3])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full, pytest.raises(AgonError, match=r"kept\.json cannot be written: No space left"):
+        full.setattr(Path, "write_bytes", torn)
+        keep_file(tmp_path / "kept.json", "afterwards", force=True)
+    assert (tmp_path / "kept.json").read_text() == "before" and len([*tmp_path.iterdir()]) == 2
+    keep_file(tmp_path / "link.json", "afterwards", force=True)
+    assert (tmp_path / "link.json").is_symlink() and (tmp_path / "kept.json").read_text() == "afterwards"
+    keep_file(Path("/dev/null"), "nothing", force=True)
+    assert Path("/dev/null").is_char_device()
 
 
 def test_an_unknown_command_names_those_there_are(capfd):
@@ -541,6 +591,16 @@ def test_plan_takes_the_spread_of_what_the_experiment_has_played_also_where_mode
     (_, before, _), *done, (code, said, _) = told(project, *[f"{verb} experiment=varied" for verb in verbs])
     assert [each[0] for each in done] == [0, 0] and "transcripts/varied.parquet" not in before
     assert code == 0 and "spread as in transcripts/varied.parquet" in said
+
+
+def test_a_bill_is_not_zero_where_no_question_fits(project):
+    script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
+    project.conf("model", "tight", _target_="agon.models.standin.StandIn", model="tight", policy=script, context=100)
+    (code, said, _), (_, usual, _) = told(
+        project, *[f"plan experiment=unplayed {more}" for more in ("experiment.pairings.0.models=[tight]", "")]
+    )
+    assert code == 0 and "nothing can be asked: no question fits into the model's context" in said
+    assert "nothing can be asked" not in usual
 
 
 UNTIL = "until={by:'agent:zs,zs_sc3',metric:cooperation_rate,range:[0,1]}"

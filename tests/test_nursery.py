@@ -59,6 +59,20 @@ def test_a_forked_kernel_shows_what_any_kernel_shows(tmp_path):
     assert [executed(*before, code=where).strip() for before in ([], NURSED)] == ["False False", "True False"]
 
 
+@pytest.mark.parametrize("lacking", ["room", "door", "nursery"])
+def test_where_none_can_be_forked_a_kernel_is_a_plain_one(tmp_path, lacking):
+    how, before, where = {}, NURSED, "import sys; print('seaborn' in sys.modules)"
+    if lacking == "room":  # more than a message can hold
+        before = ["env", *(f"MUCH{number}={'x' * 100_000}" for number in range(4)), *NURSED]
+    elif lacking == "door":  # the path of a socket has 108 bytes at most
+        how = {"cwd": (deep := tmp_path / ("deep" * 30))}
+        deep.mkdir()
+        before = ["env", f"TMPDIR={deep}", *NURSED]
+    else:
+        before = [*NURSED, "sh", "-c", 'pkill -KILL -f "nursery.py nurse ${JUPYTER_PATH%%:*}/door" && exec "$0" "$@"']
+    assert executed(*before, code=where, **how).strip() == "False"
+
+
 @pytest.mark.parametrize("code", [0, 7])
 def test_the_exit_code_is_the_command_s(code):
     assert subprocess.run([*NURSED, "sh", "-c", f"exit {code}"], timeout=60).returncode == code

@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -189,9 +190,24 @@ def keep_file(path: Path, text: str | bytes, force: bool = False) -> None:
                 f"{shown(path)} is there, and is another: take another folder, or say force=true to write over it"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        _replace(path.resolve(), data)
     except OSError as error:
         raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes a file at once or not at all: a full disk, or a kill, leaves what was there."""
+    if path.exists() and not path.is_file():  # such as /dev/stdout
+        path.write_bytes(data)
+        return
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        if path.exists():
+            shutil.copymode(path, beside)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def kind(name: str) -> Callable[[T], T]:
@@ -248,7 +264,15 @@ def kind_of(made: Any) -> str:
         raise AgonError(
             f"{made!r} has no name of its own, by which matches could be told apart: write a function or class"
         )
-    return f"{made.__module__.split('.')[-2:][0]}.{name}"
+    above = made.__module__.split(".")
+    folders = (".".join(above[:depth]) for depth in range(len(above) - 1, 0, -1))
+    own = next((each for each in folders if _is_family(each)), ".".join(above[:-1]) or above[0])
+    return f"{own.rpartition('.')[2]}.{name}"
+
+
+def _is_family(package: str) -> bool:
+    """Whether a package's folder is a family's."""
+    return any(Path(folder, "game.py").is_file() for folder in getattr(sys.modules.get(package), "__path__", ()))
 
 
 def in_project(path: str | Path) -> Path:

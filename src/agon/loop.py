@@ -45,21 +45,38 @@ Moment = tuple[Any, dict[int, Observation], tuple[float, ...]]
 Steps = Generator[Moment, Mapping[int, Any], None]
 
 
+LONGEST = 20_000
+"""Steps after which a match should have ended in a game that does not say how many rounds it may have."""
+STEPS_A_ROUND = 1_000
+"""In one that does say it."""
+ENDLESS = (
+    "a match has not ended after {:,} steps; where it may take as many, max_rounds says how many rounds it may have"
+)
+
+
+def longest(game: Game[Any]) -> int:
+    """Steps that a match may take."""
+    return LONGEST if game.max_rounds is None else STEPS_A_ROUND * game.max_rounds
+
+
 def steps(game: Game[Any], dice: Dice) -> Steps:
     """Yields a moment, is sent the actions of the seats asked (None: a forfeit), and yields the next moment.
 
     Nothing has been paid at the first moment. Raises IllegalAction as the game does, also for actions after the last moment;
-    ValueError for payoffs that are not a finite number for every seat; RuntimeError in the place of what would end the program.
+    ValueError for payoffs that are not a finite number for every seat, and for a match that does not end (`longest`); RuntimeError in
+    the place of what would end the program.
     """
     to_move, observe, step = game.to_move, game.observe, game.step
-    everyone = game.seats
+    everyone, most = game.seats, longest(game)
     try:
         state, payoffs = game.start(dice), (0.0,) * everyone
-        while True:
+        for _ in range(most):
             actions = yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
             state, payoffs = step(state, actions)
             if not _paid_all(payoffs, everyone):
                 raise ValueError(f"a step paid {payoffs!r}: it pays each of the {everyone} seats a finite number")
+        yield state, {seat: observe(state, seat) for seat in sorted(to_move(state))}, payoffs
+        raise ValueError(ENDLESS.format(most))
     except (Exception, KeyboardInterrupt):
         raise
     except BaseException as error:

@@ -91,8 +91,14 @@ def parsed(test: str) -> re.Match[str]:
         examples = "`most: value > 0`, `largest: NAME`, `order: A > B` or `span: 1 to 2`"
         raise ValueError(f"`{test}` is no test; one is {examples}")
     head, body = match["head"], match["body"] or ""
-    if head == "order" and not re.search(" [<>] ", body):
-        raise ValueError(f"`{test}` orders nothing: an order is `order: A > B`")
+    if head == "order":
+        parts = re.split(" [<>] ", body)
+        if len(parts) == 1:
+            raise ValueError(f"`{test}` orders nothing: an order is `order: A > B`")
+        if len(set(parts)) < len(parts):
+            raise ValueError(f"`{test}` can never hold: it has one name on both sides")
+    if head == "span" and (ends := re.fullmatch(r"(-?[\d.]+) to (-?[\d.]+)", body)) and float(ends[1]) > float(ends[2]):
+        raise ValueError(f"`{test}` can never hold: {ends[1]} is above {ends[2]}")
     if (head.endswith("%") and not 0 < _number_of(head) <= 100) or head == "0+":
         raise ValueError(
             f"`{test}` can never fail, or never hold: a share is above 0 and 100 % at most, a number of rows at least 1"

@@ -178,6 +178,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         steps = [step for step in several(self.how) if not STEP.fullmatch(step)]
         for text in [self.only, self.count, *_measures(self.measure).values(), *steps]:
             readable(text.partition(" = ")[2] or text)
+        if "always" in several(self.test):
+            raise ValueError("`always` is true of anything: it can be a doubt, and no test")
         tests = " ".join(several(self.test))
         if tests and "margin" in tests and not self.range:
             raise ValueError("a test that names the margin needs the `range` of what it measures")

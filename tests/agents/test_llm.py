@@ -133,6 +133,13 @@ def test_tokens_attempts_and_seconds_are_those_of_all_answers():
     assert (turn.attempts, turn.tokens_in, turn.tokens_out, turn.tokens, turn.seconds) == (3, 123, 246, 369, 123 / 8)
 
 
+@pytest.mark.parametrize(("known", "tokens"), [((7, 3), [7, 3, 10]), ((0, 0), [None] * 3)])
+def test_tokens_that_the_provider_does_not_say_are_absent(known, tokens):
+    turn = only(Answer(GOOD, tokens_in=known[0], tokens_out=known[1], unreported=True))
+    found = turn[["tokens_in", "tokens_out", "tokens"]]
+    assert found.astype(object).where(found.notna(), None).tolist() == tokens
+
+
 @pytest.mark.parametrize(
     ("recorded", "cached"), [((True, True), True), ((True, False), False), ((False, False), False)]
 )

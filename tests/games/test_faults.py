@@ -278,6 +278,23 @@ def test_a_field_that_is_called_like_a_method_is_refused(name):
 
 
 @dataclass(frozen=True)
+class Rarely(Sound):
+    """It ends with some dice alone."""
+
+    def start(self, dice):
+        return 0 if dice.random() < 0.5 else -(10**9)
+
+
+def test_a_match_that_does_not_end_is_stopped_when_it_is_played():
+    ends = [number for number in range(20) if started(Rarely(), number)[1][0] == 0]
+    assert 0 < len(ends) < 20
+    play_now(seated(first, first, game=Rarely(), number=ends[0]))
+    endless = next(number for number in range(20) if number not in ends)
+    with pytest.raises(AgonError, match="a match has not ended after 20,000 steps; where it may take as many"):
+        play_now(seated(first, first, game=Rarely(), number=endless))
+
+
+@dataclass(frozen=True)
 class Counts(Sound):
     """It reckons with every answer, also with one that could not be read."""
 

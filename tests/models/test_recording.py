@@ -101,6 +101,50 @@ def test_a_recording_cut_anywhere_keeps_every_exchange_before_and_is_made_whole_
         assert (tmp_path / FILE).read_bytes() == whole
 
 
+@pytest.mark.parametrize("away", [shutil.rmtree, lambda folder: folder.rename(folder.with_name("elsewhere"))])
+def test_a_recording_that_is_deleted_or_moved_meanwhile_stops_what_asks(tmp_path, away):
+    folder, model = tmp_path / "mine", Says()
+
+    async def ask():
+        writer = Writer(Recording(folder), tmp_path / "lock")
+        live = Live("says", model, Ledger({"says": model}, writer, Budget()), clock=lambda: 1.0)
+        try:
+            await live.answer(request(SAMPLES[0]))
+            away(folder)
+            await live.answer(request(SAMPLES[1]))
+        finally:
+            with pytest.raises(AgonError, match="it was deleted or moved meanwhile"):
+                writer.close()
+
+    with pytest.raises(
+        AgonError, match=r"mine/exchanges.jsonl cannot be written \(it was deleted or moved meanwhile\): put"
+    ):
+        asyncio.run(ask())
+    assert model.asked.total() == 2
+
+
+def test_only_one_writes_though_the_lock_beside_it_is_deleted(tmp_path):
+    writer = Writer(Recording(tmp_path / "mine"), tmp_path / "lock")
+    with pytest.raises(AgonError, match="another process is recording into mine: wait for it, or stop it"):
+        Writer(Recording(tmp_path / "mine"), tmp_path / "another lock")
+    writer.close()
+    Writer(Recording(tmp_path / "mine"), tmp_path / "lock").close()
+
+
+def test_two_answers_to_one_question_are_named_and_the_same_one_twice_is_not(tmp_path):
+    recorded(tmp_path, SAMPLES[:2])
+    file = tmp_path / FILE
+    line = next(each for each in file.read_text().splitlines() if '"exchange"' in each)
+    count = len(lines(tmp_path))
+    with file.open("a") as more:
+        more.write(line + "\n")
+    assert replayed(tmp_path, SAMPLES[0]).text == f"I say {SAMPLES[0]}"
+    with file.open("a") as more:
+        more.write(line.replace("I say", "I do not say") + "\n")
+    with pytest.raises(AgonError, match=f"line {count + 2} has another answer to what was asked before .*: delete one"):
+        Recording(tmp_path)
+
+
 def test_what_is_only_read_is_not_changed_even_when_it_is_torn(tmp_path):
     recorded(tmp_path, SAMPLES)
     torn = (tmp_path / FILE).read_bytes()[:-5]

@@ -151,6 +151,12 @@ def test_the_verdict_and_the_text_are_those_of_one_decision():
         ('how = "maen per model"', "statements.toml, [x]: `maen per model` is neither a step nor an expression"),
         ('parts = [{ tset = "all: value > 1" }]', "statements.toml, [x]: [0]: there is no setting tset"),
         ('test = "order: A"', "statements.toml, [x]: `order: A` orders nothing"),
+        (
+            'test = "order: A > B > A"',
+            "statements.toml, [x]: `order: A > B > A` can never hold: it has one name on both",
+        ),
+        ('test = "span: 90 to 10"', "statements.toml, [x]: `span: 90 to 10` can never hold: 90 is above 10"),
+        ('test = "always"', "statements.toml, [x]: `always` is true of anything: it can be a doubt, and no test"),
         ('test = "0+: value > 1"', "statements.toml, [x]: `0+: value > 1` can never fail, or never hold"),
         ('test = "150%: value > 1"', "statements.toml, [x]: `150%: value > 1` can never fail, or never hold"),
         ('test = "under 0%: value > 1"', "statements.toml, [x]: `under 0%: value > 1` can never fail, or never hold"),

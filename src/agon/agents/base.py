@@ -29,6 +29,8 @@ class Reply:
     """What was done instead when there was no readable action; empty when nothing was."""
     tokens_in: int = 0
     tokens_out: int = 0
+    untold: bool = False
+    """Whether some answer came without its tokens: the sums above are then too low."""
     seconds: float = 0.0
     cached: bool = False
     exchange: str = ""
@@ -46,6 +48,7 @@ def spent(replies: Sequence[Reply], at_once: bool = False) -> dict[str, Any]:
     return {
         "tokens_in": sum(reply.tokens_in for reply in asked),
         "tokens_out": sum(reply.tokens_out for reply in asked),
+        "untold": any(reply.untold for reply in asked),
         "seconds": (max if at_once else sum)([0.0, *(reply.seconds for reply in asked)]),
         "cached": all(reply.cached for reply in asked),
     }

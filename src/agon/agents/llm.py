@@ -261,6 +261,7 @@ def _reply(
         fallback=fallback,
         tokens_in=sum([answer.tokens_in for answer in answers]),
         tokens_out=sum([answer.tokens_out for answer in answers]),
+        untold=any(answer.unreported and not answer.tokens_in for answer in answers),
         seconds=sum([answer.seconds for answer in answers]),
         cached=bool(answers) and all(answer.recorded for answer in answers),
         exchange=last.exchange,

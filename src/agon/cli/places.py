@@ -45,10 +45,25 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
         name = experiment["name"]
     if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
         raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
-    for file in names("experiment"):
+    known = names("experiment")
+    for file in known:
         if file != name and called(file) == name:
             raise AgonError(misnamed(file, name))
+    if not settings["study"] and name in known and name != (file := _chosen()):
+        raise AgonError(
+            f"experiment.name={name} is what conf/experiment/{name}.yaml is called, and this is {file}: take another name, "
+            "or one's turns and recording would be taken for the other's"
+        )
     return name, matches, models, Recording(ROOT / "data/recordings" / name)
+
+
+def _chosen() -> str:
+    """The file of conf/experiment that this command takes."""
+    from agon.conf import config
+
+    words = click.get_current_context().params["words"]
+    given = [word.partition("=")[2] for word in words if word.startswith("experiment=")]
+    return given[-1] if given else config()[1]["experiment"]
 
 
 def transcript_of(experiment: str) -> str:

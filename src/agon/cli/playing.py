@@ -134,7 +134,7 @@ def ingest(settings: Settings) -> int:
 
     out = turns_file(settings, settings["source"])
     held = games(settings["recorded"].get(settings["source"], []))
-    found = ingested(settings["source"], input_path(settings["path"]), held)
+    found = ingested(settings["source"], input_path(settings["path"] or f"data/published/{settings['source']}"), held)
     for bad in found.bad:
         click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:

@@ -155,6 +155,8 @@ def _recorded(recording: Recording, budget: Budget, said: str = "") -> str:
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
     )
     unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
+    if spent.untold and not unknown.tokens:
+        unpriced += f" and {count(spent.untold, 'answer')} that did not say what they cost"
     told = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
     errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last not in ("", said) else ""

@@ -93,6 +93,8 @@ def certify_twins(*, out: Annotated[str, "a CSV file for the certificates"] = "r
     from agon.turns import write_table
 
     path, rows = outside_data(out), []
+    if path.exists() and (not path.is_file() or path.read_bytes()[:18] != b"game,setting,twin,"):
+        raise AgonError(f"out={out} is there, and holds no certificates: name another file")
     for row in certified():
         rows.append(row)
         if not row["holds"]:
@@ -126,6 +128,8 @@ def make_settings(
     asked = games.split(",") if games else list(found)
     if unknown := sorted(set(asked) - set(found)):
         raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
+    if Path(prefix).name != prefix:
+        raise AgonError(f"prefix={prefix}: it is the beginning of a file's name, without folders")
     for game in asked:
         settings, said, place = found[game], "", in_project(folder) / game
         if hasattr(makers[game], "chosen"):

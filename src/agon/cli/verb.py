@@ -8,6 +8,7 @@ annotation ends in a note for the help, and `*names` are what stands without a `
 import inspect
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -52,6 +53,12 @@ class Verb(click.Command, ABC):
                 f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
                 "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
             )
+        if twice := [
+            name
+            for name, times in Counter(word.partition("=")[0] for word in words if "=" in word).items()
+            if times > 1
+        ]:
+            raise click.UsageError(f"{twice[0]}= is there twice: write it once")
         run, settings = self._composed(words)
         if not cfg:
             return run() or 0
@@ -136,8 +143,11 @@ class OfNotebook(Verb):
         name, given = names[0].removeprefix("notebooks/").removesuffix(".ipynb"), _given(words)
         overrides = [word for word in words if "=" in word and word.partition("=")[0] not in (*OF_RUNS, "debug")]
         settings = parameters(name, overrides, given.get("run", ""))
-        force = given.get("force", "false") == "true"
-        return partial(self.run, name, settings, run=given.get("run", ""), changed=overrides, force=force), settings
+        if (force := given.get("force", "false")) not in ("true", "false"):
+            raise click.UsageError(f"force={force}: it is true or false")
+        return partial(
+            self.run, name, settings, run=given.get("run", ""), changed=overrides, force=force == "true"
+        ), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:
         from agon.conf import names

@@ -72,7 +72,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     study: str | None
     browser: bool
     source: str
-    path: str
+    path: str | None
     recorded: dict[str, list[str]]
     out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
     serve: Serve

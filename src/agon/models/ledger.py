@@ -182,6 +182,7 @@ class Ledger:
                 self.budget.spent.last = line.void
             else:
                 self.budget.spent.add(self.models[name], answer)
+                self.budget.spent.untold += not reported
             if size:
                 self.per_byte = max(self.per_byte, line.tokens_in / size)
             self.longest[name] = max(line.tokens_out, self.longest.get(name, 0))

@@ -119,6 +119,8 @@ class Spent:
     """Of usd, what providers have said that they charged; the rest is reckoned from tokens and prices."""
     unpriced: int = 0
     """Answers whose price is not known: usd leaves them out."""
+    untold: int = 0
+    """Answers that did not say, or not credibly, how many tokens they took."""
     errors: Counter[str] = field(default_factory=Counter)
     """Failed tries by kind."""
     last: str = ""

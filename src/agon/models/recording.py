@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ class Line(msgspec.Struct):
     stop: str = ""
     void: str = ""
     too_long: bool = False
+    unreported: bool = False
     sample: str = ""
     weights: tuple[float, ...] = ()
     usd: float | None = None
@@ -136,6 +138,11 @@ class Recording:
                     ) from None
                 self._whole, self._lines = self._whole + len(raw), number
                 if line.exchange:
+                    if (known := self.answers.get(line.exchange)) and known.text != line.text and not line.void:
+                        raise AgonError(
+                            f"{self.path}: line {number} has another answer to what was asked before (exchange "
+                            f"{line.exchange}): delete one of the two lines, or restore the file (dvc checkout)"
+                        )
                     self.hold(line)
                 elif line.message:
                     self._messages.add(line.message)
@@ -167,6 +174,9 @@ class Recording:
         return found
 
 
+TAKEN = "another process is recording into {}: wait for it, or stop it"
+
+
 class Writer:
     """The one process that may add to a recording. Lines that come together are made durable together."""
 
@@ -181,12 +191,11 @@ class Writer:
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise AgonError(
-                f"another process is recording into {recording.path.parent.name}: wait for it, or stop it"
-            ) from None
+            raise AgonError(TAKEN.format(recording.path.parent.name)) from None
         recording.read_on()  # another process may have recorded between reading and locking
         try:
             self._file = _opened(recording.path)
+            _hold(self._file, recording.path.parent.name)
             self._before, self._answered = recording._whole, False
             os.ftruncate(self._file, self._before)
         except OSError as error:
@@ -231,10 +240,10 @@ class Writer:
                     written.set_result(None)
 
     def _fail(self, error: OSError, batch: Sequence[tuple[bytes, Future[None]]]) -> None:
-        self.fault = (
-            f"{self.recording.path} cannot be written ({error.strerror}): what was recorded before is safe; "
-            "make room and give the same command again"
-        )
+        path, held = self.recording.path, "what was recorded before is safe; make room and give the same command again"
+        if not self._there():
+            held = "put the file back where it was, if it is somewhere, and give the same command again"
+        self.fault = f"{path} cannot be written ({error.strerror}): {held}"
         for _, written in (*batch, *self._waiting):
             if not written.done():
                 written.set_exception(AgonError(self.fault))
@@ -247,10 +256,19 @@ class Writer:
             while data:
                 data = data[os.write(self._file, data) :]
             os.fsync(self._file)
+            if not self._there():
+                raise OSError(ENOENT, "it was deleted or moved meanwhile")
         except OSError:
             os.ftruncate(self._file, start)  # no half lines
             os.lseek(self._file, start, os.SEEK_SET)
             raise
+
+    def _there(self) -> bool:
+        """Whether the path still leads to the file that is written."""
+        try:
+            return os.path.samestat(self.recording.path.stat(), os.fstat(self._file))
+        except FileNotFoundError:
+            return False
 
     def close(self, forgets: bool = False) -> None:
         """Writes what is still waiting, after an error or a Ctrl-C, and lets another process record. Raises AgonError.
@@ -267,12 +285,27 @@ class Writer:
         except OSError as error:
             raise AgonError(f"{self.recording.path} cannot be written: {error.strerror}") from None
         finally:
-            if not os.fstat(self._file).st_size:
+            if not os.fstat(self._file).st_size and self._there():
                 with suppress(OSError):
                     self.recording.path.unlink()
                     self.recording.path.parent.rmdir()
             os.close(self._file)
             self._lock.release()
+
+
+def _hold(file: int, name: str) -> None:
+    """Holds the open file itself, where the system can: the lock beside it may be deleted while this writes. Raises AgonError."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        raise AgonError(TAKEN.format(name)) from None
+    except OSError:  # a file system without locks
+        return
 
 
 def _opened(path: Path) -> int:
@@ -300,6 +333,7 @@ def _answer(line: Line | Exchange) -> Answer:
         recorded=True,
         tokens_written=line.tokens_written,
         weights=line.weights,
+        unreported=line.unreported,
         usd=line.usd,
         opaque=line.opaque,
     )

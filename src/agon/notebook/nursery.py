@@ -39,8 +39,11 @@ def run(*command: str) -> int:
         path = os.pathsep.join(filter(None, [folder, os.environ.get("JUPYTER_PATH")]))
         own = [sys.executable, "-Xfrozen_modules=off", __file__, "nurse", door]  # an option that all kernels have
         with Popen(own, stdin=PIPE, stdout=PIPE) as nursery:
-            nursery.stdout.read(1)  # type: ignore[union-attr]  # it is at the door
-            return call(command, env={**os.environ, "JUPYTER_PATH": path})
+            nursery.stdout.read(1)  # type: ignore[union-attr]  # it is at the door, or has ended: then kernels are plain
+            try:
+                return call(command, env={**os.environ, "JUPYTER_PATH": path})
+            except KeyboardInterrupt:  # the command has said what it has to say
+                return 130
 
 
 def nurse(door: str) -> None:
@@ -48,7 +51,10 @@ def nurse(door: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the command, and that this
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a kernel
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # what is told arrives whole
-    listening.bind(door)
+    try:
+        listening.bind(door)
+    except OSError:  # such as a path that is too long
+        return
     listening.listen()
     os.write(1, b".")
     os.dup2(2, 1)
@@ -96,12 +102,18 @@ def _ended_with(asking: socket.socket) -> None:
 
 
 def kernel(door: str, *argv: str) -> None:
-    """Is a kernel for Jupyter: asks for one at a door, hands interrupts on to it, and ends with it or with who began this."""
+    """Is a kernel for Jupyter: asks for one at a door, hands interrupts on to it, and ends with it or with who began this.
+
+    Where there is none to be had at the door, it is a plain one.
+    """
     asking = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    asking.connect(door)
     told = {"argv": [sys.argv[0], *argv], "folder": str(Path.cwd()), "environment": dict(os.environ)}
-    socket.send_fds(asking, [json.dumps(told).encode()], [0, 1, 2])
-    forked = int(asking.recv(16))
+    try:
+        asking.connect(door)
+        socket.send_fds(asking, [json.dumps(told).encode()], [0, 1, 2])
+        forked = int(asking.recv(16))
+    except (OSError, ValueError):  # it is gone, its path is too long, or there is more to tell than a message can hold
+        os.execv(sys.executable, [sys.executable, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", *argv])
     signal.signal(signal.SIGINT, lambda number, frame: os.kill(forked, number))
     begun_by = os.getppid()
     while os.getppid() == begun_by and not select([asking.fileno()], [], [], 1)[0]:

@@ -48,6 +48,9 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
         each.games = expand_settings(each.games, conf)
     games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
     require_own_names(games, conf)
+    for game in games.values():
+        if type(game.seats) is not int or game.seats < 1:
+            raise AgonError(f"{game.name}: seats is {game.seats!r}; it must be a whole number, 1 at least")
     distinct([*games.values()])
     if not large:
         _require_small(asked, games, conf)

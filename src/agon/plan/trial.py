@@ -14,15 +14,11 @@ from agon.conf import reason
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
 from agon.games.spaces import Space
-from agon.loop import started
+from agon.loop import ENDLESS, longest, started
 from agon.plan.seats import Seat, keywords_of
 
 TRIED = 100
 """Steps for which a game is tried out before models are asked."""
-LONGEST = 20_000
-"""Steps after which a match should have ended in a game that does not say how many rounds it may have."""
-STEPS_A_ROUND = 1_000
-"""In one that does say it."""
 LIBRARIES = frozenset(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
 SHARED = tuple(f"{shown(Path(__file__).parents[1])}/{name}" for name in ("plan/", "loop.py:", "play/"))
 """Code that runs in every match."""
@@ -40,8 +36,8 @@ def try_out(seat: Seat, game: Game[Any], who: str = "") -> None:
     """
     spaces, script = set[type[Space]](), seat.player if seat.immediate else _example
     whole = seat.immediate or game.max_rounds is None
-    most = LONGEST if game.max_rounds is None else STEPS_A_ROUND * game.max_rounds
     try:
+        most = longest(game)
         _require_people(game)
         (match, (_, views, _), dice), (again, (_, others, _), same) = started(game, 0), started(game, 0)
         for _ in range(most if whole else min(TRIED, most)):
@@ -65,9 +61,7 @@ def try_out(seat: Seat, game: Game[Any], who: str = "") -> None:
             json.dumps([*known_notes(game.notes(state), paid)], allow_nan=False)
         else:
             if whole:
-                raise ValueError(
-                    f"a match has not ended after {most:,} steps; where it may take as many, max_rounds says how many rounds it may have"
-                )
+                raise ValueError(ENDLESS.format(most))
     except (KeyboardInterrupt, Unfit):
         raise
     except BaseException as error:  # a game, or a script, may raise anything

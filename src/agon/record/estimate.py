@@ -51,7 +51,7 @@ def estimates(
     """
     total: dict[str, Load] = dict.fromkeys(models, Load())
     chain: dict[str, Spread] = dict.fromkeys(models, Spread())
-    begun, questions = dict.fromkeys(models, 0), dict.fromkeys(models, 0)
+    begun, questions, tight = dict.fromkeys(models, 0), dict.fromkeys(models, 0), set[str]()
     bases: dict[str, set[str]] = {name: set() for name in models}
     played: dict[Any, list[Supposed]] = {}
     roomy: dict[Any, dict[str, Supposed]] = {}
@@ -72,6 +72,7 @@ def estimates(
         for name, expected in zip(names, played[alike], strict=True):
             before, own = len(expected.asked), Load()
             questions[name] += before
+            tight |= {name} if expected.full and not before else set()
             for seat in [number for number, each in enumerate(match.seats) if each.model == name and before]:
                 if (place := (alike, seat, name)) not in loads:
                     calls = expected.of_seat(seat)
@@ -107,11 +108,14 @@ def estimates(
             total[name],
             _usd(model, total[name]),
             _seconds(model, total[name], chain[name], habits),
-            _basis(bases[name]),
+            NOTHING_FITS if name in tight and not bases[name] else _basis(bases[name]),
             questions[name],
         )
         for name, model in models.items()
     ]
+
+
+NOTHING_FITS = "nothing can be asked: no question fits into the model's context"
 
 
 def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model, attempts: float) -> Load:
