@@ -304,6 +304,13 @@ def test_a_folder_is_no_parquet(tmp_path):
     assert str(tmp_path) in refusal(lambda: read(tmp_path))
 
 
+def test_a_turns_table_with_one_column_more_is_refused(tmp_path):
+    few().assign(extra=1).to_parquet(tmp_path / "more.parquet")
+    assert "more.parquet is not a turns table: it has a column extra more" in refusal(
+        lambda: read(tmp_path / "more.parquet")
+    )
+
+
 @pytest.mark.parametrize("columns", [None, ["match", "payoff"]])
 def test_somebody_elses_parquet_is_no_turns_table(tmp_path, columns):
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")

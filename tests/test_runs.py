@@ -70,6 +70,15 @@ def test_a_run_has_a_name_and_overwrites_neither_the_report_nor_another_run(proj
     assert files(folder) == before, "a run that fails leaves what was there"
 
 
+def test_a_kernel_that_is_killed_is_told_with_its_notebook(project):
+    dies = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import os; os.kill(os.getpid(), 9)")])
+    nbformat.write(dies, project.folder / "notebooks/dies.ipynb")
+    run = project.run("notebook", "dies")
+    assert run.returncode == 1 and "Traceback" not in run.stderr
+    assert run.stderr.splitlines()[-1].startswith("agon: notebook dies did not run: Kernel died (its kernel ended: ")
+    (project.folder / "notebooks/dies.ipynb").unlink()
+
+
 def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
     run = project.run("notebook", "mine", "n=" + "9" * 300, "run=first")
     copy = project.folder / "runs/first.mine.failed.ipynb"

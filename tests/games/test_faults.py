@@ -234,9 +234,13 @@ class Asks(Sound):
         (Unhashable(), r"TypeError: Unhashable is not hashable \(.*\): a space is a frozen dataclass, without lists"),
         (Listed(), r"TypeError: Listed is not hashable \(.*\): a space is a frozen dataclass, without lists"),
         (Spelled(), r"ValueError: Spelled writes 'the a', which it does not read: give it a method parsed \(or read\)"),
+        (
+            Choice(("a", "[move]")),
+            r"ValueError: '\[move\]' cannot be an option: an answer of it would not be read as it",
+        ),
         (("a", "b"), r"AttributeError: 'tuple' object has no attribute 'spelled'"),
     ],
-    ids=["unhashable", "a list", "not read", "a tuple"],
+    ids=["unhashable", "a list", "not read", "an option", "a tuple"],
 )
 @pytest.mark.parametrize("player", [first, LLM])
 def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why, player):

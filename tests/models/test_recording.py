@@ -123,6 +123,16 @@ def test_a_recording_that_is_deleted_or_moved_meanwhile_stops_what_asks(tmp_path
     assert model.asked.total() == 2
 
 
+@pytest.mark.parametrize("tokens", [-5, 10**30, "many"])
+def test_tokens_that_cannot_be_are_named_with_their_line(tmp_path, tokens):
+    recorded(tmp_path, SAMPLES[:1])
+    made = lines(tmp_path)
+    made[-1]["tokens_out"] = tokens
+    (tmp_path / FILE).write_text("".join(json.dumps(line) + "\n" for line in made))
+    with pytest.raises(AgonError, match=rf"is damaged in line {len(made)} \("):
+        Recording(tmp_path)
+
+
 def test_only_one_writes_though_the_lock_beside_it_is_deleted(tmp_path):
     writer = Writer(Recording(tmp_path / "mine"), tmp_path / "lock")
     with pytest.raises(AgonError, match="another process is recording into mine: wait for it, or stop it"):

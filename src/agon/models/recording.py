@@ -14,7 +14,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from agon import AgonError
-from agon.models.base import Answer, CallFailed, Message, TooLong
+from agon.models.base import Answer, CallFailed, Message, Tokens, TooLong
 
 FILE = "exchanges.jsonl"
 
@@ -82,10 +82,10 @@ class Line(msgspec.Struct):
     failed: str = ""
     text: str = ""
     thinking: str = ""
-    tokens_in: int = 0
-    tokens_cached: int = 0
-    tokens_written: int = 0
-    tokens_out: int = 0
+    tokens_in: Tokens = 0
+    tokens_cached: Tokens = 0
+    tokens_written: Tokens = 0
+    tokens_out: Tokens = 0
     seconds: float = 0.0
     id: str = ""
     stop: str = ""

@@ -66,7 +66,7 @@ def _alike(value: object, usual: object) -> bool:
         return usual is None or type(value) is type(usual)
     if isinstance(usual, int | float):
         return isinstance(value, int | type(usual))
-    return usual is None or value is None or isinstance(value, type(usual))
+    return usual is None or isinstance(value, type(usual))
 
 
 def folder_of(run: str) -> Path:
@@ -147,6 +147,9 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
         raise AgonError(f"notebook {name}, cell {error.exec_count}: {said} (see {shown(failed)})") from error
     except PapermillException as error:
         raise AgonError(f"notebook {name} did not run: {_line(error)}") from error
+    except RuntimeError as error:  # a kernel that died, "Kernel died before replying to kernel_info"
+        lacking = "its kernel ended: it was stopped, or memory was short; the same command runs it again"
+        raise AgonError(f"notebook {name} did not run: {_line(error)} ({lacking})") from error
     executed = nbformat.read(failed, as_version=4)
     settle(executed)
     if said := header(source, parameters):

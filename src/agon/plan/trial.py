@@ -13,7 +13,7 @@ from agon import AgonError, shown
 from agon.conf import reason
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
-from agon.games.spaces import Space
+from agon.games.spaces import Choice, Space
 from agon.loop import ENDLESS, longest, started
 from agon.plan.seats import Seat, keywords_of
 
@@ -155,6 +155,9 @@ def _check(space: Space) -> None:
     said = space.spelled(space.example(Random(0)))
     if type(space).read is Space.read and space.read(f"[move] {said}").action is None:
         raise ValueError(f"{name} writes {said[:80]!r}, which it does not read: give it a method parsed (or read)")
+    for option in space.options if isinstance(space, Choice) else ():
+        if space.read(f"[move] {option}").action != option:
+            raise ValueError(f"{option[:80]!r} cannot be an option: an answer of it would not be read as it")
 
 
 def raised(error: BaseException, game: object) -> str:

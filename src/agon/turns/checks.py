@@ -51,8 +51,10 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def mistyped(turns: pd.DataFrame) -> str:
-    """The first column that has not the type of COLUMNS, in words; empty when there is none."""
+    """The first column that is not among COLUMNS, or has not its type there, in words; empty when there is none."""
     for name in turns:
+        if name not in COLUMNS:
+            return f"it has a column {name} more"
         found, wanted = turns[name].dtype, COLUMNS[name][0]
         if not has_type(found, wanted):
             return f"column {name} is {found}, not {pd.api.types.pandas_dtype(wanted)}"
