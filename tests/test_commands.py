@@ -57,6 +57,7 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
         ),
         ("plan experiment=scripted experiment=magic_scripted", "experiment= is there twice: write it once", 2),
         ("notebook scripted run=x run=y", "run= is there twice: write it once", 2),
+        ("notebook scripted run=x turns_path=null", "turns_path=None does not fit notebook scripted", 1),
         ("notebook scripted run=x force=yes", "force=yes: it is true or false", 2),
     ],
 )
@@ -601,6 +602,12 @@ def test_a_bill_is_not_zero_where_no_question_fits(project):
     )
     assert code == 0 and "nothing can be asked: no question fits into the model's context" in said
     assert "nothing can be asked" not in usual
+
+
+def test_ingest_takes_the_folder_of_its_source(tmp_path, capfd):
+    assert main(["ingest", "source=tradecraft", f"out={tmp_path}/read.parquet"]) == 0
+    assert "90 matches, 8,388 turns; 0 bad files" in capfd.readouterr().out
+    assert set(read(tmp_path / "read.parquet").game) == {"tradecraft"}
 
 
 UNTIL = "until={by:'agent:zs,zs_sc3',metric:cooperation_rate,range:[0,1]}"

@@ -4,10 +4,12 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from project import Project
 
+from agon import kind_of
 from agon.conf import load
 from agon.turns import read
 
@@ -63,6 +65,22 @@ def _renamed(line, names):
     for old, new in names.items():
         line = line.replace(old, new)
     return line
+
+
+def test_a_class_has_its_familys_name_wherever_in_its_folder_it_lies(tmp_path, monkeypatch):
+    for path in (
+        "chess_/__init__.py",
+        "chess_/game.py",
+        "chess_/deep/__init__.py",
+        "chess_/deep/rules.py",
+        "alone_.py",
+    ):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("class Board: ...")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("chess_", "chess_.game", "chess_.deep.rules", "alone_")
+    found = {name: kind_of(import_module(name).Board) for name in names}
+    assert found == dict.fromkeys(names[:3], "chess_.Board") | {"alone_": "alone_.Board"}
 
 
 def test_another_script_is_another_match(project):

@@ -69,7 +69,8 @@ def test_where_none_can_be_forked_a_kernel_is_a_plain_one(tmp_path, lacking):
         deep.mkdir()
         before = ["env", f"TMPDIR={deep}", *NURSED]
     else:
-        before = [*NURSED, "sh", "-c", 'pkill -KILL -f "nursery.py nurse ${JUPYTER_PATH%%:*}/door" && exec "$0" "$@"']
+        kill = 'read nursery others < /proc/$PPID/task/$PPID/children; kill -KILL $nursery && exec "$0" "$@"'
+        before = [*NURSED, "sh", "-c", kill]
     assert executed(*before, code=where, **how).strip() == "False"
 
 
