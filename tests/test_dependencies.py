@@ -1,0 +1,121 @@
+"""Whether each stage of dvc.yaml depends on all that its command executes and reads: every command is run, and watched."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from dvc.repo import Repo
+
+from agon import ROOT
+
+AUDIT = Path(__file__).parent / "audit"
+LIMIT = 1200
+"""Seconds for one command, on a machine with much else to do."""
+BUILT = pytest.mark.skipif(not (ROOT / "reports/index.html").is_file(), reason="nothing is built yet: make repro")
+COMPOSED = "transcripts/composed/"
+OWN = {".agon", "reports"}
+"""Where commands keep what is theirs, besides their outputs: locks, and the copy of a notebook while it runs."""
+
+
+def stages():
+    """Name of every stage -> its command, inputs and outputs."""
+    with Repo(ROOT) as repo:
+        return {
+            stage.addressing: (
+                stage.cmd,
+                {dep.def_path for dep in stage.deps},
+                {out.def_path for out in stage.outs},
+            )
+            for stage in repo.index.stages
+            if stage.cmd
+        }
+
+
+STAGES = stages()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A copy of the project with its data and all outputs; a stage's command leaves it as it was."""
+    folder = tmp_path_factory.mktemp("built") / "project"
+    for part in ("conf", "data", "docs", "notebooks", "reports", "results", "src", "transcripts"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.pyc*", "reference"))
+    shutil.copytree(ROOT / "tests/smoke", folder / "tests/smoke")
+    return folder
+
+
+def files(folder, outs):
+    """What lies in outputs: each file's name and bytes."""
+    found = {}
+    for out in outs:
+        path = folder / out
+        for file in [path] if path.is_file() else sorted(path.rglob("*")):
+            if file.is_file():
+                found[str(file.relative_to(folder))] = file.read_bytes()
+    return found
+
+
+def remove(folder, outs):
+    """Deletes outputs, as DVC does before it runs a stage."""
+    for out in outs:
+        path = folder / out
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def restore(folder, contents):
+    """Writes outputs as they were, for the stages that read them."""
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def run(command, folder, log):
+    """Runs a stage's command in a folder; the files below it that its processes have read."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AGON", "PYTEST"))}
+    environment |= {
+        "AUDITED": str(folder),
+        "AUDIT_LOG": str(log),
+        "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{AUDIT}",
+    }
+    ended = subprocess.run(
+        shlex.split(command), cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    read = set(log.read_text().splitlines())
+    return {re.sub(r"__pycache__/([^/]+)\.cpython-\d+(\.opt-\d)?\.pyc(\.\d+)?$", r"\1.py", path) for path in read}
+
+
+def allowed(stage):
+    """What a stage may read: what it names, its own, and what the settings are composed of that it names."""
+    _, deps, outs = STAGES[stage]
+    composed = any(path.startswith(COMPOSED) for path in deps)
+    return deps | outs | OWN | (STAGES["compose"][1] if composed else set())
+
+
+def outside(read, allowed):
+    """The files that none of these files and folders is or holds."""
+    return sorted(path for path in read if not any(f"{path}/".startswith(f"{place}/") for place in allowed))
+
+
+@BUILT
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_depends_on_all_that_it_reads(stage, built, tmp_path):
+    command, _, outs = STAGES[stage]
+    before = files(ROOT, outs)
+    remove(built, outs)
+    try:
+        read = run(command, built, tmp_path / "log")
+        after = files(built, outs)
+    finally:
+        restore(built, before)
+    assert any(path.startswith("src/agon/") for path in read), "nothing was watched"
+    assert not outside(read, allowed(stage))
+    assert sorted(after) == sorted(before)
+    assert [name for name in after if after[name] != before[name]] == []
