@@ -37,15 +37,17 @@ def cut_off(turns: pd.DataFrame) -> pd.Series:
 
 
 def endings(turns: pd.DataFrame) -> str:
-    """In words, how many of the models' last answers are not whole, and of how many it is not known; empty where no model was asked.
+    """In words, how many of the models' last answers are not whole, and of how many it is not known.
 
     It belongs beside every share of readable or valid answers.
     """
     number = turns.ended.value_counts()
     parts = [f"{number[end]:,} {words}" for end, words in CUT.items() if number.get(end, 0)]
     if unknown := number.get("unknown", 0):
-        parts.append(f"{unknown:,} of which it is not recorded whether they are whole")
-    return f"of {number.sum():,} answers of models {', '.join(parts) or 'none was cut off'}" if number.sum() else ""
+        parts.append(f"{unknown:,} may be, as nothing is recorded of their ends")
+    if not (asked := int(number.sum())):
+        return "no model was asked"
+    return f"of {asked:,} answers of models {', '.join(parts) or 'none was cut off'}"
 
 
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
