@@ -162,6 +162,7 @@ def test_what_says_how_asking_went_counts_matches_without_any_answer():
 def test_a_seat_that_was_never_asked_has_no_share_of_valid_answers():
     paid = match("zs", "tft", "CC", "CC", match="m")
     paid.loc[paid.seat == 1, ["legal", "action"]] = None
+    paid.loc[paid.seat == 1, "asked"] = False
     assert scores(paid, ["valid_share"]).valid_share.isna().tolist() == [False, True]
 
 

@@ -9,6 +9,7 @@ from agon.games import Dice, Observation
 from agon.loop import Script as Script
 from agon.loop import seat_dice as seat_dice
 from agon.models import Answering, Halted
+from agon.models.ends import Ended
 
 T = TypeVar("T")
 STOOD_IN = "stood in: "
@@ -33,6 +34,8 @@ class Reply:
     """Whether some answer came without its tokens: the sums above are then too low."""
     seconds: float = 0.0
     cached: bool = False
+    ended: Ended | None = None
+    """Why the answer ended, in agon's word (agon.models.ends); error where the provider refused for good; None where no model was asked."""
     exchange: str = ""
     """Key of the recorded exchange under data/recordings; empty when there was none."""
     detail: dict[str, Any] | None = None

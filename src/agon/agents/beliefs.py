@@ -163,7 +163,9 @@ class Beliefs:
             )
             again = partial(self._again, view, how)
             drafted = await ask(
-                self.llm.model, request, again, self.attempts, reads, cuts=self.llm.cuts(request.messages)
+                *(self.llm.model, request, again, self.attempts, reads),
+                cuts=self.llm.cuts(request.messages),
+                cut_off=self.llm.cut_off,
             )
             self.asked += 1
             replies.append(drafted.reply)

@@ -3,17 +3,18 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from agon import kind
 from agon.agents.base import Place, Reply
 from agon.agents.keeping import Begun, Full, keeps_of, measured, moved, overflow_of, rechained, without
 from agon.agents.prompts import Prompts, prompts, template_of
-from agon.agents.reads import FREE, Reads, reads_of, refused
+from agon.agents.reads import FREE, Read, Reads, reads_of, refused
 from agon.games import Dice, Observation
 from agon.games.pages import aids_told, known_aids
 from agon.games.spaces import Text
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
+from agon.models.ends import CUT
 
 NO_ANSWER = "(no answer)"
 """Stands in the conversation where the model said nothing: providers want words, and roles in turn."""
@@ -30,6 +31,18 @@ class Draft(NamedTuple):
     """The place, in the conversation as it was, from which it was left after its first message."""
 
 
+CutOff = Literal["void", "as_done"]
+"""What an answer is that is not whole."""
+
+
+def cut_off_of(given: Any) -> CutOff:
+    """The setting, if it is one. Raises ValueError."""
+    if given not in get_args(CutOff):
+        raise ValueError(f"cut_off is {given!r}; it must be void or as_done")
+    found: CutOff = given
+    return found
+
+
 @kind("agon.agents.llm.LLM")
 class LLM:
     """Asks its model, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
@@ -41,12 +54,14 @@ class LLM:
     `aids` are things that people are shown beyond what prompts tell (agon.games.pages), such as a payoff table: the model is told
     them after a question, whenever they have changed. None unless they are named.
     `reads`: free, constrained, called or weighed, the ways of agon.agents.reads.
+    `cut_off`: what an answer is that was cut off at its limit of tokens, or held back by the provider (agon.models.ends): void, it is
+    no move and is asked again as one that cannot be read; as_done, it is read as if it were whole.
     """
 
     asks_model = True
     idle: ClassVar = {"answer_tokens", "folder"}
     """Settings that ids of matches leave out: one is for estimates, and of the folder the texts are hashed."""
-    usual: ClassVar = {"keeps": "everything", "overflow": "stop", "reads": "free"}
+    usual: ClassVar = {"keeps": "everything", "overflow": "stop", "reads": "free", "cut_off": "void"}
     """Settings that ids leave out where they have these values."""
 
     def __init__(
@@ -62,6 +77,7 @@ class LLM:
         reads: str | Mapping[str, Any] = "free",
         keeps: str | Mapping[str, Any] = "everything",
         overflow: Literal["stop", "cut"] = "stop",
+        cut_off: CutOff = "void",
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -70,7 +86,7 @@ class LLM:
         if on_invalid not in ("forfeit", "random_legal"):
             raise ValueError(f"on_invalid is {on_invalid!r}; it must be forfeit or random_legal")
         self.place, self.model = place, measured(place.model)
-        self.keeps, self.overflow = keeps_of(keeps), overflow_of(overflow)
+        self.keeps, self.overflow, self.cut_off = keeps_of(keeps), overflow_of(overflow), cut_off_of(cut_off)
         self.style, self.attempts, self.on_invalid, self.folder = style, attempts, on_invalid, folder
         self.answer_tokens, self.aids, self.reads = answer_tokens, tuple(aids), reads_of(reads)
         self.messages: tuple[Message, ...] = ()
@@ -127,6 +143,7 @@ class LLM:
         drafted = await ask(
             *(self.model, request, lambda fault: texts.again(fault, view) + how, self.attempts, self.reads, dice),
             cuts=self.cuts(messages),
+            cut_off=self.cut_off,
         )
         if self.noted:
             drafted = drafted._replace(reply=_noting(drafted.reply, self.noted))
@@ -160,6 +177,7 @@ class LLM:
                 answer = await self.model.answer(Request(question, sample, 2 * (self.keeps.summary or 0), seen))
                 said = texts.system(view) + texts.keeps.rendered("before", answer.text)
                 self.noted |= {"summary": answer.text, "summary_exchange": answer.exchange}
+                self.noted |= {"summary_ended": answer.ended} if answer.ended in CUT else {}
             except CallFailed as failure:
                 self.noted |= {"summary_failed": str(failure)}
         self.messages = rechained((self.messages[0]._replace(text=said), *self.messages[stays:]))
@@ -197,8 +215,11 @@ async def ask(
     reads: Reads = FREE,
     dice: Dice | None = None,
     cuts: Sequence[int] = (),
+    cut_off: CutOff = "void",
 ) -> Draft:
     """Asks, reads the answer, and asks again with what was wrong, `attempts` times at most in all.
+
+    An answer that is not whole is not read, unless `cut_off` is as_done.
 
     Each time is a sample of its own. Without a readable action the reply's `fallback` says what was wrong at last.
     Where the conversation is too long it is left from the first of `cuts` (places in it) that makes it short enough. Raises Full.
@@ -218,9 +239,13 @@ async def ask(
             continue
         except CallFailed as failure:
             reply = _reply(None, f"refused by the provider: {failure}", answers, len(answers) + 1)
+            reply = replace(reply, ended="error")
             return Draft(_left(reply, cut), extend(messages, "assistant", NO_ANSWER), cut)
         answers.append(answer)
-        found = reads.read(answer, view.legal, dice)
+        whole = answer.ended not in CUT or cut_off == "as_done"
+        found = (
+            reads.read(answer, view.legal, dice) if whole else Read(answer.text, None, f"it was {CUT[answer.ended]}")
+        )
         if (heard := getattr(model, "heard", None)) is not None:  # who records counts what can be read
             await heard(asked, answer, found.fault)
         messages = extend(messages, "assistant", found.text or NO_ANSWER, answer.opaque)
@@ -264,6 +289,7 @@ def _reply(
         untold=any(answer.unreported and not answer.tokens_in for answer in answers),
         seconds=sum([answer.seconds for answer in answers]),
         cached=bool(answers) and all(answer.recorded for answer in answers),
+        ended=last.ended if answers else None,
         exchange=last.exchange,
         detail=detail,
     )

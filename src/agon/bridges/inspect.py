@@ -41,14 +41,10 @@ from inspect_ai.scorer import SampleScore, Score, mean, stderr
 
 from agon import AgonError, shown
 from agon.bridges.rows import OF_MATCH, Line, Recorded, Rows, by_match, seats, totals
+from agon.models.ends import Ended, ended_of
 
-STOPS: dict[str, StopReason] = {
-    "length": "max_tokens",
-    "max_tokens": "max_tokens",
-    "refusal": "content_filter",
-    "content_filter": "content_filter",
-}
-"""Why an answer ended: providers' words and Inspect's; every other one is a stop."""
+STOPS: dict[Ended, StopReason] = {"length": "max_tokens", "filter": "content_filter"}
+"""Why an answer ended: agon's words and Inspect's; every other one is a stop."""
 
 
 def write(turns: pd.DataFrame, file: Path, recording: Path | None = None) -> list[Path]:
@@ -56,7 +52,8 @@ def write(turns: pd.DataFrame, file: Path, recording: Path | None = None) -> lis
 
     A sample is one match as one seat with a model played it. Its messages are the conversation in `recording`, the
     folder of the experiment's exchanges, and its events the calls; where these are not all there, the messages are what
-    was answered, under questions that say so. The scores are total points and the share of valid turns. Raises AgonError.
+    was answered, under questions that say so. The scores are total points, and the shares of turns that are
+    valid and cut off. Raises AgonError.
     """
     recorded, played = Recorded(recording), defaultdict(list)
     for rows in by_match(turns):
@@ -88,7 +85,7 @@ def _sample(rows: Rows, seat: int, recorded: Recorded) -> EvalSample:
     main = [call for call in calls if call.uuid in taken or call.error]
     messages = _conversation(main) if main else _rebuilt(own)
     answers = [place for place, message in enumerate(messages) if message.role == "assistant"]
-    actions = ["none" if row["action"] is None else _shown(row["action"]) for row in own if row["legal"] is not None]
+    actions = ["none" if row["action"] is None else _shown(row["action"]) for row in own if row["asked"]]
     others = [row for other, row in seats(rows).items() if other != seat]
     return EvalSample(
         id=f"{first['match']}-{seat}",
@@ -100,6 +97,7 @@ def _sample(rows: Rows, seat: int, recorded: Recorded) -> EvalSample:
         scores={
             "points": Score(value=points[seat]["points"], answer=", ".join(actions)),
             "valid": Score(value=points[seat]["valid"]),
+            "cut_off": Score(value=points[seat]["cut_off"]),
         },
         metadata={name: first[name] for name in (*OF_MATCH, "seat", "role", "agent")}
         | {
@@ -159,7 +157,11 @@ def _calls(model: str, exchanges: Sequence[Line], taken: Set[str], recorded: Rec
                 model=line.model,
                 choices=[]
                 if line.void
-                else [ChatCompletionChoice(message=answers[line.exchange], stop_reason=STOPS.get(line.stop, "stop"))],
+                else [
+                    ChatCompletionChoice(
+                        message=answers[line.exchange], stop_reason=STOPS.get(ended_of(line.stop), "stop")
+                    )
+                ],
                 usage=_tokens(line.tokens_in, line.tokens_cached, line.tokens_out),
                 time=line.seconds,
                 error=line.void or None,
@@ -200,7 +202,7 @@ def _rebuilt(own: Rows) -> list[ChatMessage]:
     """The answers that the turns hold, or the actions; the questions say that they are not what was asked."""
     messages: list[ChatMessage] = []
     for row in own:
-        if row["legal"] is not None:
+        if row["asked"]:
             name = f"{row['match']}-{row['seat']}-{row['turn']}"
             action = "(no readable action)" if row["action"] is None else _shown(row["action"])
             question = f"Round {row['round']}, {row['phase']} (the words of the question are not recorded)"
@@ -250,7 +252,7 @@ def _log(model: str, samples: list[EvalSample], recorded: Recorded) -> EvalLog:
         results=EvalResults(
             total_samples=len(samples),
             completed_samples=len(samples),
-            scores=[_score(name, samples) for name in ("points", "valid")],
+            scores=[_score(name, samples) for name in ("points", "valid", "cut_off")],
         ),
         stats=EvalStats(
             started_at=min(started, default=""),

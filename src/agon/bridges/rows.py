@@ -14,7 +14,7 @@ from agon import AgonError, count, shown
 from agon.agents.llm import NO_ANSWER
 from agon.models import recording
 from agon.models.base import message
-from agon.turns import action_of
+from agon.turns import CUT, action_of
 
 Rows = list[dict[str, Any]]
 """Turns of one match as plain values; absent ones are None."""
@@ -91,12 +91,13 @@ def seats(rows: Rows) -> dict[int, dict[str, Any]]:
 
 
 def totals(rows: Rows) -> dict[int, dict[str, Any]]:
-    """Points and valid share of each seat, as in agon.turns.matches, by seat."""
+    """Points, and the shares of valid and cut-off turns of each seat, as in agon.turns.matches, by seat."""
     found = {}
     for seat in seats(rows):
         own = [row for row in rows if row["seat"] == seat]
         points, valid = sum(row["payoff"] for row in own), sum(row["valid"] for row in own) / len(own)
-        found[seat] = {"seat": seat, "points": points, "valid": valid}
+        cut = sum(row["ended"] in CUT for row in own) / len(own)
+        found[seat] = {"seat": seat, "points": points, "valid": valid, "cut_off": cut}
     return found
 
 

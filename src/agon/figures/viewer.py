@@ -21,6 +21,7 @@ from agon.games import Observation
 from agon.games.html import escaped, written
 from agon.games.pages import UNREADABLE, news
 from agon.replay import Replay
+from agon.turns import cut_off
 
 LONG = 24
 """Letters: columns with longer texts are paragraphs, which start at the left."""
@@ -44,8 +45,9 @@ def players(replay: Replay) -> list[str]:
 
 
 def seating(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
-    """Who sat where, and what it came to: seat, player, role, agent, model, tested, asked (times), readable (of these), points."""
-    asked, named = turns[turns.legal.notna()], players(replay)
+    """Who sat where, and what it came to: seat, player, role, agent, model, tested, asked (times), readable and cut off
+    (of these), points."""
+    asked, named = turns[turns.asked], players(replay)
     own = turns.drop_duplicates("seat").sort_values("seat", kind="stable").set_index("seat")
     return pd.DataFrame(
         {
@@ -55,6 +57,7 @@ def seating(replay: Replay, turns: pd.DataFrame) -> pd.DataFrame:
             "tested": ["yes" if seat in replay.game.tested else "" for seat in own.index],
             "asked": asked.groupby("seat").size().reindex(own.index),
             "readable": (asked.action.notna() & asked.fallback.eq("")).groupby(asked.seat).sum().reindex(own.index),
+            "cut off": cut_off(asked).groupby(asked.seat).sum().reindex(own.index),
             "points": turns.groupby("seat").payoff.sum().reindex(own.index),
         }
     )

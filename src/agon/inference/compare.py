@@ -11,14 +11,14 @@ import pandas as pd
 
 from agon import AgonError
 from agon.conf import offered
-from agon.inference.scores import asked_rows, known, scores, with_all
+from agon.inference.scores import known, scores, with_all
 from agon.inference.units import OF_SEAT, in_both, silent_matches, units_of
 from agon.inference.words import condition_told, held_fixed, left_out, pair_told, why_apart, without_value
 from agon.metrics.differences import Difference, alone, difference
 from agon.metrics.exact import holm
 from agon.metrics.power import needed
 from agon.metrics.strengths import Strengths, strengths
-from agon.turns import partial, replaced
+from agon.turns import cut_off, partial, replaced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,8 @@ class Comparison:
     strata: pd.DataFrame
     """One row per metric, two conditions and stratum: what they share, and CELL."""
     conditions: pd.DataFrame
-    """One row per condition: matches, answers (asked for), void (no readable action), replaced (something was done in its stead)."""
+    """One row per condition: matches, answers (asked for), void (no readable action), replaced (something was done in its
+    stead), cut_off (the model's answer was not whole)."""
     notes: list[str]
     """What a reader must know: what was left out, and why something is absent."""
 
@@ -186,11 +187,13 @@ def _fields(found: Difference, detect: float | None, asked: bool) -> dict[str, A
 
 def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, conditions: Sequence[str]) -> pd.DataFrame:
     """One row per condition: its matches, and what became of the answers of its seats."""
-    asked = asked_rows(turns)
-    rows = turns[["match", "seat"]].assign(answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns))
+    asked = turns.asked
+    rows = turns[["match", "seat"]].assign(
+        answers=asked, void=asked & turns.action.isna(), replaced=replaced(turns), cut_off=cut_off(turns)
+    )
     each = rows.groupby(["match", "seat"], observed=True).sum().reset_index().astype({"match": "str"})
     own = sides.merge(each, on=["match", "seat"]).merge(units[["match", "condition"]], on="match")
-    sums = own.groupby("condition")[["answers", "void", "replaced"]].sum()
+    sums = own.groupby("condition")[["answers", "void", "replaced", "cut_off"]].sum()
     sums.insert(0, "matches", own.groupby("condition")["match"].nunique())
     return sums.reindex(conditions).reset_index()
 

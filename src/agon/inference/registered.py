@@ -10,7 +10,7 @@ from agon import ROOT, AgonError
 from agon.conf import names, settings_of
 from agon.inference.compare import compare
 from agon.inference.prereg import Exclusion, Hypothesis, checked, exclusions, hypotheses, registrations
-from agon.inference.scores import asked_rows, with_all
+from agon.inference.scores import with_all
 from agon.inference.words import of_matches
 from agon.turns import PARTIAL, replaced
 
@@ -54,7 +54,7 @@ def excluded(turns: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 def _named_by(exclusion: Exclusion, turns: pd.DataFrame) -> set[str]:
     """The matches that it names."""
     if exclusion.unreadable is not None:
-        asked = turns[asked_rows(turns)]
+        asked = turns[turns.asked]
         lost = asked.action.isna() | replaced(asked)
         shares = lost.groupby([asked["match"], asked.seat], observed=True).mean()
         return set(shares[shares > exclusion.unreadable].index.get_level_values("match"))

@@ -18,7 +18,7 @@ from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
 from agon.metrics.tallies import RANGES as RANGES_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
 from agon.replay import called, offering
-from agon.turns import matches, tidy
+from agon.turns import LATER, matches, tidy
 
 ANY = {
     "points": "points of the match",
@@ -37,7 +37,7 @@ RANGES = dict.fromkeys(["won", "valid_share"], (0.0, 1.0))
 """Of these, those that have a least and a most value. A module names its own as RANGES."""
 NEEDED = [
     *("experiment", "match", "game", "variant", "repetition", "round", "turn", "seat", "role", "agent", "model"),
-    *("legal", "action", "valid", "fallback", "payoff", "tokens", "seconds"),
+    *("legal", "action", "ended", "asked", "valid", "fallback", "payoff", "tokens", "seconds"),
 ]
 """The columns of turns that metrics and comparisons take."""
 
@@ -126,7 +126,7 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
 
 def with_all(turns: pd.DataFrame) -> pd.DataFrame:
     """`turns`, tidy. Raises AgonError where a column is missing that any metric takes."""
-    if missing := [each for each in NEEDED if each not in turns]:
+    if missing := [each for each in NEEDED if each not in turns and each not in LATER]:
         raise AgonError(f"turns have no column {missing[0]!r}, which metrics and comparisons take")
     return tidy(turns)
 
@@ -134,7 +134,7 @@ def with_all(turns: pd.DataFrame) -> pd.DataFrame:
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
     """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
     seats = matches(turns).set_index(["match", "seat"])
-    asked = turns[asked_rows(turns)].astype({"tokens": float}).groupby(["match", "seat"], observed=True)
+    asked = turns[turns.asked].astype({"tokens": float}).groupby(["match", "seat"], observed=True)
     each = asked[["tokens", "seconds"]]
     sums = each.sum().where(each.count().eq(asked.size(), axis=0))
     rounds = turns.groupby("match", observed=True)["round"].nunique()
@@ -156,11 +156,6 @@ def _named(table: Any) -> Any:
     match = table.index.get_level_values("match").astype("str")
     seat = [table.index.get_level_values("seat")] if table.index.nlevels > 1 else []
     return table.set_axis(pd.MultiIndex.from_arrays([match, *seat], names=["match", "seat"]) if seat else match)
-
-
-def asked_rows(turns: pd.DataFrame) -> pd.Series:
-    """Whether a seat was asked for its turn, not only paid; recorded games say so by the action alone."""
-    return turns.legal.notna() | turns.action.notna()
 
 
 def _measured(turns: pd.DataFrame, names: Sequence[str], seats: Sequence[int]) -> Iterator[pd.DataFrame]:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from agon import AgonError
 from agon.conf import offered
-from agon.inference.scores import asked_rows
 from agon.metrics.differences import Cells
 from agon.replay import called
 from agon.turns import replaced
@@ -109,7 +108,7 @@ def in_both(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Seque
 
 def silent_matches(turns: pd.DataFrame) -> pd.Index:
     """The matches in which a seat that was asked gave no answer of its own."""
-    asked = turns[asked_rows(turns)]
+    asked = turns[turns.asked]
     own = asked.action.notna() & ~replaced(asked)
     answered = own.groupby([asked["match"], asked.seat], observed=True).any().groupby("match", observed=True).all()
     return answered.index[~answered].astype("str")

@@ -46,7 +46,7 @@ def _signed(row: Any) -> str:
 def condition_told(row: Any) -> str:
     """A row of the conditions: its matches, and what became of its answers."""
     told = f"{count(row.matches, 'match')}, {count(row.answers, 'answer')}"
-    return f"{row.condition}: {told}, {row.void:,} void, {row.replaced:,} replaced"
+    return f"{row.condition}: {told}, {row.void:,} void, {row.replaced:,} replaced, {row.cut_off:,} cut off"
 
 
 def held_fixed(table: pd.DataFrame, strata: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from agon import AgonError
-from agon.turns import action_of, replaced, tidy
+from agon.turns import action_of, cut_off, replaced, tidy
 
 KEYS = ["challenger", "defender", "game", "setting"]
 
@@ -39,13 +39,13 @@ RANGES = dict.fromkeys([name for name in METRICS if name not in ("score", "payba
 
 USED = [
     *("match", "game", "variant", "repetition", "round", "turn", "phase", "seat", "agent", "model"),
-    *("legal", "action", "fallback", "detail", "payoff"),
+    *("legal", "action", "ended", "asked", "fallback", "detail", "payoff"),
 ]
 """Columns of turns that count."""
 
 STEP = [
     *("match", "turn", "round", "phase", "seat", "player"),
-    *("legal", "value", "readable", "replaced", "payoff", "tested", "spy", "opening"),
+    *("legal", "asked", "value", "readable", "replaced", "payoff", "tested", "spy", "opening"),
 ]
 """Columns of a row that is looked at by itself."""
 NOTHING = pd.DataFrame({"match": [], "metric": [], "hits": []}).astype({"match": str, "metric": str})
@@ -170,12 +170,14 @@ def _deceptions(rows: pd.DataFrame, ends: pd.DataFrame) -> Iterator[pd.DataFrame
 
 
 def _answers(rows: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Answers that could be read; those in whose stead something was done, if there are any; right ballots of the crowd; name and
+    """Answers that could be read; those replaced and those cut off, if there are any; right ballots of the crowd; name and
     role both right, over all and by game."""
-    asked = rows[rows.tested & rows.legal.notna()]
+    asked = rows[rows.tested & rows.asked]
     yield _scored(asked, "valid", asked.readable)
     if rows.replaced.any():
         yield _scored(asked, "replaced", asked.replaced)
+    if (cut := cut_off(asked)).any():
+        yield _scored(asked, "cut_off", cut)
     ballots = asked[(asked.phase == "vote") & asked.spy.notna() & (asked.player != asked.spy)]
     yield _scored(ballots, "judgement", ballots.readable & (ballots.value == ballots.spy))
     told = asked[asked.phase == "identify"]

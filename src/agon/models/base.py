@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, Type
 import msgspec
 
 from agon import AgonError, fault_of
+from agon.models.ends import Ended
 
 Role = Literal["system", "user", "assistant"]
 
@@ -108,6 +109,8 @@ class Answer:
     opaque: tuple[dict[str, Any], ...] = ()
     """What the provider wants back, as it came, where the answer stands in a conversation (thinking with its signature). It is no
     text of the answer, and nobody else reads it."""
+    ended: Ended = "unknown"
+    """Why it ended, in agon's word (agon.models.ends); of a live call what `stop` means, and unknown until it is recorded."""
 
 
 class CallFailed(Exception):

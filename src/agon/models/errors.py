@@ -43,6 +43,11 @@ SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 SECRET = re.compile(r"\b(sk|pk|rk|gsk|hf|xai|tgp)[-_][\w*.-]{4,}|(?<=bearer )\S+|(?<=x-api-key: )\S+", re.I)
 
 
+def broken_off(stop: str) -> CallFailed:
+    """For half an answer of which the provider says, in its own word, that it failed."""
+    return CallFailed("broken off", one_line(f"the answer broke off: the provider calls its end {stop}"))
+
+
 def failure(error: Exception, key: str | None = None) -> CallFailed:
     """What was raised in a call, as a CallFailed. `key` names the environment variable whose value must not be told."""
     response: Any = getattr(error, "response", None)

@@ -23,7 +23,8 @@ from agon.models.base import (
     key_of,
     require_distinct,
 )
-from agon.models.errors import failure
+from agon.models.ends import Ended, ended_of
+from agon.models.errors import broken_off, failure
 from agon.models.heard import Heard, RunOver
 from agon.models.limits import Budget, CostBound, RateLimiter
 from agon.models.recording import Exchange, Failure, Recording, Writer
@@ -44,7 +45,7 @@ LONGEST = 120
 
 FIELDS = (
     *("text", "thinking", "tokens_in", "tokens_cached", "tokens_written", "tokens_out"),
-    *("seconds", "id", "stop", "unreported", "weights", "usd", "opaque"),
+    *("seconds", "id", "stop", "unreported", "weights", "usd", "opaque", "ended"),
 )
 """Of an answer, what an exchange keeps."""
 
@@ -95,7 +96,7 @@ class Accounts(Protocol):
     def abandon(self, name: str, key: str) -> None:
         """Nobody will tell what became of the call."""
 
-    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
         """What an agent has made of an answer (agon.models.heard)."""
 
 
@@ -205,9 +206,9 @@ class Ledger:
         """Whoever made the call is gone, and nobody will tell what became of it."""
         self._leave(name, key, reported=False)
 
-    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool) -> None:
+    async def heard(self, sample: str, round_: int, text: str, fault: str, new: bool, ended: Ended) -> None:
         """What an agent has made of an answer."""
-        self.answers.add(sample, round_, text, fault, new)
+        self.answers.add(sample, round_, text, fault, new, ended)
         self.note()
 
     async def drain(self) -> None:
@@ -290,14 +291,16 @@ class Live:
     async def heard(self, request: Request, answer: Answer, fault: str) -> None:
         """What an agent has made of an answer; `fault`: why it could not be read, if so."""
         round_ = getattr(request.view, "round", 0)
-        await self.ledger.heard(request.sample, round_, answer.text, fault, not answer.recorded)
+        await self.ledger.heard(request.sample, round_, answer.text, fault, not answer.recorded, answer.ended)
 
     async def _tried(self, key: str, request: Request) -> Answer | CallFailed:
         """One try, recorded: the answer, or why it may be tried again. Raises what makes that useless."""
         line = Exchange(exchange=key, asked=request.messages[-1].id, sample=request.sample, **self._settings)
         try:
             async with asyncio.timeout(2 * self.model.timeout):  # should an adapter not keep to it
-                answer = _storable(await self.model.answer(request), key)
+                answer = _storable(await self.model.answer(request), key, self.model.parameters.get("max_tokens"))
+            if answer.ended == "error":  # half an answer, whoever tells it
+                raise broken_off(answer.stop)
         except CallFailed as error:
             failed = error
         except Halted:
@@ -323,13 +326,26 @@ class Live:
         return failed
 
 
-def _storable(answer: Answer, key: str) -> Answer:
-    """What a replay will give, but that it is not recorded. Raises what comes of an adapter's answer that cannot be kept."""
+def _storable(answer: Answer, key: str, most: int | None = None) -> Answer:
+    """What a replay will give, but that it is not recorded; `most`: tokens that it may have.
+
+    Raises what comes of an adapter's answer that cannot be kept.
+    """
     kept = {name: getattr(answer, name) for name in FIELDS}
+    kept["ended"] = _ended(answer, most)
     for name in ("text", "thinking", "id", "stop"):
         if not kept[name].isascii():
             kept[name] = clean(kept[name])
     return msgspec.convert(kept | {"exchange": key}, Answer)
+
+
+def _ended(answer: Answer, most: int | None) -> Ended:
+    """Why an answer ended. One that was weighed is whole; one that is all thought, up to the limit, was cut off whatever is said."""
+    if answer.weights:
+        return "stop"
+    ended = answer.ended if answer.ended != "unknown" else ended_of(str(answer.stop))
+    spent = bool(most) and answer.tokens_out >= (most or 0)
+    return "length" if spent and not answer.text.strip() and ended in ("stop", "unknown") else ended
 
 
 def _pauses(key: str, attempt: int) -> float:

@@ -11,6 +11,7 @@ import msgspec
 from agon import AgonError
 from agon.models import llamacpp
 from agon.models.base import Answer, CallFailed, Message, Request, clean
+from agon.models.ends import ended_of
 from agon.models.errors import one_line, refusal
 from agon.models.remote import (
     CLOCKS_DIFFER,
@@ -32,8 +33,6 @@ TOLD = 20
 
 OURS = "agon"
 """Name of a batch's metadata that tell our name for it."""
-CUT = {"length", "content_filter"}
-"""Why an answer may have no text at all."""
 THOUGHT = re.compile(r"\s*<reasoning>(.*?)</reasoning>\s*", re.DOTALL)
 """How Bedrock tells of thinking."""
 UNDER_WAY = {"validating", "in_progress", "finalizing", "cancelling"}
@@ -223,7 +222,7 @@ class OpenAI(Remote):
         thinking = next((each for each in thoughts if each and isinstance(each, str)), "")
         if choice.get("error"):  # OpenRouter's way to tell that its provider failed
             raise ValueError
-        cut = choice.get("finish_reason") in CUT
+        cut = ended_of(str(choice.get("finish_reason"))) in ("length", "filter", "error")  # it may have no text at all
         text = refusal or (message.get("content") if thinking or cut or called else message["content"])
         if isinstance(text, str) and (thought := THOUGHT.match(text)) and not thinking:
             thinking, text = thought[1], text[thought.end() :]

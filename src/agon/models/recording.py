@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Tokens, TooLong
+from agon.models.ends import Ended
 
 FILE = "exchanges.jsonl"
 
@@ -52,6 +53,8 @@ class Exchange(msgspec.Struct, omit_defaults=True):
     """What the provider says that it charged; absent where it does not say."""
     opaque: tuple[dict[str, Any], ...] = ()
     """What the provider wants back with the answer, as it came."""
+    ended: Ended = "unknown"
+    """Why it ended, in agon's word; recordings made before this was kept do not have it."""
 
     @property
     def key(self) -> str:
@@ -96,6 +99,7 @@ class Line(msgspec.Struct):
     weights: tuple[float, ...] = ()
     usd: float | None = None
     opaque: tuple[dict[str, Any], ...] = ()
+    ended: Ended = "unknown"
 
 
 _line = msgspec.json.Decoder(Line)
@@ -336,4 +340,5 @@ def _answer(line: Line | Exchange) -> Answer:
         unreported=line.unreported,
         usd=line.usd,
         opaque=line.opaque,
+        ended=line.ended,
     )

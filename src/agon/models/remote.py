@@ -17,7 +17,8 @@ import msgspec
 from agon import AgonError
 from agon.games.schemas import calling
 from agon.models.base import Answer, CallFailed, Message, Model, Request, clean
-from agon.models.errors import READ, SHORTEST, failure, one_line, words
+from agon.models.ends import ended_of
+from agon.models.errors import READ, SHORTEST, broken_off, failure, one_line, words
 
 T = TypeVar("T")
 NO_WORDS = "(no answer)"
@@ -175,7 +176,10 @@ class Remote(Model):
         found = self._answer_in(data, request.messages)
         if isinstance(found, CallFailed):
             raise found
-        return self._without_key(found)
+        whole = self._without_key(found)
+        if ended_of(whole.stop) == "error":
+            raise broken_off(whole.stop)
+        return whole
 
     def readable(self, data: bytes) -> bool:
         """Whether there is an answer in a response's body."""

@@ -42,6 +42,7 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
         "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
         **_what(answers),
     }
+    columns["asked"] = columns["legal"].codes >= 0
     match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
     independent = np.array([match.game.independent for match, _ in done])
     columns["valid"] = _valid(columns, rows, independent[match_of_row])
@@ -117,6 +118,7 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
             "tokens_in": none,
             "tokens_out": none,
             "tokens": none,
+            "ended": _labelled([None] * len(answers)),
         }
     replies = [answer if type(answer) is Reply else Reply(answer) for answer in answers]
     return {
@@ -129,6 +131,7 @@ def _what(answers: Sequence[Any]) -> dict[str, Any]:
         "tokens": [None if reply.untold else reply.tokens_in + reply.tokens_out for reply in replies],
         "seconds": [reply.seconds for reply in replies],
         "cached": [reply.cached for reply in replies],
+        "ended": _labelled([reply.ended for reply in replies]),
         "exchange": [reply.exchange or None for reply in replies],
         "detail": {row: reply.detail for row, reply in enumerate(replies) if reply.detail},
     }
@@ -145,7 +148,7 @@ def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], independent: NDA
     Where seats that move at once do not depend on each other (`independent`), the row's own seat alone; and what stood in for
     who has left the match makes that seat's row void, but no other one.
     """
-    readable = (columns["action"].codes >= 0) | (columns["legal"].codes < 0)
+    readable = (columns["action"].codes >= 0) | ~columns["asked"]
     played = readable
     if "fallback" in columns:
         readable = readable & np.asarray(columns["fallback"] == "")

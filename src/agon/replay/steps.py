@@ -88,7 +88,7 @@ def stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
     under_way, (state, views, _), _ = started(game, _seed(match))
     done = list[Step]()
     for turn, rows in turns.groupby("turn", sort=True):
-        asked = rows[rows.legal.notna()]
+        asked = rows[rows.asked]
         if list(asked.seat) != list(views):
             raise _differ(match, turn, f"seats {list(asked.seat)} were asked, the game asks {list(views)}")
         read = [None if pd.isna(action) else action_of(action) for action in asked.action]

@@ -1,4 +1,4 @@
-"""What is to be known of a notebook's data before its findings are believed: that they are a sample, or not whole."""
+"""What is to be known of a notebook's data before its findings are believed: that they are a sample, not whole, or cut off."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ from IPython import get_ipython
 from IPython.display import Markdown, display
 
 from agon import input_path, shown
-from agon.turns import is_turns, partial, read
+from agon.turns import cut_off, endings, is_turns, partial, read
 
 SAMPLES = "/tests/smoke/"
 """The folder of small parts of the report's data, on which notebooks can be tried."""
@@ -17,12 +17,18 @@ _told: list[str] = []
 
 
 def caveats(paths: Iterable[str]) -> list[str]:
-    """Of files that a notebook reads: which are samples, and which turns are not of whole experiments. Raises AgonError."""
+    """Of files that a notebook reads: which are samples, which turns are not of whole experiments, and which have answers that were
+    cut off. Raises AgonError.
+    """
     known = {path: input_path(path) for path in paths if path}
     samples = [shown(path) for path in known.values() if SAMPLES in f"{path.resolve().as_posix()}/"]
     told = [f"SAMPLE, not the report's data: {', '.join(samples)}"] if samples else []
     turns = [path for path in known.values() if path.suffix == ".parquet" and is_turns(path)]
-    return told + [f"PARTIAL: {each}" for path in turns for each in partial(read(path, ["experiment"]))]
+    for path in turns:
+        table = read(path, ["experiment", "ended"])
+        told += [f"PARTIAL: {each}" for each in partial(table)]
+        told += [f"NOT WHOLE: {endings(table)} ({shown(path)})"] if cut_off(table).any() else []
+    return told
 
 
 def beware(*paths: str) -> None:

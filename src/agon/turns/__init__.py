@@ -2,20 +2,26 @@
 
 from agon.turns.actions import action_of, action_text, decoded
 from agon.turns.checks import tidy, validated
-from agon.turns.columns import COLUMNS, COUNT, KEY, LABEL, TEXT, schema, typed
-from agon.turns.derived import PARTIAL, marked_partial, matches, partial, replaced
+from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, LATER, TEXT, completed, schema, typed
+from agon.turns.derived import CUT, PARTIAL, cut_off, endings, marked_partial, matches, partial, replaced
 from agon.turns.files import experiments, is_turns, no_formula, read, write, write_table
 
 __all__ = [
     "COLUMNS",
     "COUNT",
+    "CUT",
+    "ENDS",
     "KEY",
     "LABEL",
+    "LATER",
     "PARTIAL",
     "TEXT",
     "action_of",
     "action_text",
+    "completed",
+    "cut_off",
     "decoded",
+    "endings",
     "experiments",
     "is_turns",
     "marked_partial",

@@ -6,15 +6,18 @@ import numpy as np
 import pandas as pd
 
 from agon import AgonError
-from agon.turns.columns import COLUMNS, COUNT, KEY, LABEL, has_type, schema
+from agon.turns.columns import COLUMNS, COUNT, KEY, LABEL, completed, has_type, schema
 
 
 def tidy(turns: pd.DataFrame) -> pd.DataFrame:
     """Turns that were concatenated, filtered, sorted or merged, with the types of COLUMNS and an index of their own.
 
-    Columns of one's own stay as they are, and columns of turns may be missing. Raises AgonError where a value is missing, infinite or of
+    Columns of one's own stay as they are, and columns of turns may be missing; of older tables `asked` and `ended` are as
+    agon.turns.completed has them. Raises AgonError where a value is missing, infinite or of
     another kind, and for rows that are there twice.
     """
+    if {"match", "legal", "action"} <= set(turns):
+        turns = completed(turns)
     changed = {}
     for name in turns.columns.intersection(list(COLUMNS)):
         dtype, absent, _ = COLUMNS[name]

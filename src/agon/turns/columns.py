@@ -1,6 +1,7 @@
 """What the columns of turns are, and mean."""
 
 import functools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pyarrow as pya
 
 from agon import AgonError
 
+ENDS = "stop", "length", "filter", "error", "unknown"
+"""What the column `ended` may hold."""
 TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
 COLUMNS: dict[str, tuple[Any, bool, str]] = {
     "experiment": (
@@ -29,13 +32,29 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
     "role": (LABEL, False, "role in the game; empty where seats differ in nothing"),
     "agent": (LABEL, False, "name of the file in conf/agent, or the recorded player's kind"),
     "model": (LABEL, True, "the language model; absent for scripts and people"),
-    "legal": (LABEL, True, "JSON: what the seat could answer; absent when it was paid without being asked"),
+    "legal": (
+        LABEL,
+        True,
+        "JSON: what the seat could answer; absent when it was paid without being asked, and in recorded games that do not tell",
+    ),
     "action": (
         LABEL,
         True,
-        "what it did: a word as it is, all else as JSON (see `action_text`); absent when no answer could be read",
+        "what it did: a word as it is, all else as JSON (see `action_text`); absent when no answer could be read, and when the seat "
+        "was not `asked`",
     ),
     "reply": (TEXT, True, "the raw answer; absent when it was not recorded"),
+    "ended": (
+        LABEL,
+        True,
+        "why the model's last answer ended: stop, by itself; length, cut off at a limit of tokens; filter, held back or refused by the "
+        "provider; error, no answer came for good; unknown, not recorded; absent when no model was asked",
+    ),
+    "asked": (
+        np.bool_,
+        False,
+        "the seat was asked; else it was only paid by this step: of rows that were asked, those without an action are void",
+    ),
     "valid": (
         np.bool_,
         False,
@@ -61,6 +80,10 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
 }
 """Name -> (dtype, may be absent, meaning), in the file's order."""
 KEY = ["match", "turn", "seat"]
+LATER = "asked", "ended"
+"""Columns that older tables lack: `completed` adds them."""
+TOLD_BY = ["match", "legal", "action", "reply", "fallback", "model", "attempts"]
+"""Columns from which it knows them."""
 
 
 @functools.cache
@@ -73,7 +96,9 @@ def schema() -> Any:
             name: pa.Column(
                 None if dtype is LABEL else dtype,
                 nullable=absent,
-                checks=pa.Check.ge(1)
+                checks=pa.Check.isin(ENDS)
+                if name == "ended"
+                else pa.Check.ge(1)
                 if name in ("round", "turn")
                 else pa.Check.ge(0)
                 if name in ("seat", "repetition")
@@ -87,7 +112,8 @@ def schema() -> Any:
 
 
 def typed(columns: dict[str, Any]) -> pd.DataFrame:
-    """`columns` as a turns table: missing columns are absent throughout, types are those of COLUMNS.
+    """`columns` as a turns table: missing columns are absent throughout, `asked` and `ended` as `completed` has them; types are those
+    of COLUMNS.
 
     Raises AgonError for a column that turns do not have.
     """
@@ -95,14 +121,43 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
     if unknown:
         raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
     length = max((len(values) for values in columns.values()), default=0)
-    return pd.DataFrame(
+    turns = pd.DataFrame(
         {
             name: pd.Series(
                 columns[name] if name in columns else _absent(name, dtype, absent, length), dtype=dtype, copy=False
             )  # the frame copies
             for name, (dtype, absent, _) in COLUMNS.items()
+            if name in columns or name not in LATER
         }
     )
+    return turns if turns.shape[1] == len(COLUMNS) else completed(turns)[list(COLUMNS)]
+
+
+def completed(turns: pd.DataFrame) -> pd.DataFrame:
+    """Turns that were made before there were `asked` and `ended`, with both, from the columns TOLD_BY; others are as they are.
+
+    A seat was asked where there is what it could answer, an action, a reply or a fallback. A row without any of them was only paid,
+    if its match says elsewhere what could be answered; in a match that never says it nobody can know, the row counts as asked, and
+    a warning says so. Of a model that was asked it is unknown why its answer ended.
+    """
+    if "asked" not in turns:
+        told = turns[turns.columns.intersection(["legal", "action", "reply"])].notna().any(axis=1)
+        if "fallback" in turns:
+            told |= turns.fallback.ne("")
+        unsure = ~told & ~turns.match.isin(turns.match[turns.legal.notna()])
+        if unsure.any():
+            warnings.warn(
+                f"{unsure.sum():,} rows of these turns do not say whether their seat was asked or only paid; they count as asked",
+                stacklevel=2,
+            )
+        turns = turns.assign(asked=(told | unsure).astype(np.bool_))
+    if "ended" not in turns and "model" in turns:
+        model = turns.asked & turns.model.notna()
+        if "attempts" in turns:
+            model &= turns.attempts.ne(0).fillna(True).astype(np.bool_)
+        ended = pd.Categorical.from_codes(np.where(model, 0, -1), ["unknown"])
+        turns = turns.assign(ended=pd.Series(ended, index=turns.index))
+    return turns
 
 
 def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:

@@ -27,15 +27,41 @@ def replaced(turns: pd.DataFrame) -> pd.Series:
     return turns.action.notna() & turns.fallback.ne("")
 
 
+CUT = {"length": "cut off at the limit of tokens", "filter": "held back or refused by the provider", "error": "failed"}
+"""Why an answer is not whole, in words."""
+
+
+def cut_off(turns: pd.DataFrame) -> pd.Series:
+    """Whether the answer of a row is known not to be whole (one bool per row): its model was cut off, filtered or failed."""
+    return turns.ended.isin(list(CUT))
+
+
+def endings(turns: pd.DataFrame) -> str:
+    """In words, how many of the models' last answers are not whole, and of how many it is not known.
+
+    It belongs beside every share of readable or valid answers.
+    """
+    number = turns.ended.value_counts()
+    parts = [f"{number[end]:,} {words}" for end, words in CUT.items() if number.get(end, 0)]
+    if unknown := number.get("unknown", 0):
+        parts.append(f"{unknown:,} may be, as nothing is recorded of their ends")
+    if not (asked := int(number.sum())):
+        return "no model was asked"
+    return f"of {asked:,} answers of models {', '.join(parts) or 'none was cut off'}"
+
+
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
-    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid` and
-    `replaced` (shares of its turns)."""
+    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid`,
+    `replaced` and `cut_off` (shares of its turns)."""
     turns = tidy(turns)
     keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
     table = (
-        turns.assign(replaced=replaced(turns))
+        turns.assign(replaced=replaced(turns), cut_off=cut_off(turns))
         .groupby(keys, observed=True, dropna=False, sort=False)
-        .agg(total=("payoff", "sum"), rounds=("round", "max"), valid=("valid", "mean"), replaced=("replaced", "mean"))
+        .agg(
+            **{"total": ("payoff", "sum"), "rounds": ("round", "max"), "valid": ("valid", "mean")},
+            **{name: (name, "mean") for name in ("replaced", "cut_off")},
+        )
         .reset_index()
     )
     return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))

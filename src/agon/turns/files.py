@@ -1,6 +1,7 @@
 """Turns and results on disk: whole, or not there, and the same bytes for the same rows."""
 
 import fcntl
+import json
 import os
 import secrets
 from contextlib import suppress
@@ -14,12 +15,17 @@ import pyarrow.parquet as pq
 from agon import AgonError, input_path, input_places, shown
 from agon.turns.actions import action_of, action_text, relabelled
 from agon.turns.checks import mistyped, validated
-from agon.turns.columns import COLUMNS, KEY, LABEL
+from agon.turns.columns import COLUMNS, KEY, LABEL, LATER, TOLD_BY, completed
 from agon.turns.derived import PARTIAL
+
+MEANINGS = "agon columns"
+"""Key of a file's metadata that holds what its columns mean, as JSON."""
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
     """Validates, then writes parquet in one move: a reader sees the old file or the new one, never a part.
+
+    The file's metadata say what its columns mean (MEANINGS).
 
     Of several processes that write one file at once, the last one's is there in the end.
     """
@@ -29,9 +35,10 @@ def write(turns: pd.DataFrame, path: Path) -> None:
         _sweep(path.parent)
         with part.open("wb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)  # as long as it is written, nobody sweeps it
-            _sorted_labels(validated(turns)).to_parquet(
-                stream, index=False, compression="zstd", write_page_checksum=True
-            )
+            table = pya.Table.from_pandas(_sorted_labels(validated(turns)), preserve_index=False)
+            means = {MEANINGS: json.dumps({name: meaning for name, (_, _, meaning) in COLUMNS.items()})}
+            table = table.replace_schema_metadata({**(table.schema.metadata or {}), **means})
+            pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
@@ -62,12 +69,19 @@ def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table."""
+    """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table.
+
+    Of tables made before there were the columns `asked` and `ended`, these are as agon.turns.completed has them.
+    """
     path = input_path(path)
     if unknown := [name for name in columns or () if name not in COLUMNS]:
         raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
+    wanted = columns or list(COLUMNS)
     try:
-        turns = pd.read_parquet(path, columns=columns, page_checksum_verification=True)
+        held = set(pq.read_schema(path).names)
+        older = [name for name in LATER if name in wanted and name not in held]
+        taken = [*{*(columns or held), *(TOLD_BY if older else ())}.difference(older)] if older else columns
+        turns = pd.read_parquet(path, columns=taken, page_checksum_verification=True)
     except FileNotFoundError:
         raise AgonError(
             f"{shown(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
@@ -78,10 +92,13 @@ def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
         raise AgonError(
             f"{shown(path)} cannot be read ({reason}): it is no table of turns, or is damaged{again}"
         ) from None
-    missing = [name for name in columns or COLUMNS if name not in turns]
+    missing = [name for name in [*wanted, *(TOLD_BY if older else ())] if name not in turns and name not in older]
     if missing:
         raise AgonError(f"{shown(path)} is not a turns table: it has no column {', '.join(missing)}")
-    for name in columns or COLUMNS:  # parquet forgets the type of a column that is absent throughout
+    if older:
+        whole = completed(turns)
+        turns = whole[[*wanted, *(name for name in whole if columns is None and name not in COLUMNS)]]
+    for name in wanted:  # parquet forgets the type of a column that is absent throughout
         if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
             turns[name] = turns[name].astype("str").astype(LABEL)
     if "action" in turns and any(

@@ -13,7 +13,7 @@ from agon.figures.viewer import seating, setting
 from agon.games.base import PUBLIC
 from agon.games.html import count, lines, listed, number, written
 from agon.games.pages import UNREADABLE, Scene, asked_for, board_of
-from agon.turns import action_of
+from agon.turns import CUT, action_of
 from agon_hall.family_pages import known_pages
 from agon_hall.rules import rules_text
 from agon_hall.watching.match import Told, Watched, held
@@ -51,7 +51,7 @@ class Grid(NamedTuple):
 def researched(watched: Watched, at: int, seat: int) -> dict[str, Any]:
     """Everything about a place (from 0; the last is the end), and what a seat, or PUBLIC, knows there."""
     rows = watched.rows(at)
-    asked = [row for row in rows if _acting(row)]
+    asked = [row for row in rows if row.asked]
     aside = [
         f"{watched.named[row.seat]} {number(float(row.payoff))}" for row in rows if row not in asked and row.payoff
     ]
@@ -110,11 +110,6 @@ def _title(watched: Watched, at: int) -> str:
 def _asked(names: Sequence[str]) -> str:
     are = "is asked" if len(names) == 1 else "are asked at once"
     return f"{listed(names)} {are}." if names else ""
-
-
-def _acting(row: Any) -> bool:
-    """Whether a row's seat was asked: recorded games do not tell what was legal, but what was done."""
-    return not (pd.isna(row.legal) and pd.isna(row.action))
 
 
 def _player(watched: Watched, row: Any) -> str:
@@ -208,6 +203,7 @@ def _read(row: Any) -> str:
     asked = "attempts not recorded" if pd.isna(row.attempts) else f"asked {count(int(row.attempts), 'time')}"
     done = "something else was done in its place" if row.fallback else "readable"
     done = "no readable action" if pd.isna(row.action) else done
+    done += f", the answer {CUT[row.ended]}" if row.ended in CUT else ""
     return f"{done}, {asked}{f': {row.fallback}' if row.fallback else ''}{'' if row.valid else '; not valid'}"
 
 
@@ -228,7 +224,7 @@ def _amount(value: Any, places: int = 2) -> str:
 def _worth(watched: Watched, at: int) -> dict[str, Any]:
     """Points over time, and what everybody has and has cost, the step included."""
     rows, end = watched.until(at), at == watched.places - 1
-    asked = [row for row in rows if _acting(row)]
+    asked = [row for row in rows if row.asked]
     points = {"points": at} if end else {"points before this step": at, "points after it": at + 1}
     sums = {"tokens sent": "tokens_in", "tokens received": "tokens_out", "seconds": "seconds", "cost, USD": "usd"}
     if all(pd.isna(row.tokens_in) for row in rows) and not all(pd.isna(row.tokens) for row in rows):

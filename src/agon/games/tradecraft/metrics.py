@@ -47,7 +47,7 @@ TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", 
 
 PHASES = ("propose", "decide", "craft")
 
-USED = ("match", "round", "turn", "phase", "seat", "legal", "action", "attempts", "fallback", "detail", "payoff")
+USED = ("match", "round", "turn", "phase", "seat", "asked", "action", "attempts", "fallback", "detail", "payoff")
 
 
 def trading(
@@ -132,7 +132,7 @@ def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     rows = story.calls(rows)
     idle = rows.action.isna() & rows.attempts.eq(0).fillna(False)  # a player that stopped by itself, and was not asked
     rows["default"] = rows.default.mask(idle, rows.fallback)
-    asked = (rows.legal.notna() | rows.action.notna()) & ~idle
+    asked = rows.asked & ~idle
     instead = rows.fallback.ne("") & rows.fallback.ne(
         rows.default
     )  # a random call in the place of one that could not be read

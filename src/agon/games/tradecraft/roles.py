@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon import AgonError, kind
 from agon.agents.base import Place, Reply, spent
 from agon.agents.keeping import measured, overflow_of
-from agon.agents.llm import LLM, Draft, ask
+from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
 from agon.agents.prompts import Template, reads_template, source_of
 from agon.agents.reads import reads_of
 from agon.games import Dice, Observation
@@ -135,6 +135,7 @@ class Roles:
     what was said; older ones are left out. `quoted`: characters of a message that the history quotes. All of these at most.
     `folder`: of prompt templates that come before agon's own.
     `reads`: free, constrained or called (agon.agents.reads). `overflow`: stop or cut, as of agon.agents.llm.LLM; oldest steps leave.
+    `cut_off`: void or as_done, as of agon.agents.llm.LLM.
     `answer_tokens` of an answer, and `expected` steps of each role, about: for estimates alone.
     """
 
@@ -158,6 +159,7 @@ class Roles:
         expected: Mapping[Role, int] = EXPECTED,
         reads: str | Mapping[str, Any] = "free",
         overflow: Literal["stop", "cut"] = "stop",
+        cut_off: CutOff = "void",
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
@@ -176,7 +178,7 @@ class Roles:
         if unknown := {*steps, *expected} - {*STEPS} or {*plan_before} - {*get_args(Phase)}:
             raise ValueError(f"there is no {sorted(unknown)[0]}; there are {', '.join((*STEPS, *get_args(Phase)))}")
         self.place, self.model, self.persona, self.folder = place, measured(place.model), persona, folder
-        self.overflow = overflow_of(overflow)
+        self.overflow, self.cut_off = overflow_of(overflow), cut_off_of(cut_off)
         self.steps, self.attempts, self.plan_before = {**STEPS, **steps}, attempts, tuple(plan_before)
         self.recent, self.condensed, self.quoted = recent, condensed, quoted
         self.reads = reads_of(reads)
@@ -277,7 +279,7 @@ class Roles:
 
         places = () if self.overflow == "stop" else (*self.begun, len(request.messages) - 1)
         cuts = [place for place in places if place > 1]
-        return await ask(self.model, request, again, self.attempts, self.reads, cuts=cuts)
+        return await ask(self.model, request, again, self.attempts, self.reads, cuts=cuts, cut_off=self.cut_off)
 
     def _own(self, view: Observation) -> Observation:
         """The view with the role's own tools."""

@@ -25,7 +25,7 @@ from agon.replay import Replay, replayed
 def seating(turns: pd.DataFrame) -> pd.DataFrame:
     """Who sat where, and what it came to: player, agent, model, calls, refused (of these), points."""
     own = turns.drop_duplicates("seat").sort_values("seat", kind="stable").set_index("seat")
-    asked = turns[turns.legal.notna() | turns.action.notna()].groupby("seat").size()
+    asked = turns[turns.asked].groupby("seat").size()
     story = read(turns)
     return pd.DataFrame(
         {
