@@ -5,6 +5,9 @@ AGON_FULL=1: 50 kills of 200 matches, and 10,000 decisions with faults; fewer of
 
 import re
 import signal
+import subprocess
+import sys
+import textwrap
 import time
 from hashlib import blake2b
 from random import Random
@@ -165,3 +168,39 @@ def test_whatever_a_provider_does_every_match_ends_and_every_call_is_on_record(p
     assert all(reason.startswith("forfeit: ") and len(reason) > 12 for reason in reasons)
     assert any("refused by the provider: status 4" in reason for reason in reasons)
     assert recording.voids
+
+
+LIMITED = """
+    import resource, sys
+    from agon.cli import main
+    from agon.models.recording import Writer
+
+    usual = Writer.{method}
+
+    def limited(*given):
+        resource.setrlimit(resource.RLIMIT_AS, (1, resource.RLIM_INFINITY))
+        return usual(*given)
+
+    Writer.{method} = limited
+    sys.exit(main(["record", "experiment=limited"]))
+"""
+"""`agon record` that gets no more memory, and so no thread, from some moment on: as with `ulimit -v`, which batch systems set."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit memory")
+@pytest.mark.parametrize("method", ["__init__", "add"])
+def test_without_memory_a_run_ends_in_a_line_and_has_what_was_answered(project, method):
+    project.experiment("limited", 2)
+    with serving(answer=moved) as server:
+        project.model(server.openai, concurrency=1)
+        command = [sys.executable, "-c", textwrap.dedent(LIMITED).format(method=method)]
+        told = {"cwd": project.folder, "env": project.environment, "capture_output": True, "text": True}
+        run = subprocess.run(command, timeout=180, **told)
+        recording = Recording(project.recordings("limited"))
+        lost = server.requests - len(recording)
+        assert lost in (0, 1)  # at most the one in flight
+        if run.returncode or method == "__init__":
+            [said] = run.stderr.splitlines()
+            assert run.returncode == 1 and said.startswith("agon: ")
+        done(project.run("record", "experiment=limited"))
+        assert server.requests - len(Recording(project.recordings("limited"))) == lost
