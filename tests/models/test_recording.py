@@ -13,10 +13,12 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+import patience
 import pytest
 from harness import experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import LONG
 
 from agon import AgonError
 from agon.models import Answer, CallFailed, Model, Request, extend
@@ -212,9 +214,7 @@ def test_a_full_disk_is_said_in_one_line_and_the_same_command_goes_on(tmp_path):
     recorded(tmp_path / "whole", SAMPLES, at_once=2)
     size = (tmp_path / "whole" / FILE).stat().st_size
     limits = [int(size * share) for share in (0.05, 0.4, 0.75, 0.99)]
-    run = subprocess.run(
-        python(LIMITED, folder=str(tmp_path), limits=limits), capture_output=True, text=True, check=False
-    )
+    run = patience.run(python(LIMITED, folder=str(tmp_path), limits=limits))
     assert run.stderr == ""
     said = run.stdout.splitlines()
     assert len(said) == len(limits)
@@ -274,12 +274,12 @@ def ended_by(fault, patch, break_what):
             asked.setattr(model, "answer", answered)
             break_what(broken, writer, fault)
             tasks = [asyncio.create_task(live.answer(request(sample))) for sample in SAMPLES[:4]]
-            first = await asyncio.wait_for(asyncio.gather(*tasks[:2], return_exceptions=True), 30)
+            first = await asyncio.wait_for(asyncio.gather(*tasks[:2], return_exceptions=True), LONG)
             gate.set()
-            later = await asyncio.wait_for(asyncio.gather(*tasks[2:], return_exceptions=True), 30)
+            later = await asyncio.wait_for(asyncio.gather(*tasks[2:], return_exceptions=True), LONG)
             with pytest.raises(AgonError):  # nothing more is paid for
-                await asyncio.wait_for(live.answer(request(SAMPLES[4])), 30)
-            await asyncio.wait_for(ledger.drain(), 30)
+                await asyncio.wait_for(live.answer(request(SAMPLES[4])), LONG)
+            await asyncio.wait_for(ledger.drain(), LONG)
         assert model.asked.total() == 4
         writer.close()
         assert len(writer.recording) == 4
@@ -443,7 +443,7 @@ def test_what_was_answered_before_an_interruption_is_recorded(tmp_path, monkeypa
         model = Says()
         writer = Writer(Recording(tmp_path), tmp_path / "lock")
         live = Live("says", model, Ledger({"says": model}, writer, Budget()))
-        monkeypatch.setattr(os, "fsync", lambda file: go.wait(10) and fsync(file))
+        monkeypatch.setattr(os, "fsync", lambda file: go.wait(LONG) and fsync(file))
         tasks = [asyncio.create_task(live.answer(request(SAMPLES[0])))]
         await asyncio.sleep(0.05)
         tasks += [asyncio.create_task(live.answer(request(sample))) for sample in SAMPLES[1:]]
