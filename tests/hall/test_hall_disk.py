@@ -17,6 +17,7 @@ from patience import LONG, comes
 
 from agon.plan import PERSON
 from agon_hall import Refused, people
+from agon_hall.store import Blocked, Store
 
 ROUNDS = 60
 KILLS = int(os.environ.get("AGON_KILLS", "2"))
@@ -194,3 +195,27 @@ def test_what_was_acknowledged_is_there_after_every_kill_and_nothing_is_there_tw
     finally:
         server.stop()
     print(f"{KILLS} kills, {len(told)} answers that pages had said were sent, none lost, none twice")
+
+
+class NoMemory:
+    """A file for which SQLite gets no memory."""
+
+    def __enter__(self):
+        raise MemoryError
+
+    def __exit__(self, *why):
+        pass
+
+    def execute(self, *given):
+        raise MemoryError
+
+
+def test_without_memory_nothing_is_accepted_and_it_can_be_sent_again(tmp_path):
+    store = Store(tmp_path / "hall")
+    db, store._db = store._db, NoMemory()
+    for do in (lambda: store.away("table", 0, True), lambda: store.people("table")):
+        with pytest.raises(Blocked, match="there is no more memory"):
+            do()
+    store._db = db
+    store.away("table", 0, True)
+    store.close()

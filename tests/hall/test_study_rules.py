@@ -761,7 +761,7 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
 
     async def go():
         clock = Clock()
-        for writes in range(1, 50):
+        for writes in range(1, 50):  # noqa: B007
             await asyncio.sleep(0)
             async with session(tmp_path, clock, **TWO) as place:
                 left, write = [2], place.hall.store._write
