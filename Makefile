@@ -48,7 +48,7 @@ test: repro
 
 # Every executed report once more, cell by cell. After a run from nothing it finds no more than `git diff dvc.lock` does: that has their bytes.
 again: repro
-	$(NURSED) pytest --nbval --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
+	$(NURSED) pytest --nbval --nbval-cell-timeout 500 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 
 checks: .venv/.ok
 	ruff check
@@ -58,7 +58,7 @@ checks: .venv/.ok
 	nbstripout --verify notebooks/*.ipynb
 
 sources:
-	$(NURSED) pytest --nbval-lax -n 2 --dist loadscope notebooks
+	$(NURSED) pytest --nbval-lax --nbval-cell-timeout 500 -n 2 --dist loadscope notebooks
 
 suite:   # begins when the checks are over, beside the rest of the notebooks. In a new clone its files are compiled once, not by each worker
 	@[ -e tests/__pycache__ ] || pytest --collect-only -qq -p no:nbval >/dev/null 2>&1 || true

@@ -33,7 +33,7 @@ def server():
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     yield process.stdout.readline().strip()
     process.terminate()
-    process.wait()
+    process.wait(60)
 
 
 async def cpu_of(call) -> float:

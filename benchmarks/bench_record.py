@@ -45,7 +45,7 @@ def serving(latency):
     process = subprocess.Popen([*command, "--latency", str(latency)], stdout=subprocess.PIPE, text=True)
     yield process.stdout.readline().strip()
     process.terminate()
-    process.wait()
+    process.wait(60)
 
 
 def model(url, concurrency=AT_ONCE):
@@ -176,7 +176,7 @@ def test_memory(benchmark, tmp_path):
     def run():
         shutil.rmtree(tmp_path / "memory", ignore_errors=True)
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as child:
-            return child.submit(peak_of, str(tmp_path / "memory"), url, 1600).result()
+            return child.submit(peak_of, str(tmp_path / "memory"), url, 1600).result(600)
 
     with serving(0.5) as url:
         before, most = benchmark.pedantic(run, rounds=1)

@@ -47,4 +47,4 @@ def test_all_printed_cells(benchmark):
     cells = benchmark.pedantic(made(), rounds=5, warmup_rounds=1)
     assert len(cells) == 2 * 7120
     with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-        benchmark.extra_info["peak_MB"] = alone.submit(peak).result()
+        benchmark.extra_info["peak_MB"] = alone.submit(peak).result(600)

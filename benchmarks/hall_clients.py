@@ -41,11 +41,12 @@ class Server:
     async def __aenter__(self):
         command = [sys.executable, "-m", "agon", "serve", f"serve.port={self.port}", f"serve.folder={self.folder}"]
         self._process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
-        while True:
+        for _ in range(1000):
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return self
             assert self._process.returncode is None, "the server has ended"
             await asyncio.sleep(0.1)
+        raise AssertionError("the server does not start")
 
     async def __aexit__(self, *why):
         self._process.send_signal(signal.SIGINT)

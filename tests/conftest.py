@@ -4,6 +4,7 @@ import gc
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")  # what tests start is this clone's too
@@ -26,5 +27,8 @@ def pytest_collection_modifyitems(items):
     def takes_long(item):
         return {"server", "browsing"} & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("slow")
 
+    if {"AGON_FULL", "AGON_FUZZ", "AGON_KILLS"} & os.environ.keys():  # tests in their full size
+        for item in items:
+            item.add_marker(pytest.mark.timeout(6 * 3600))
     first = {item.path for item in items if takes_long(item)}
     items.sort(key=lambda item: item.path not in first)

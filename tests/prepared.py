@@ -55,12 +55,17 @@ LIBRARIES = {
 }
 """Module that is run as a command -> what it reads."""
 ALONE = threading.Lock()
+LONG = 500
+"""Seconds after which a command is taken to hang: it is killed. A whole test may take a little more (pyproject.toml)."""
 
 
 def run(words, folder, environment, module="agon") -> subprocess.CompletedProcess:
-    """A command of agon, or of dvc, to its end."""
+    """A command of agon, or of dvc, to its end. Raises TimeoutExpired."""
     begun = Command(words, folder, environment, module=module)
-    out, errors = begun.communicate()
+    try:
+        out, errors = begun.communicate(LONG)
+    finally:
+        begun.kill()
     return subprocess.CompletedProcess(words, begun.returncode, out, errors)
 
 
@@ -85,16 +90,16 @@ class Command:
             self.returncode, self.peak = map(int, self._code.read_text().split())
         return self.returncode
 
-    def wait(self, timeout=None) -> int:
+    def wait(self, timeout) -> int:
         """How it ends. Raises TimeoutExpired."""
-        end = None if timeout is None else time.monotonic() + timeout
+        end = time.monotonic() + timeout
         while self.poll() is None:
-            if end is not None and time.monotonic() > end:
+            if time.monotonic() > end:
                 raise subprocess.TimeoutExpired(self.words, timeout)
             time.sleep(0.005)
         return self.returncode
 
-    def communicate(self, timeout=None) -> tuple[str, str]:
+    def communicate(self, timeout) -> tuple[str, str]:
         """What it has said, and what has gone wrong, when it has ended."""
         self.wait(timeout)
         return tuple(path.read_text() for path in self._told)

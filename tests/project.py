@@ -12,6 +12,7 @@ from pathlib import Path
 import prepared
 import yaml
 from models.fault_server import FaultServer
+from patience import LONG
 
 from agon import ROOT
 
@@ -75,14 +76,14 @@ def serving(**settings):
             await over.wait()
 
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
     thread.start()
-    ready.wait()
+    assert ready.wait(LONG), "the server does not start"
     try:
         yield server
     finally:
         loop.call_soon_threadsafe(over.set)
-        thread.join()
+        thread.join(LONG)
         loop.close()
 
 

@@ -1,9 +1,9 @@
 """Benchmarks still run: the quick ones, once."""
 
 import os
-import subprocess
 import sys
 
+import patience
 import pytest
 
 from agon import ROOT
@@ -13,7 +13,7 @@ QUICK = "agon_into_turns or challenger or printed or test_load"
 
 @pytest.mark.skipif(not (ROOT / "transcripts/counterfactual.parquet").is_file(), reason="no transcripts: make repro")
 def test_the_quick_ones_run():
-    run = subprocess.run(
+    run = patience.run(
         [
             sys.executable,
             "-m",
@@ -31,7 +31,5 @@ def test_the_quick_ones_run():
         + ["--benchmark-disable"],
         cwd=ROOT,
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST")},
-        capture_output=True,
-        text=True,
     )
     assert run.returncode == 0, run.stdout

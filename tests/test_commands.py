@@ -9,13 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 import nbformat
+import patience
 import pytest
 from omegaconf import OmegaConf
 from project import Project
@@ -356,9 +356,7 @@ def test_quotation_marks_about_a_value_are_none_of_it_in_any_verb(capfd, tmp_pat
 
 def process(code, *words, **environment):
     """Runs Python code with words behind it."""
-    return subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True
-    )
+    return patience.run([sys.executable, "-c", code, *words], cwd=ROOT, env=os.environ | environment)
 
 
 SCRIPT = "import sys; from agon.__main__ import run; sys.exit(run())"
@@ -367,7 +365,7 @@ SCRIPT = "import sys; from agon.__main__ import run; sys.exit(run())"
 def test_the_script_is_the_module():
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"] == {"agon": "agon.__main__:run"}
     for words in (["--version"], ["fly"], ["plan", "experiment=scriptd"]):
-        module = subprocess.run([sys.executable, "-m", "agon", *words], cwd=ROOT, capture_output=True, text=True)
+        module = patience.run([sys.executable, "-m", "agon", *words], cwd=ROOT)
         script = process(SCRIPT, *words)
         assert (script.returncode, script.stdout, script.stderr) == (module.returncode, module.stdout, module.stderr)
 
@@ -442,9 +440,7 @@ def test_bash_completes_settings_though_it_takes_them_apart(tmp_path):
         asked = f"compopt() {{ :; }}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))"
         script = f'eval "$(_AGON_COMPLETE=bash_source agon)"; {asked}; _agon_completion agon; echo "${{COMPREPLY[@]}}"'
         path = f"{tmp_path}:{os.environ['PATH']}"
-        run = subprocess.run(
-            ["bash", "-c", script], cwd=ROOT, env=os.environ | {"PATH": path}, capture_output=True, text=True
-        )
+        run = patience.run(["bash", "-c", script], cwd=ROOT, env=os.environ | {"PATH": path})
         assert (run.stdout.split(), run.stderr) == (offered, "")
 
 
@@ -469,9 +465,7 @@ def test_make_refuses_an_old_python_in_one_line(tmp_path, version):
     for name in ("Makefile", "requirements.lock", ".ci/installer.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, copy / name)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-    made = subprocess.run(
-        ["make", "repro", f"PYTHON={old}"], cwd=copy, env=environment, capture_output=True, text=True, check=False
-    )
+    made = patience.run(["make", "repro", f"PYTHON={old}"], cwd=copy, env=environment)
     assert made.returncode != 0 and not (copy / ".venv").exists()
     assert made.stderr.splitlines()[0].startswith("agon needs Python 3.11 or newer")
     assert f"Python {version}" in made.stderr.splitlines()[0]
@@ -480,7 +474,7 @@ def test_make_refuses_an_old_python_in_one_line(tmp_path, version):
 def test_an_old_python_is_refused_before_anything_newer_is_read():
     source = (ROOT / "src/agon/__main__.py").read_text()
     faked = source.replace("import sys\n", "import sys\nsys.version_info = (3, 9, 1)\n", 1)
-    run = subprocess.run([sys.executable, "-c", faked], cwd=Path(ROOT), capture_output=True, text=True, check=False)
+    run = patience.run([sys.executable, "-c", faked], cwd=Path(ROOT))
     assert run.returncode == 1 and run.stderr.startswith("agon needs Python 3.11 or newer; this is 3.9")
 
 
@@ -876,7 +870,7 @@ def test_a_command_that_is_stopped_while_it_reads_its_modules_says_so_in_a_line(
     )
     assert run.stdout.readline() == "now\n"
     run.send_signal(number)
-    _, errors = run.communicate(timeout=20)
+    _, errors = run.communicate(timeout=patience.LONG)
     assert (run.returncode, errors.strip()) == (code, "agon: stopped")
 
 
@@ -892,11 +886,9 @@ def test_a_command_that_is_stopped_in_its_work_says_so_in_a_line(project, verb, 
     project.conf("experiment", name, name=name, repetitions=100 if models else 50_000, pairings=[pairing])
     run = project.start(verb, f"experiment={name}")
     made = project.folder / ("data/recordings" if models else ".agon/played") / name
-    deadline = time.monotonic() + 60
-    while not list(made.rglob("*.*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    patience.until(lambda: list(made.rglob("*.*")), "a file of it")
     run.send_signal(number)
-    _, errors = run.communicate(timeout=60)
+    _, errors = run.communicate(timeout=patience.LONG)
     assert (run.returncode, errors.strip()) == (code, "agon: stopped; the same command goes on where it was")
 
 

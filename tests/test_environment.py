@@ -3,9 +3,9 @@
 import os
 import re
 import shutil
-import subprocess
 import tomllib
 
+import patience
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -123,5 +123,5 @@ def test_a_home_that_cannot_be_written_is_not_used(tmp_path):
     (tmp_path / "show.mk").write_text("include Makefile\nshow:\n\t@echo $$HOME\n")
     asked = ["make", "--no-print-directory", "-f", "show.mk", "show"]
     for home, used in (("/nowhere/to/be/found", tmp_path / ".venv/home"), (str(tmp_path), tmp_path)):
-        shown = subprocess.run(asked, cwd=tmp_path, env=os.environ | {"HOME": home}, capture_output=True, text=True)
+        shown = patience.run(asked, cwd=tmp_path, env=os.environ | {"HOME": home})
         assert shown.stdout.strip() == str(used)

@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 import pytest
+from patience import LONG
 
 from agon import ROOT, AgonError
 from agon.games.equilibria import bimatrix_equilibria
@@ -74,9 +75,9 @@ def visit():
     if chromium is None:
         pytest.skip(f"none of {', '.join(BROWSERS)} is on PATH: pages are not tested")
     with ThreadPoolExecutor(1) as thread:  # Playwright keeps an event loop there, which no other test may have
-        running = thread.submit(playwright.sync_playwright().start).result()
+        running = thread.submit(playwright.sync_playwright().start).result(LONG)
         launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
-        browser = thread.submit(launched).result()
+        browser = thread.submit(launched).result(LONG)
 
         def opened(path, do, place="", **context):
             seen = browser.new_context(**context)
@@ -90,9 +91,9 @@ def visit():
             assert said == []
             return found
 
-        yield lambda *given, **context: thread.submit(opened, *given, **context).result()
-        thread.submit(browser.close).result()
-        thread.submit(running.stop).result()
+        yield lambda *given, **context: thread.submit(opened, *given, **context).result(LONG)
+        thread.submit(browser.close).result(LONG)
+        thread.submit(running.stop).result(LONG)
 
 
 def test_columns_are_packed_without_loss():

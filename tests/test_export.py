@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections import Counter
 from functools import partial
@@ -11,6 +10,7 @@ from random import Random
 from zipfile import ZipFile
 
 import pandas as pd
+import patience
 import pytest
 from harness import PD, RPS, anything
 
@@ -333,9 +333,9 @@ def test_inspects_own_tables_and_commands_take_the_log(log, turns):
     assert set(said.content) >= {message.text for sample in log.samples for message in sample.messages}
     program = str(Path(sys.executable).with_name("inspect"))
     folder = str(Path(log.location.removeprefix("file://")).parent)
-    listed = subprocess.run([program, "log", "list", "--log-dir", folder], capture_output=True, text=True, check=True)
+    listed = patience.run([program, "log", "list", "--log-dir", folder], check=True)
     assert listed.stdout.strip().endswith("test.eval")
-    dumped = subprocess.run([program, "log", "dump", log.location], capture_output=True, text=True, check=True)
+    dumped = patience.run([program, "log", "dump", log.location], check=True)
     assert len(json.loads(dumped.stdout)["samples"]) == 4
 
 

@@ -334,12 +334,12 @@ MERGES = "\n".join(
     ids=range(33),
 )
 def test_what_is_no_file_of_settings_is_refused_in_no_time(conf, text):
-    start = time.perf_counter()
+    start = time.process_time()
     for group in ("game", "agent", "model"):
         refused(put(conf, group, text))
     put(conf, "experiment", text)
     refused(lambda: plan(configuration(["experiment=mine"], conf)["experiment"], conf))
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_file_of_comments_has_no_settings(tmp_path):
@@ -421,7 +421,7 @@ def test_a_template_sees_what_it_is_given_and_comes_to_an_end(text, macro, tmp_p
     )
     (tmp_path / "mine.md").write_text(macros)
     game = MatrixGame(**{key: value for key, value in GAME.items() if not key.startswith("_")})
-    view, start = game.observe(game.start(None), 0), time.perf_counter()
+    view, start = game.observe(game.start(None), 0), time.process_time()
 
     def rendered():
         texts = prompts(source_of(game, "mine.md", str(tmp_path)), "zs")
@@ -429,7 +429,7 @@ def test_a_template_sees_what_it_is_given_and_comes_to_an_end(text, macro, tmp_p
         return texts.rendered(macro, *values)
 
     assert f"prompt {tmp_path}/mine.md: " in refused(rendered)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_command_says_it_in_a_line(capsys):

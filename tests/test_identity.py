@@ -2,10 +2,10 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from importlib import import_module
 
+import patience
 import pytest
 from project import Project
 
@@ -25,9 +25,7 @@ print(json.dumps([[match.id, match.config, match.seed] for match in matches] + [
 
 
 def ids(project):
-    run = subprocess.run(
-        [sys.executable, "-c", CODE], cwd=project.folder, env=project.environment, capture_output=True, text=True
-    )
+    run = patience.run([sys.executable, "-c", CODE], cwd=project.folder, env=project.environment)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import patience
 import prepared
 import pytest
 from project import Project
@@ -62,7 +62,7 @@ def repro(folder):
     """The exit code of `make repro`, and what it says; make's own last line is left out."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     words = ["make", "repro", "PIP=false"]
-    run = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    run = patience.run(words, cwd=folder, env=environment)
     return run.returncode, [line for line in (run.stdout + run.stderr).splitlines() if not line.startswith("make:")]
 
 

@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from patience import LONG, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the nursery is for Linux")
 
@@ -29,7 +29,7 @@ client.execute_interactive(sys.stdin.read(), output_hook=lambda message: told.ap
 print("".join(told))
 if "wait" in sys.argv:
     client.execute("import os; print(os.getpid(), flush=True); import time; time.sleep(600)")
-    while "text" not in (content := client.get_iopub_msg(timeout=60)["content"]):
+    while "text" not in (content := client.get_iopub_msg(timeout=240)["content"]):
         pass
     print(content["text"], flush=True)
     sys.stdin.close()
@@ -44,7 +44,7 @@ def executed(*before, code=SHOWN, **how):
         input=code,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONG,
         env={**os.environ, "MARK": "one of its own"},
         **how,
     )
@@ -76,7 +76,7 @@ def test_where_none_can_be_forked_a_kernel_is_a_plain_one(tmp_path, lacking):
 
 @pytest.mark.parametrize("code", [0, 7])
 def test_the_exit_code_is_the_command_s(code):
-    assert subprocess.run([*NURSED, "sh", "-c", f"exit {code}"], timeout=60).returncode == code
+    assert subprocess.run([*NURSED, "sh", "-c", f"exit {code}"], timeout=240).returncode == code
 
 
 def test_nothing_is_left_of_a_command_that_is_killed(tmp_path):
@@ -90,11 +90,8 @@ def test_nothing_is_left_of_a_command_that_is_killed(tmp_path):
         kernel = int(next(line for line in lines if line.strip().isdigit()))
         assert Path(f"/proc/{kernel}").exists()
         os.killpg(running.pid, signal.SIGKILL)
-        running.wait(30)
-    until = time.monotonic() + 30
-    while Path(f"/proc/{kernel}").exists() and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not Path(f"/proc/{kernel}").exists()
+        running.wait(LONG)
+    until(lambda: not Path(f"/proc/{kernel}").exists(), "the end of its kernel")
 
 
 def test_a_kernel_can_be_interrupted():
@@ -103,14 +100,14 @@ import time, sys
 from jupyter_client.manager import start_new_kernel
 manager, client = start_new_kernel(kernel_name="python3")
 client.execute("print('begun', flush=True); import time; time.sleep(600)", stop_on_error=False)
-while client.get_iopub_msg(timeout=60)["content"].get("text") != "begun\\n":
+while client.get_iopub_msg(timeout=240)["content"].get("text") != "begun\\n":
     pass
 manager.interrupt_kernel()
-while "ename" not in (content := client.get_shell_msg(timeout=60)["content"]):
+while "ename" not in (content := client.get_shell_msg(timeout=240)["content"]):
     pass
 print(content["ename"])
 client.execute_interactive("print('goes on')")
 manager.shutdown_kernel()
 """
-    found = subprocess.run([*NURSED, sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    found = subprocess.run([*NURSED, sys.executable, "-c", code], capture_output=True, text=True, timeout=LONG)
     assert found.stdout.split() == ["KeyboardInterrupt", "goes", "on"], found.stderr

@@ -11,6 +11,7 @@ from random import Random
 import pandas as pd
 import pytest
 from harness import GAMES, PD, RPS, anything, experiment, letters, small
+from patience import LONG, until
 from prepared import Command
 from project import KILLS
 
@@ -278,7 +279,7 @@ def start(project: Path, out: str) -> Command:
 
 def finish(project: Path, out: str) -> bytes:
     running = start(project, out)
-    assert running.wait(120 + 5 * TIMES) == 0, running.communicate()[1]
+    assert running.wait(LONG + 5 * TIMES) == 0, running.communicate(LONG)[1]
     return (project / out).read_bytes()
 
 
@@ -293,11 +294,11 @@ def test_a_run_that_is_killed_and_started_again_gives_the_same_bytes(project):
     chance, killed = Random(11), 0
     for _ in range(TIMES):
         before, running = parts(project), start(project, "torn.parquet")
-        while running.poll() is None and not parts(project) - before:
-            time.sleep(0.005)
+        begun = lambda running=running, before=before: running.poll() is not None or parts(project) - before  # noqa: E731
+        until(begun, "a part", pause=0.005)
         time.sleep(chance.random() / (1 + TIMES))
         running.send_signal(signal.SIGKILL)
-        killed += running.wait(10) == -signal.SIGKILL
+        killed += running.wait(LONG) == -signal.SIGKILL
     print(f"{killed} kills, {len(parts(project))} parts")
     assert killed and parts(project), "no run was killed while it was playing: give it more repetitions"
     kept = {path: path.stat().st_mtime_ns for path in parts(project)}

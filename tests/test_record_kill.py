@@ -5,12 +5,16 @@ AGON_FULL=1: 50 kills of 200 matches, and 10,000 decisions with faults; fewer of
 
 import re
 import signal
+import sys
+import textwrap
 import time
 from hashlib import blake2b
 from random import Random
 
 import pandas as pd
+import patience
 import pytest
+from patience import LONG, until
 from prepared import Command
 from project import FULL, KILLS, Project, moved, serving
 
@@ -43,7 +47,7 @@ def turns_of(name, *projects):
 
 def done(run):
     """What a command said, which came to its end."""
-    out, errors = run.communicate() if isinstance(run, Command) else (run.stdout, run.stderr)
+    out, errors = run.communicate(LONG) if isinstance(run, Command) else (run.stdout, run.stderr)
     assert run.returncode == 0, errors
     return out
 
@@ -54,13 +58,13 @@ def killed(process, server, dice, calls=MATCHES * ROUNDS):
     most = 1.5 * mean  # so that there is something left for the last one, however slow the machine
     early = dice.random() < 0.2
     wanted = server.requests + (most if early else min(most, dice.expovariate(1 / mean)))
-    end = time.monotonic() + 1.6 * dice.random() if early else float("inf")
+    end = time.monotonic() + (1.6 * dice.random() if early else LONG)
     while server.requests < wanted and time.monotonic() < end and process.poll() is None:
         time.sleep(0.002)
     if not early:
         time.sleep(0.02 * dice.random())
     process.kill()
-    process.communicate()
+    process.communicate(LONG)
     return process.returncode == -9
 
 
@@ -127,10 +131,9 @@ def test_ctrl_c_ends_in_one_line_and_keeps_all_that_was_answered(project):
         project.model(server.openai, concurrency=CONCURRENCY)
         project.experiment("stopped", 12)
         process = project.start("record", "experiment=stopped")
-        while server.requests < 50:
-            time.sleep(0.005)
+        until(lambda: server.requests >= 50 or process.poll() is not None, "50 requests")
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
+        _, errors = process.communicate(LONG)
         assert (process.returncode, errors) == (130, "agon: stopped; the same command goes on where it was\n")
         assert 0 <= server.requests - len(Recording(project.recordings("stopped"))) <= CONCURRENCY
         done(project.run("record", "experiment=stopped"))
@@ -165,3 +168,38 @@ def test_whatever_a_provider_does_every_match_ends_and_every_call_is_on_record(p
     assert all(reason.startswith("forfeit: ") and len(reason) > 12 for reason in reasons)
     assert any("refused by the provider: status 4" in reason for reason in reasons)
     assert recording.voids
+
+
+LIMITED = """
+    import resource, sys
+    from agon.cli import main
+    from agon.models.recording import Writer
+
+    usual = Writer.{method}
+
+    def limited(*given):
+        resource.setrlimit(resource.RLIMIT_AS, (1, resource.RLIM_INFINITY))
+        return usual(*given)
+
+    Writer.{method} = limited
+    sys.exit(main(["record", "experiment=limited"]))
+"""
+"""`agon record` that gets no more memory, and so no thread, from some moment on: as with `ulimit -v`, which batch systems set."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit memory")
+@pytest.mark.parametrize("method", ["__init__", "add"])
+def test_without_memory_a_run_ends_in_a_line_and_has_what_was_answered(project, method):
+    project.experiment("limited", 2)
+    with serving(answer=moved) as server:
+        project.model(server.openai, concurrency=1)
+        command = [sys.executable, "-c", textwrap.dedent(LIMITED).format(method=method)]
+        run = patience.run(command, cwd=project.folder, env=project.environment)
+        recording = Recording(project.recordings("limited"))
+        lost = server.requests - len(recording)
+        assert lost in (0, 1)  # at most the one in flight
+        if run.returncode or method == "__init__":
+            [said] = run.stderr.splitlines()
+            assert run.returncode == 1 and said.startswith("agon: ")
+        done(project.run("record", "experiment=limited"))
+        assert server.requests - len(Recording(project.recordings("limited"))) == lost

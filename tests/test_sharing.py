@@ -5,10 +5,10 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
+import patience
 import prepared
 import pytest
 import yaml
@@ -30,7 +30,7 @@ def run(folder, *words):
     if words[0] == "dvc":
         made = prepared.run(words[1:], folder, os.environ | ALONE, "dvc")
     else:
-        made = subprocess.run(words, cwd=folder, env=os.environ | ALONE, capture_output=True, text=True, check=False)
+        made = patience.run(words, cwd=folder, env=os.environ | ALONE)
     assert made.returncode == 0, (words, made.stderr)
     return made.stdout
 

@@ -6,9 +6,9 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 
+import patience
 import prepared
 import pytest
 import yaml
@@ -90,7 +90,7 @@ class Pipeline(Project):
     def begin(self):
         """Brings all stages up to date, without a process for each."""
         assert self.run("compose").returncode == 0
-        subprocess.run([sys.executable, "pretend.py", *self.outs], cwd=self.folder, check=True)
+        patience.run([sys.executable, "pretend.py", *self.outs], cwd=self.folder, check=True)
         self.dvc("commit", "--force", "--quiet")
 
     def changed(self):

@@ -4,11 +4,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import patience
 import prepared
 import pytest
 import yaml
@@ -26,7 +26,7 @@ def run(*command, where, code=0, **environment):
     if command[0] in prepared.LIBRARIES:
         done = prepared.run(command[1:], where, env, command[0])
     else:
-        done = subprocess.run(command, cwd=where, env=env, capture_output=True, text=True)
+        done = patience.run(command, cwd=where, env=env)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -253,7 +253,7 @@ def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
 )
 def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, tmp_path):
     (tmp_path / "studies/kind").mkdir(parents=True)
-    done = subprocess.run([sys.executable, "-m", "agon", *words], cwd=tmp_path, capture_output=True, text=True)
+    done = patience.run([sys.executable, "-m", "agon", *words], cwd=tmp_path)
     assert done.returncode in (1, 2) and why in done.stderr and len(done.stderr.splitlines()) == 1
 
 

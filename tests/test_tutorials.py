@@ -10,8 +10,10 @@ from pathlib import Path
 
 import nbformat
 import pandas as pd
+import patience
 import prepared
 import pytest
+from patience import LONG
 from project import Project
 
 from agon import ROOT
@@ -43,7 +45,7 @@ class Reader:
         if command[:1] and command[0] in prepared.LIBRARIES:
             run = prepared.run(command[1:], self.folder, self.environment, command[0])
         else:
-            run = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+            run = patience.run(command, cwd=self.folder, env=self.environment)
         assert run.returncode == code, f"{command}: {run.stderr}"
         return run.stdout + run.stderr
 
@@ -128,8 +130,10 @@ def test_two_conditions_compared(reader, tmp_path):
     assert rate.low < 0 < rate.high and rate.difference != 0, "a difference, and an interval that has a width"
     said = (TUTORIALS / "two-conditions-compared.md").read_text()
     assert f"difference {rate.difference:.4g} (95 % interval {rate.low:.4g} to {rate.high:+.4g})" in said
-    subprocess.run(["git", "init", "-q"], cwd=reader.folder, check=True)
-    seen = subprocess.check_output(["git", "status", "--porcelain", "-uall"], cwd=reader.folder, text=True)
+    patience.run(["git", "init", "-q"], cwd=reader.folder, check=True)
+    seen = subprocess.check_output(
+        ["git", "status", "--porcelain", "-uall"], cwd=reader.folder, text=True, timeout=LONG
+    )
     assert "data/recordings/thinking/" in seen and "compared/" not in seen
     other = reader.folder / "conf/notebook/thinking.yaml"
     other.write_text(f"{other.read_text()}first: plain\n")

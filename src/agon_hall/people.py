@@ -311,9 +311,9 @@ class People(ABC):
             try:
                 write()
                 break
-            except (AgonError, OSError) as error:
+            except (AgonError, MemoryError, OSError) as error:
                 if not self.waits:
-                    log.error("the match of table %s waits: %s", self.id, error)
+                    log.error("the match of table %s waits: %s", self.id, str(error) or type(error).__name__)
                 self.waits = True
                 self.changed()
                 await asyncio.sleep(AGAIN)

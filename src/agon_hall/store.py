@@ -161,14 +161,14 @@ class Store:
             with self._db:
                 self._db.execute("begin immediate")
                 return [self._db.executemany(command, rows).rowcount for command, rows in commands][-1]
-        except (OSError, sqlite3.Error) as error:
-            raise Blocked(f"{shown(self._path)} cannot be written: {error}") from None
+        except (OSError, MemoryError, sqlite3.Error) as error:
+            raise Blocked(f"{shown(self._path)} cannot be written: {_why(error)}") from None
 
     def _read(self, command: str, *given: Any) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(command, given).fetchall()
-        except sqlite3.Error as error:
-            raise Blocked(f"{shown(self._path)} cannot be read: {error}") from None
+        except (MemoryError, sqlite3.Error) as error:
+            raise Blocked(f"{shown(self._path)} cannot be read: {_why(error)}") from None
 
     def add(self, row: TableRow, consent: str, words: str) -> None:
         """A new table, and the text that people at it agree to."""
@@ -298,3 +298,8 @@ class Store:
     def studies(self) -> list[str]:
         """The studies in which something has happened."""
         return [name for (name,) in self._read("select distinct study from events order by study")]
+
+
+def _why(error: Exception) -> str:
+    """What stands in the way, in words."""
+    return str(error) or "there is no more memory"

@@ -81,8 +81,13 @@ class Studies:
     async def _run(self) -> None:
         while not self._stopping.is_set():
             for name in list(self._closed):
-                with suppress(AgonError):
+                try:
                     self.session(name)
+                    self._closed.discard(name)
+                except AgonError:  # not mended yet, as was told
+                    pass
+                except Exception:  # of one study, which is no reason not to look at the others
+                    log.exception("study %s could not be looked at", name)
                     self._closed.discard(name)
             for session in list(self.sessions.values()):
                 try:

@@ -10,6 +10,7 @@ import pytest
 from harness import MATRIX, PD, RPS, Told, at_the_table, in_turn, seated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import LONG
 
 from agon import AgonError
 from agon.agents import Place, seat_dice
@@ -214,7 +215,7 @@ class Meeting(Told):
         self.barrier = asyncio.Barrier(expected)
 
     async def answer(self, request):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG):
             await self.barrier.wait()
         return await super().answer(request)
 

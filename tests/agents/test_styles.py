@@ -11,6 +11,7 @@ import pytest
 from harness import PD, RPS, Told, at_the_table, seated, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import LONG
 
 from agon import AgonError
 from agon.agents.llm import LLM
@@ -170,7 +171,7 @@ class Meeting(Told):
         self.barrier = asyncio.Barrier(expected)
 
     async def answer(self, request):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG):
             await self.barrier.wait()
         return await super().answer(request)
 

@@ -3,10 +3,10 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import patience
 import pytest
 from project import Project
 
@@ -102,9 +102,7 @@ print("seen")
     (played.folder / "look.py").write_text(code)
     done(played.run("export", "experiment=auction"))
     assert list(played.folder.glob("exports/**/*.jsonl"))
-    found = subprocess.run(
-        [sys.executable, "look.py"], cwd=played.folder, env=played.environment, capture_output=True, text=True
-    )
+    found = patience.run([sys.executable, "look.py"], cwd=played.folder, env=played.environment)
     assert found.stdout == "seen\n", found.stderr
 
 

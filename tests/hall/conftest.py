@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import driving
 import pytest
+from patience import LONG
 
 from agon_hall import tables
 from agon_hall.browsing import BROWSERS
@@ -52,12 +53,12 @@ def browsing():
     if chromium is None:
         pytest.skip(f"none of {', '.join(BROWSERS)} is on PATH: pages are not tested")
     with ThreadPoolExecutor(1) as thread:
-        running = thread.submit(playwright.sync_playwright().start).result()
+        running = thread.submit(playwright.sync_playwright().start).result(LONG)
         launched = functools.partial(running.chromium.launch, executable_path=chromium, args=FLAGS)
-        browser = thread.submit(launched).result()
+        browser = thread.submit(launched).result(LONG)
         yield browser, thread
-        thread.submit(browser.close).result()
-        thread.submit(running.stop).result()
+        thread.submit(browser.close).result(LONG)
+        thread.submit(running.stop).result(LONG)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def person(browsing):
 
     yield someone
     for each in made:
-        thread.submit(each.close).result()
+        thread.submit(each.close).result(LONG)
     assert not [said for each in made for said in each.forbidden]
 
 
@@ -83,5 +84,5 @@ def pytest_pyfunc_call(pyfuncitem):
         return None
     _, thread = pyfuncitem.funcargs["browsing"]
     named = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    thread.submit(pyfuncitem.obj, **named).result()
+    thread.submit(pyfuncitem.obj, **named).result(2 * LONG)
     return True

@@ -18,6 +18,7 @@ import httpx
 import prepared
 import yaml
 from bs4 import BeautifulSoup
+from patience import LONG, comes
 
 try:
     from axe_playwright_python.sync_playwright import Axe
@@ -183,7 +184,7 @@ def seat_parts(place, seat):
 
 async def settled(place):
     """Returns when nothing happens at a table before somebody answers."""
-    for _ in range(2000):
+    for _ in range(LONG * 200 if place.models else 2000):
         await asyncio.sleep(0)
         open_ = [each for each in place.questions.values() if not each.answered.done()]
         if place.status != "playing" or (open_ and len(open_) == len(place.questions)):
@@ -274,13 +275,13 @@ class Server:
     def kill(self):
         """Ends it as a power cut does."""
         self.process.kill()
-        self.process.wait()
+        self.process.wait(LONG)
 
     def stop(self):
         """Ends it as people do."""
         self.process.terminate()
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -293,7 +294,7 @@ class Server:
         store = Store.__new__(Store)
         store._path = self.folder / "tables.sqlite"
         store._db, store._file = (
-            sqlite3.connect(store._path, isolation_level=None, timeout=10),
+            sqlite3.connect(store._path, isolation_level=None, timeout=60),
             store._path.stat().st_ino,
         )
         row = TableRow(
@@ -315,7 +316,7 @@ class Server:
 
     def answers(self, row):
         """All accepted answers of a table: (seat, number, action)."""
-        with closing(sqlite3.connect(self.folder / "tables.sqlite", timeout=10)) as db:
+        with closing(sqlite3.connect(self.folder / "tables.sqlite", timeout=60)) as db:
             found = db.execute("select seat, number, action from answers where place = ? order by 1, 2", (row.id,))
             return [(seat, number, json.loads(action or "null")) for seat, number, action in found]
 
@@ -502,7 +503,7 @@ def answered(person, seat, round_, phase, kind):
     return person.press("Send")
 
 
-def play_on(people, kind, before=None, patience=120, looks=lambda person, phase: None):
+def play_on(people, kind, before=None, patience=LONG, looks=lambda person, phase: None):
     """People (seat -> Person) answer whatever they are asked, until the match is over for all, or all are asked in phase `before`.
 
     `looks` is called with whoever is about to answer.
@@ -562,7 +563,7 @@ class Visitor:
     """Somebody whose browser runs no scripts: a page is read, and its forms are sent as they are."""
 
     def __init__(self, url, link, **more):
-        self.client = httpx.AsyncClient(base_url=url, follow_redirects=True, timeout=30, verify=False, **more)
+        self.client = httpx.AsyncClient(base_url=url, follow_redirects=True, timeout=LONG, verify=False, **more)
         self.link, self.page = link, None
 
     async def opens(self):
@@ -616,8 +617,7 @@ async def serving(tmp_path, **more):
         server = Serving(made, listening(), **more)
         running = asyncio.create_task(server.run_here())
         try:
-            while not server.started:
-                await asyncio.sleep(0.01)
+            await comes(lambda: server.started, "a server")
             yield place, f"/seat?key={made.keys.of('seat', place.id, 0)}", made, server.port
         finally:
             server.end()
@@ -628,7 +628,7 @@ async def events(port, path, seen="", **headers):
     """What a page is told, as it comes: parts (id -> HTML)."""
     url = f"http://localhost:{port}{path.replace('?', '/~events?')}&seen={seen}"
     async with (
-        httpx.AsyncClient(timeout=60, verify=False) as client,
+        httpx.AsyncClient(timeout=LONG, verify=False) as client,
         client.stream("GET", url, headers=headers) as reply,
     ):
         assert reply.status_code == 200, await reply.aread()

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from driving import Visitor
+from patience import LONG
 
 from agon import AgonError
 from agon_hall import cell as cells
@@ -39,7 +40,7 @@ def test_a_person_plays_in_a_frame_and_has_the_turns(apart, short):
         await running
         await made.hall.close()
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), LONG))
 
 
 def test_scripts_play_in_a_cell_and_leave_nothing_behind(apart, tmp_path):

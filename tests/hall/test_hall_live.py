@@ -8,6 +8,7 @@ from contextlib import aclosing
 import httpx
 import pytest
 from driving import Visitor, events, serving
+from patience import LONG, comes
 
 from agon_hall import seat as seat_module
 from agon_hall import web
@@ -17,12 +18,12 @@ LIGHT = 30_000
 
 
 def run(coroutine):
-    asyncio.run(asyncio.wait_for(coroutine, 60))
+    asyncio.run(asyncio.wait_for(coroutine, LONG))
 
 
 async def soon(told, *wanted):
     """The next parts in which these words are."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LONG):
         async for parts in told:
             if all(words in "".join(parts.values()) for words in wanted):
                 return parts
@@ -106,9 +107,7 @@ def test_the_host_sees_who_is_there(tmp_path, short):
                 assert "Ada here" in (await host.opens()).text()
                 table.leave(0)
                 assert "Ada away" in (await host.opens()).text()
-            async with asyncio.timeout(10):
-                while table.pages[0]:
-                    await asyncio.sleep(0.02)
+            await comes(lambda: not table.pages[0], "a page that is closed")
             assert "Ada page closed since" in (await host.opens()).text()
 
     run(check())
@@ -185,9 +184,7 @@ def test_what_was_filled_in_is_there_after_a_reload(tmp_path, short):
             table = hall.open("public_goods/quince", ["human", "anything", "anything"], 60)
             table.sit(0, "Ada")
             ada = Visitor(f"http://localhost:{port}", f"/seat?key={hall.keys.of('seat', table.id, 0)}")
-            async with asyncio.timeout(10):
-                while not table.questions:
-                    await asyncio.sleep(0.01)
+            await comes(lambda: table.questions, "a question")
             await ada.opens()
             assert "Your time begins when" in ada.text("clock")
             await ada.presses("Send", answer="a hundred")
@@ -212,9 +209,7 @@ def test_without_scripts_a_seat_that_waits_for_others_is_read_anew_and_no_form_i
             ada = await Visitor(f"http://localhost:{port}", path).opens()
             assert "refresh" not in ada.reply.text  # a name is typed there
             table.sit(0, "Ada")
-            async with asyncio.timeout(10):
-                while 0 not in table.questions:
-                    await asyncio.sleep(0.01)
+            await comes(lambda: 0 in table.questions, "a question")
             assert "refresh" not in (await ada.opens()).reply.text
             await ada.presses("cooperation")
             assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in ada.reply.text

@@ -5,6 +5,7 @@ import gc
 from contextlib import aclosing
 
 from driving import Visitor, events, serving
+from patience import LONG
 
 
 async def looked_at(port, path, number):
@@ -32,4 +33,4 @@ def test_closed_pages_leave_nothing_behind_and_another_one_goes_on(tmp_path, sho
                     pass
             assert len(gc.get_objects()) - before < 40 * 50
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), LONG))

@@ -15,6 +15,7 @@ import yaml
 from driving import KINDS, answer_of, hall, seat_parts, settled, sit_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patience import LONG, comes
 from project import KEY, serving
 
 from agon import AgonError
@@ -40,7 +41,7 @@ ENTRANTS = {name: [PERSON, PERSON, "anything"] for name in KINDS} | {
 
 
 def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 120))
+    return asyncio.run(asyncio.wait_for(coroutine, LONG))
 
 
 def played(folder, place):
@@ -93,7 +94,7 @@ async def one_life(folder, seed, dice, name, table, restarts):
                 raise Died(place.id)
             for seat in set(place.people) - set(made.store.people(place.id)):
                 place.sit(seat, f"P{seat}")
-        while True:
+        for _ in range(10_000):
             await settled(place)
             if place.status != "playing":
                 return place
@@ -107,6 +108,7 @@ async def one_life(folder, seed, dice, name, table, restarts):
                 raise Died(place.id)
             if dice.random() < 0.5:
                 await asyncio.sleep(0)
+        raise AssertionError("the match comes to no end")
     finally:
         await made.close()
 
@@ -242,14 +244,13 @@ def test_a_person_whose_time_is_up_has_done_nothing(short, tmp_path):
         async with hall(tmp_path) as made:
             assert "5 to" in refused(lambda: made.open("pd", [PERSON, PERSON], 1))
             place = made.open("pd", [PERSON, PERSON], 5)
-            place.row = place.row._replace(seconds=0.3)
+            place.row = place.row._replace(seconds=1.0)
             sit_all(place)
             place.read |= {0, 1}  # both have read the rules: their clocks run
             while place.status == "playing":
-                await settled(place)
+                await comes(lambda: 0 in place.questions or place.status != "playing", "a question", pause=0.001)
                 if 0 in place.questions:
                     place.answer(0, place.questions[0].number, ["cooperation"])
-                await asyncio.sleep(0.35)
             return place
 
     place = run(match())
@@ -526,11 +527,8 @@ def paid(tmp_path, monkeypatch, request):
 
 async def thought(place):
     """Returns when a model has been asked, and has answered, all it is to answer for now."""
-    for _ in range(600):
-        await asyncio.sleep(0.02)
-        if place.status != "playing" or (place.questions and not place.thinking):
-            return
-    raise AssertionError("the model does not answer")
+    await asyncio.sleep(0.02)
+    await comes(lambda: place.status != "playing" or (place.questions and not place.thinking), "an answer of the model")
 
 
 async def to_the_end(place):
@@ -595,11 +593,8 @@ def test_a_model_that_costs_money_is_asked_within_a_budget_and_never_twice(paid,
             if place.status == "playing":  # another budget holds from the next time that the match goes on
                 await to_the_end(place)
             assert "may cost" in place.why
-            while place.status == "stopped":
-                try:
-                    place.go_on()
-                except Refused:  # what was under way comes to its end first
-                    await asyncio.sleep(0.01)
+            await comes(lambda: place.running is None, "the end of what was under way")
+            place.go_on()
             await to_the_end(place)
             assert place.status == "over", place.why
             return place
@@ -635,8 +630,7 @@ def test_a_budget_knows_of_calls_that_failed_or_were_cut_off_also_after_a_restar
     async def is_cut_off(made, place):
         assert place.spent == before.spent and place.spent["calls"] == 2
         place.go_on()
-        while paid.requests < 3:
-            await asyncio.sleep(0.01)
+        await comes(lambda: paid.requests >= 3, "three requests")
         [stored] = made.store.tables()
         assert place.spent["usd"] == before.spent["usd"] < stored.spent["usd"] - most  # as if it were killed now
 

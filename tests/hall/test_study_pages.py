@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from driving import seat_parts, settled
+from patience import LONG, comes
 from test_study_rules import FILE
 
 from agon import ROOT, AgonError
@@ -147,7 +148,7 @@ def walking(tmp_path, walk, password="", **changes):
             await serving
             await hall.close()
 
-    return asyncio.run(asyncio.wait_for(go(), 60))
+    return asyncio.run(asyncio.wait_for(go(), LONG))
 
 
 def test_links_that_are_none_open_nothing(tmp_path):
@@ -468,8 +469,7 @@ def test_the_matches_of_a_study_that_cannot_be_run_wait_for_it(tmp_path, short, 
             assert bool(hall.tables) == (lost == "the study's file")
         assert hall.store.tables()[0].status == "playing" and hall_events(tmp_path) == happened
 
-        while not studies.sessions:  # the file is mended: nobody has to do anything
-            await asyncio.sleep(0.05)
+        await comes(lambda: studies.sessions, "a session, now that the file is mended: nobody has to do anything")
         session, (table,) = studies.sessions["own"], hall.tables.values()
         await settled(table)
         assert not table.held and table.questions and table.terms.stand_in.agent == "tit_for_tat"

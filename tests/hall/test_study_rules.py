@@ -15,6 +15,7 @@ import yaml
 from driving import seat_parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import LONG, comes
 
 from agon import ROOT, AgonError
 from agon.turns import read
@@ -290,7 +291,7 @@ async def session(folder, clock, **changes):
 
 
 def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 60))
+    return asyncio.run(asyncio.wait_for(coroutine, LONG))
 
 
 def goes(place, pid, to="lobby"):
@@ -654,8 +655,7 @@ def test_a_table_that_was_forgotten_still_leads_on_to_the_survey(tmp_path, short
             place.hall.open("pd", ["human", "tit_for_tat"])  # as others come
             assert before.id not in place.hall.tables
             table = place.hall.find(before.id)
-            while table.state is None or table.status != "over":
-                await asyncio.sleep(0.01)
+            await comes(lambda: table.state is not None and table.status == "over", "the end of the match")
             assert f'href="{place.at(people[0])}"' in seat_parts(table, seat)["first"] and table is not before
             assert "Die Partie ist vorbei" in seat_parts(table, seat)["status"] and table.terms.consent == place.consent
 
@@ -740,8 +740,7 @@ def test_what_is_typed_and_not_sent_is_kept_where_people_agreed_to_it(tmp_path, 
             who = goes(place, "a")
             place.tick()
             table = place.table(who)
-            while not table.questions:
-                await asyncio.sleep(0)
+            await comes(lambda: table.questions, "a question", pause=0)
             question = table.questions[0]
             for typed in ("1", "12", "12", "long" * 1000, *map(str, range(300))):
                 submitted(
@@ -761,8 +760,8 @@ def test_a_server_killed_anywhere_loses_nothing(tmp_path, short, monkeypatch):
     """Every write may be the last one: the next server goes on from what was written."""
 
     async def go():
-        clock, writes = Clock(), 0
-        while (writes := writes + 1) < 50:
+        clock = Clock()
+        for writes in range(1, 50):  # noqa: B007
             await asyncio.sleep(0)
             async with session(tmp_path, clock, **TWO) as place:
                 left, write = [2], place.hall.store._write

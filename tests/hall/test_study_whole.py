@@ -2,6 +2,7 @@
 
 import pytest
 from driving import PHONE, fits
+from patience import LONG
 from walking import Walker, collected, ready, walk
 
 from agon_hall.study import WHY
@@ -40,7 +41,7 @@ def come(browsing):
 
     yield someone
     for each in made:
-        thread.submit(each.close).result()
+        thread.submit(each.close).result(LONG)
     assert not [said for each in made for said in each.forbidden]
 
 

@@ -84,7 +84,7 @@ def server(tmp_path_factory):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(100):
+        for _ in range(600):
             try:
                 urllib.request.urlopen(f"{address}/health", timeout=1).close()
                 break
@@ -94,7 +94,7 @@ def server(tmp_path_factory):
         yield address
     finally:
         process.terminate()
-        process.wait()
+        process.wait(60)
 
 
 def ask(kind, server, text="Your move?", **settings):

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models.batch_server import OUTCOMES
 from models.fault_server import FaultServer, conversation
+from patience import LONG, comes, until
 
 from agon import AgonError
 from agon.cli import recording
@@ -93,20 +94,18 @@ def ran(serve, *, times=1, **batch):
         async with FaultServer(answer=said, batch=batch) as server:
             servers.append(server)
             started.append(True)
-            while not stop:
-                await asyncio.sleep(0.01)
+            await comes(lambda: stop, "the end of the test", seconds=2 * LONG)
 
     from threading import Thread
 
-    thread = Thread(target=lambda: asyncio.run(serving()))
+    thread = Thread(target=lambda: asyncio.run(serving()), daemon=True)
     thread.start()
-    while not started:
-        time.sleep(0.01)
+    until(lambda: started, "a server")
     try:
         return serve(servers[0]), servers[0]
     finally:
         stop.append(True)
-        thread.join()
+        thread.join(LONG)
 
 
 # --- as live
@@ -425,11 +424,11 @@ def test_a_run_that_is_killed_at_any_moment_pays_for_nothing_twice(kind, tmp_pat
             run = subprocess.Popen([*command, tmp_path, str(kind), server.url], stdout=subprocess.PIPE, text=True)
             before, wait = len(server.batches.made), dice.randint(1, 4)
             if kills < 4:
-                while len(server.batches.made) < before + wait and run.poll() is None:
-                    time.sleep(0.002)
+                over = lambda run=run, made=before + wait: len(server.batches.made) >= made or run.poll() is not None  # noqa: E731
+                until(over, "a batch", pause=0.002)
                 time.sleep(dice.choice((0.0, 0.0, 0.05, 0.1)))
                 run.send_signal(signal.SIGKILL)
-            out, _ = run.communicate(timeout=60)
+            out, _ = run.communicate(timeout=LONG)
             if out:
                 break
         return out

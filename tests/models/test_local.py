@@ -9,9 +9,7 @@ import os
 import pickle
 import re
 import signal
-import subprocess
 import sys
-import time
 from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
@@ -19,8 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
+import patience
 import psutil
 import pytest
+from patience import LONG, comes, until
 from project import Project
 
 from agon import AgonError
@@ -130,8 +130,7 @@ def test_a_server_that_died_fails_its_calls_for_now_and_the_next_ones_start_anot
     one = model(tmp_path, "0.5")
 
     async def dies():
-        while not (found := servers(os.getpid())):
-            await asyncio.sleep(0.01)
+        found = await comes(lambda: servers(os.getpid()), "a server")
         await asyncio.sleep(0.3)
         found[0].kill()
 
@@ -240,9 +239,9 @@ def project(folder, repetitions, **settings):
 
 
 def gone(process):
-    """Whether it ends within 20 s."""
+    """Whether it ends."""
     try:
-        process.wait(20)
+        process.wait(LONG)
     except psutil.TimeoutExpired:
         return False
     return True
@@ -250,9 +249,12 @@ def gone(process):
 
 def begun(process, recording, exchanges):
     """The server of a command that has recorded so many."""
-    while not (recording.exists() and recording.read_text().count('"exchange"') >= exchanges):
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+
+    def recorded():
+        assert process.poll() is None, process.communicate(LONG)
+        return recording.exists() and recording.read_text().count('"exchange"') >= exchanges
+
+    until(recorded, f"{exchanges} exchanges", pause=0.02)
     return servers(process.pid)[0]
 
 
@@ -263,7 +265,7 @@ def test_however_agon_ends_its_server_does_too(llama, tmp_path, sign):
     process = made.start("record", "experiment=tiny")
     server = begun(process, made.recordings("tiny") / "exchanges.jsonl", 3)
     process.send_signal(sign)
-    _, errors = process.communicate()
+    _, errors = process.communicate(LONG)
     assert process.returncode and gone(server) and "Traceback" not in errors
 
 
@@ -309,11 +311,11 @@ def test_after_installation_it_plays_with_all_networks_cut_off(tmp_path):
         for agent in ("zs_once", "zs_constrained", "zs_weighed")
     ])  # fmt: skip
     cut = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-    if not which("unshare") or subprocess.run([*cut, "true"], capture_output=True).returncode:
+    if not which("unshare") or patience.run([*cut, "true"]).returncode:
         pytest.skip("this system lets nobody have a network of its own (unshare --user --net)")
     for verb in ("record", "play"):
-        run = subprocess.run([*cut, sys.executable, "-m", "agon", verb, "experiment=cut"],
-                             cwd=made.folder, env=made.environment, capture_output=True, text=True)  # fmt: skip
+        words = [*cut, sys.executable, "-m", "agon", verb, "experiment=cut"]
+        run = patience.run(words, cwd=made.folder, env=made.environment)
         assert run.returncode == 0, run.stderr
     turns = read(made.folder / "transcripts/cut.parquet")
     assert turns.model.notna().sum() == 3 and turns[~turns.agent.isin(["zs_once", "tft"])].valid.all()

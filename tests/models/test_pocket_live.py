@@ -15,6 +15,7 @@ from functools import cache
 
 import pytest
 from models.test_local import begun, lacking, real, servers
+from patience import LONG
 from project import Project
 
 from agon.agents.reads import Weighed, normalised
@@ -57,7 +58,7 @@ def test_its_server_and_then_agon_are_killed_and_nothing_is_paid_for_twice(proje
     begun(process, recording, 2).kill()
     begun(process, recording, 5)
     process.kill()
-    process.communicate()
+    process.communicate(LONG)
     known = exchanges(recording)
     assert 5 <= known.total() < ROUNDS * len(WAYS)
     again = project.run("record", "experiment=tiny")

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import threading
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+import patience
 import pytest
 from harness import experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import LONG
 
 from agon import AgonError
 from agon.models import Answer, CallFailed, Model, Request, extend
@@ -211,9 +214,7 @@ def test_a_full_disk_is_said_in_one_line_and_the_same_command_goes_on(tmp_path):
     recorded(tmp_path / "whole", SAMPLES, at_once=2)
     size = (tmp_path / "whole" / FILE).stat().st_size
     limits = [int(size * share) for share in (0.05, 0.4, 0.75, 0.99)]
-    run = subprocess.run(
-        python(LIMITED, folder=str(tmp_path), limits=limits), capture_output=True, text=True, check=False
-    )
+    run = patience.run(python(LIMITED, folder=str(tmp_path), limits=limits))
     assert run.stderr == ""
     said = run.stdout.splitlines()
     assert len(said) == len(limits)
@@ -242,21 +243,106 @@ def test_a_disk_that_is_full_in_the_middle_of_a_line_leaves_no_half_line(tmp_pat
     assert (tmp_path / FILE).read_bytes() == before
 
 
-def test_after_a_failed_write_nothing_more_is_written_that_could_lack_what_was_lost(tmp_path, monkeypatch):
+def out_of_memory(*_):
+    raise MemoryError
+
+
+def no_thread(*_, **__):
+    raise RuntimeError("can't start new thread")
+
+
+def no_room(*_):
+    raise OSError(errno.EIO, "broken")
+
+
+def ended_by(fault, patch, break_what):
+    """Six calls at once, of which the first two are answered at once, and the others after the write has failed: what each raised."""
+
+    async def ask(folder):
+        gate, model = asyncio.Event(), Says()
+
+        async def answered(request):
+            model.asked[request.sample] += 1
+            if request.sample not in SAMPLES[:2]:
+                await gate.wait()
+            return await Says().answer(request)
+
+        writer = Writer(Recording(folder), folder / "lock")
+        ledger = Ledger({"says": model}, writer, Budget())
+        live = Live("says", model, ledger, clock=lambda: 1.0)
+        with patch.context() as broken, patch.context() as asked:
+            asked.setattr(model, "answer", answered)
+            break_what(broken, writer, fault)
+            tasks = [asyncio.create_task(live.answer(request(sample))) for sample in SAMPLES[:4]]
+            first = await asyncio.wait_for(asyncio.gather(*tasks[:2], return_exceptions=True), LONG)
+            gate.set()
+            later = await asyncio.wait_for(asyncio.gather(*tasks[2:], return_exceptions=True), LONG)
+            with pytest.raises(AgonError):  # nothing more is paid for
+                await asyncio.wait_for(live.answer(request(SAMPLES[4])), LONG)
+            await asyncio.wait_for(ledger.drain(), LONG)
+        assert model.asked.total() == 4
+        writer.close()
+        assert len(writer.recording) == 4
+        return [*first, *later]
+
+    return ask
+
+
+def breaks_fsync(patch, writer, fault):
+    patch.setattr(os, "fsync", fault)
+
+
+def breaks_submit(patch, writer, fault):
+    patch.setattr(writer._thread, "submit", fault)
+
+
+@pytest.mark.parametrize(
+    ("fault", "break_what", "said"),
+    [
+        (out_of_memory, breaks_fsync, r"\(MemoryError\): .* give it the memory or threads that it lacks"),
+        (out_of_memory, breaks_submit, r"\(MemoryError\): "),
+        (no_thread, breaks_fsync, r"\(RuntimeError: can't start new thread\): "),
+        (no_thread, breaks_submit, r"\(RuntimeError: can't start new thread\): "),
+        (no_room, breaks_fsync, r"\(broken\): what was recorded before is safe; make room"),
+    ],
+)
+def test_whatever_stops_the_writer_ends_all_calls_and_loses_no_answer(tmp_path, monkeypatch, fault, break_what, said):
+    raised = asyncio.run(ended_by(fault, monkeypatch, break_what)(tmp_path))
+    assert {type(each) for each in raised} == {AgonError} and len(set(map(str, raised))) == 1
+    assert re.search(rf"{FILE} cannot be written {said}", str(raised[0])) and "\n" not in str(raised[0])
+    model = Says()
+    recorded(tmp_path, SAMPLES, model)
+    assert model.asked.total() == 2 and len(Recording(tmp_path)) == len(SAMPLES)
+
+
+def test_where_no_thread_can_be_started_nothing_is_asked_and_nothing_is_left(tmp_path, monkeypatch):
+    with (
+        monkeypatch.context() as broken,
+        pytest.raises(AgonError, match=r"cannot be written: .*can't start new thread"),
+    ):
+        broken.setattr(threading.Thread, "start", no_thread)
+        Writer(Recording(tmp_path / "mine"), tmp_path / "lock")
+    assert not (tmp_path / "mine").exists()
+    Writer(Recording(tmp_path / "mine"), tmp_path / "lock").close()
+
+
+def test_a_half_line_that_cannot_be_cut_off_is_written_over(tmp_path, monkeypatch):
+    """A write stops in the middle, and the file cannot be shortened then: at the close all is there, once."""
+    recorded(tmp_path / "whole", SAMPLES[:2], at_once=2)
+    write = os.write
+
     async def ask():
         model = Says()
         writer = Writer(Recording(tmp_path), tmp_path / "lock")
-        live = Live("says", model, Ledger({"says": model}, writer, Budget()))
-        monkeypatch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError(errno.EIO, "broken")))
-        with pytest.raises(AgonError, match="broken"):
-            await live.answer(request(SAMPLES[0]))
-        monkeypatch.undo()
-        with pytest.raises(AgonError, match="broken"):
-            await live.answer(request(SAMPLES[1]))
+        live = Live("says", model, Ledger({"says": model}, writer, Budget()), clock=lambda: 1.0)
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "write", lambda file, data: write(file, data[:100]) and no_room())
+            broken.setattr(os, "ftruncate", no_room)
+            await asyncio.gather(*(live.answer(request(each)) for each in SAMPLES[:2]), return_exceptions=True)
         writer.close()
 
     asyncio.run(ask())
-    assert not (tmp_path / FILE).exists()
+    assert (tmp_path / FILE).read_bytes() == (tmp_path / "whole" / FILE).read_bytes()
 
 
 RECORDING = """
@@ -357,7 +443,7 @@ def test_what_was_answered_before_an_interruption_is_recorded(tmp_path, monkeypa
         model = Says()
         writer = Writer(Recording(tmp_path), tmp_path / "lock")
         live = Live("says", model, Ledger({"says": model}, writer, Budget()))
-        monkeypatch.setattr(os, "fsync", lambda file: go.wait(10) and fsync(file))
+        monkeypatch.setattr(os, "fsync", lambda file: go.wait(LONG) and fsync(file))
         tasks = [asyncio.create_task(live.answer(request(SAMPLES[0])))]
         await asyncio.sleep(0.05)
         tasks += [asyncio.create_task(live.answer(request(sample))) for sample in SAMPLES[1:]]

@@ -152,7 +152,7 @@ def test_a_script_that_does_not_fit_the_game_ends_a_recording_which_waits_for_no
     writer = Writer(Recording(tmp_path), tmp_path / "lock")
     ledger = Ledger(models, writer, Budget())
     with pytest.raises(AgonError, match=r"model [01]: ValueError: rps has 3 actions"):
-        asyncio.run(asyncio.wait_for(record([seated(LLM, LLM, game=RPS)], ledger), 20))
+        asyncio.run(asyncio.wait_for(record([seated(LLM, LLM, game=RPS)], ledger), 60))
     writer.close()
     assert not ledger.in_flight and set(ledger.budget.spent.errors) == {"ValueError"}
 

@@ -48,7 +48,7 @@ def play(settings: Settings) -> None:
         raise AgonError("partial=true plays here, from the recording, and needs no workers: leave executor=dask out")
     answering = {each: Replayed(each, model.identity, recording, model.room) for each, model in models.items()}
     journal = ROOT / ".agon/played" / name / _code(matches, recording.path if models else None)
-    with FileLock(lock_of(f"play-{name}"), timeout=-1):
+    with FileLock(lock_of(f"play-{name}"), timeout=-1):  # without a limit: however another one ends, it lets go
         if settings["fresh"]:
             shutil.rmtree(journal.parent, ignore_errors=True)
         with bar_of(len(matches)) as bar:

@@ -67,5 +67,8 @@ def bar_of(total: int, unit: str = "match") -> Any:
     """A bar whose rate is the mean since it began, and which says so whatever happens meanwhile."""
     from tqdm import tqdm
 
+    tqdm.monitor_interval = (
+        0  # bars are shown twice a second; without a thread more nothing is said where there can be none
+    )
     disable = not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ
     return tqdm(total=total, unit=unit, disable=disable, smoothing=0, dynamic_ncols=True)

@@ -143,6 +143,8 @@ class Ledger:
         try:
             if self.closed:
                 raise Halted("the run was stopped")
+            if self.writer.fault:  # what is answered could not be kept
+                raise AgonError(self.writer.fault)
             await self.budget.book(key, self._bound(name, size))
         except BaseException:
             self.limiters[name].leave(-size / 4)
@@ -212,11 +214,11 @@ class Ledger:
         self.note()
 
     async def drain(self) -> None:
-        """Lets no more calls be made, and returns when those in flight are recorded, as far as they can be: they are paid for."""
+        """Lets no more calls be made, and returns when those in flight are over: they are paid for, and the writer has them."""
         self.closed = True
         for model in self.models.values():
             model.let_go()
-        while self.in_flight and not self.writer.fault:
+        while self.in_flight:  # each has its own time limit
             await asyncio.sleep(0.05)
 
     def _leave(

@@ -168,7 +168,11 @@ class Server:
             """Where it answers, as base_url."""
             late.cancel()
             if not self.address:
-                code = self.process.wait()
+                try:
+                    code = self.process.wait(LEAVE)
+                except TimeoutExpired:  # it has closed its output, and goes on
+                    self.process.kill()
+                    code = self.process.wait()
                 told.seek(0)
                 self.stop()
                 why = one_line(told.read() or f"exit code {code}")

@@ -1,9 +1,8 @@
 """Exchanges with models on disk: one line each, durable before the answer is used, read again for nothing."""
 
 import os
-from asyncio import CancelledError, Future, Task, create_task, get_running_loop, wrap_future
+from asyncio import Future, Task, create_task, get_running_loop, wrap_future
 from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from errno import ENOENT
@@ -16,6 +15,7 @@ from filelock import FileLock, Timeout
 from agon import AgonError
 from agon.models.base import Answer, CallFailed, Message, Tokens, TooLong
 from agon.models.ends import Ended
+from agon.models.errors import one_line
 
 FILE = "exchanges.jsonl"
 
@@ -181,12 +181,21 @@ class Recording:
 TAKEN = "another process is recording into {}: wait for it, or stop it"
 
 
+class _Line(msgspec.Struct):
+    """What waits to be written: a line and the messages before it, as bytes, and who waits for it."""
+
+    line: Exchange | Failure
+    data: bytes
+    written: Any
+
+
 class Writer:
     """The one process that may add to a recording. Lines that come together are made durable together."""
 
     def __init__(self, recording: Recording, lock: Path) -> None:
         self.recording = recording
-        self._waiting: list[tuple[bytes, Future[None]]] = []
+        self._waiting: list[_Line] = []
+        """What is not on disk; a line leaves when it is there, so whatever goes wrong `close` finds it here."""
         self._task: Task[None] | None = None
         self.fault = ""
         """Why nothing more can be written; empty while it can."""
@@ -197,29 +206,37 @@ class Writer:
         except Timeout:
             raise AgonError(TAKEN.format(recording.path.parent.name)) from None
         recording.read_on()  # another process may have recorded between reading and locking
+        self._before = self._end = recording._whole
+        """Bytes of the file: at first, and that are durable."""
+        self._answered = False
         try:
+            self._thread = ThreadPoolExecutor(1)
+            self._thread.submit(int).result(timeout=60)  # where there can be no thread, nothing is paid for
             self._file = _opened(recording.path)
             _hold(self._file, recording.path.parent.name)
-            self._before, self._answered = recording._whole, False
             os.ftruncate(self._file, self._before)
-        except OSError as error:
-            raise AgonError(f"{recording.path} cannot be written: {error.strerror}") from None
-        os.lseek(self._file, 0, os.SEEK_END)
-        self._thread = ThreadPoolExecutor(1)
+        except Exception as error:
+            self._lock.release()
+            if isinstance(error, AgonError):
+                raise
+            raise AgonError(f"{recording.path} cannot be written: {_why(error)}") from None
 
     async def add(self, line: Exchange | Failure, messages: tuple[Message, ...] = ()) -> None:
-        """Returns once the line, and every message of it that is not there yet, is on disk. Raises AgonError."""
-        if self.fault:  # lines after one that was lost may need its messages
-            raise AgonError(self.fault)
+        """Returns once the line, and every message of it that is not there yet, is on disk.
+
+        Raises AgonError where it cannot be written; `close` then tries once more.
+        """
         known = self.recording._messages
         new = [each for each in messages if each.id not in known]
         lines = [{"message": each.id, "after": each.before, "role": each.role, "text": each.text} for each in new]
         data = b"".join(_encode(each) + b"\n" for each in (*lines, line))
+        written: Future[None] = get_running_loop().create_future()
+        self._waiting.append(_Line(line, data, written))
         known.update([each.id for each in new])
         self.recording.failures += isinstance(line, Failure)
         self._answered = self._answered or isinstance(line, Exchange)
-        written: Future[None] = get_running_loop().create_future()
-        self._waiting.append((data, written))
+        if self.fault:
+            raise AgonError(self.fault)
         if self._task is None or self._task.done():
             self._task = create_task(self._write_all())
         await written
@@ -227,51 +244,50 @@ class Writer:
             self.recording.hold(line)
 
     async def _write_all(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
-            writing = self._thread.submit(self._write, batch)
-            try:
-                await wrap_future(writing)
-            except CancelledError:
-                if writing.cancelled():
-                    self._waiting = batch + self._waiting
-                raise
-            except OSError as error:
-                self._fail(error, batch)
-                return
-            for _, written in batch:
-                if not written.done():
-                    written.set_result(None)
+        try:
+            while self._waiting:
+                for each in await wrap_future(self._thread.submit(self._write)):
+                    if not each.written.done():
+                        each.written.set_result(None)
+        except Exception as error:  # whatever it is: nobody waits for ever
+            self._fail(error)
 
-    def _fail(self, error: OSError, batch: Sequence[tuple[bytes, Future[None]]]) -> None:
-        path, held = self.recording.path, "what was recorded before is safe; make room and give the same command again"
-        if not self._there():
+    def _fail(self, error: Exception) -> None:
+        """Ends all waiting. What waited stays for `close`."""
+        held = "what was recorded before is safe; make room and give the same command again"
+        if not isinstance(error, OSError):
+            held = "what was recorded before is safe; give it the memory or threads that it lacks, and the same command again"
+        elif not self._there():
             held = "put the file back where it was, if it is somewhere, and give the same command again"
-        self.fault = f"{path} cannot be written ({error.strerror}): {held}"
-        for _, written in (*batch, *self._waiting):
-            if not written.done():
-                written.set_exception(AgonError(self.fault))
-        self._waiting = []
+        self.fault = f"{self.recording.path} cannot be written ({_why(error)}): {held}"
+        for each in self._waiting:
+            if not each.written.done():
+                each.written.set_exception(AgonError(self.fault))
 
-    def _write(self, batch: Sequence[tuple[bytes, Future[None]]]) -> None:
-        start = os.lseek(self._file, 0, os.SEEK_CUR)
-        data = b"".join([lines for lines, _ in batch])
+    def _write(self) -> list[_Line]:
+        """Has all that waits on disk, or nothing of it; what it was. In the thread, and in `close` when that has ended."""
+        batch = self._waiting[:]
+        data = memoryview(b"".join([each.data for each in batch]))
+        end = self._end + len(data)
+        os.lseek(self._file, self._end, os.SEEK_SET)
         try:
             while data:
                 data = data[os.write(self._file, data) :]
             os.fsync(self._file)
             if not self._there():
                 raise OSError(ENOENT, "it was deleted or moved meanwhile")
-        except OSError:
-            os.ftruncate(self._file, start)  # no half lines
-            os.lseek(self._file, start, os.SEEK_SET)
+        except BaseException:
+            os.ftruncate(self._file, self._end)  # no half lines
             raise
+        self._end = end
+        del self._waiting[: len(batch)]
+        return batch
 
     def _there(self) -> bool:
         """Whether the path still leads to the file that is written."""
         try:
             return os.path.samestat(self.recording.path.stat(), os.fstat(self._file))
-        except FileNotFoundError:
+        except OSError:
             return False
 
     def close(self, forgets: bool = False) -> None:
@@ -281,13 +297,14 @@ class Writer:
         calls that failed are forgotten where none was answered: the file is as it was.
         """
         self._thread.shutdown()
-        left, self._waiting = self._waiting, []
         try:
-            self._write(left)
+            for each in self._write():
+                if isinstance(each.line, Exchange):
+                    self.recording.hold(each.line)
             if forgets and not self._answered:
                 os.ftruncate(self._file, self._before)
-        except OSError as error:
-            raise AgonError(f"{self.recording.path} cannot be written: {error.strerror}") from None
+        except Exception as error:
+            raise AgonError(self.fault or f"{self.recording.path} cannot be written: {_why(error)}") from None
         finally:
             if not os.fstat(self._file).st_size and self._there():
                 with suppress(OSError):
@@ -295,6 +312,13 @@ class Writer:
                     self.recording.path.parent.rmdir()
             os.close(self._file)
             self._lock.release()
+
+
+def _why(error: Exception) -> str:
+    """What stands in the way of writing, in words."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return one_line(f"{type(error).__name__}: {error}").removesuffix(":")
 
 
 def _hold(file: int, name: str) -> None:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, Protocol
 
-from agon import AgonError
 from agon.models import Answering, Halted
 from agon.models.heard import RunOver
 from agon.models.ledger import Ledger, Live, Unfinished
@@ -59,7 +58,7 @@ async def record(
     async def to_the_end(worker: Coroutine[Any, Any, None]) -> None:
         try:
             await worker
-        except AgonError:
+        except Exception:
             await ledger.drain()  # an error ends all other matches too, but their calls in flight are paid for
             raise
 
