@@ -3,7 +3,7 @@
 from agon.turns.actions import action_of, action_text, decoded
 from agon.turns.checks import tidy, validated
 from agon.turns.columns import COLUMNS, COUNT, KEY, LABEL, TEXT, schema, typed
-from agon.turns.derived import PARTIAL, marked_partial, matches, partial, replaced
+from agon.turns.derived import PARTIAL, in_cells, marked_partial, matches, partial, replaced, subjects
 from agon.turns.files import experiments, is_turns, no_formula, read, write, write_table
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "action_text",
     "decoded",
     "experiments",
+    "in_cells",
     "is_turns",
     "marked_partial",
     "matches",
@@ -25,6 +26,7 @@ __all__ = [
     "read",
     "replaced",
     "schema",
+    "subjects",
     "tidy",
     "typed",
     "validated",
