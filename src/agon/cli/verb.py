@@ -152,7 +152,12 @@ class OfNotebook(Verb):
         if (force := given.get("force", "false")) not in ("true", "false"):
             raise click.UsageError(f"force={force}: it is true or false")
         return partial(
-            self.run, name, settings, run=run, changed=overrides, force=force == "true" or "run" not in given and run != ""
+            self.run,
+            name,
+            settings,
+            run=run,
+            changed=overrides,
+            force=force == "true" or ("run" not in given and run != ""),
         ), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:

@@ -12,10 +12,11 @@ from agon.turns import action_of, matches, tidy
 def head_to_head(turns: pd.DataFrame, agent: str = "human") -> pd.DataFrame:
     """One row per game, variant and kind of opponent: how the seats of `agent` did at its tables.
 
-    `agent`: as agent, or as agent@model. Columns: game, variant, opponent (as agent, or agent@model), matches, points and theirs (per round, means over matches; of
-    several opponents of a kind the mean), ahead (points minus theirs), low and high (its 95 % interval; absent for a single match, and
-    where all are alike), won (share of matches in which no seat had more), left_out (matches, with opponents of all kinds in that
-    game, in which something was done in somebody's stead: they count for nothing else). Empty where nobody of that name played.
+    `agent`: as agent, or as agent@model. Columns: game, variant, opponent (as agent, or agent@model), matches, points and theirs (per
+    round, means over matches; of several opponents of a kind the mean), ahead (points minus theirs), low and high (its 95 % interval;
+    absent for a single match, and where all are alike), won (share of matches in which no seat had more), left_out (matches, with
+    opponents of all kinds in that game, in which something was done in somebody's stead: they count for nothing else). Empty where
+    nobody of that name played.
     """
     seats = matches(turns)
     spoilt = seats.groupby("match", observed=True).replaced.transform("max") > 0
@@ -101,9 +102,9 @@ def counterparts(people: pd.DataFrame, models: pd.DataFrame, cells: Sequence[str
     for name in [*dict.fromkeys([*cells, *people.cell, *models.cell])]:
         ours, theirs = people[people.cell == name], models[models.cell == name]
         why = [f"no {who} in this cell" for who, own in ((PEOPLE, ours), ("models", theirs)) if own.empty]
-        for column in ALIKE if not why else ():
-            if (had := _values(ours, column)) != (have := _values(theirs, column)):
-                why.append(f"{column}: {PEOPLE} {had}; models {have}")
+        had, have = ({column: _values(own, column) for column in ALIKE} for own in (ours, theirs))
+        if not why:
+            why = [f"{each}: {PEOPLE} {had[each]}; models {have[each]}" for each in ALIKE if had[each] != have[each]]
         found.append({"cell": name, PEOPLE: len(ours), "models": len(theirs), "why": "; ".join(why)})
     return pd.DataFrame(found, columns=["cell", PEOPLE, "models", "why"])
 

@@ -1,4 +1,4 @@
-"""What follows from turns: totals of matches, what was done in a seat's stead, and which experiments are not whole, and who is in which cell of a study."""
+"""What follows from turns: totals of matches, what was done in a seat's stead, which experiments are not whole, a study's cells."""
 
 import json
 import re
