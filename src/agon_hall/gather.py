@@ -13,7 +13,7 @@ import pandas as pd
 
 from agon import AgonError, count, shown
 from agon.play import ordered
-from agon.turns import no_formula, read, write, write_table
+from agon.turns import in_cells, no_formula, read, write, write_table
 from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
 from agon_hall.store import Store
@@ -51,7 +51,9 @@ def gather(folder: Path, name: str, out: Path) -> str:
     played = [path for path in places if path.exists()]
     if played:
         turns = ordered([read(path) for path in played], [path.stem for path in played])
-        write(turns.assign(experiment=pd.Categorical([name] * len(turns))), out / "turns.parquet")
+        sat = {(state.match, state.seat): state.cell for state in states.values() if state.seat is not None}
+        turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), sat)
+        write(turns, out / "turns.parquet")
     paid, known = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
     for path in (paid, known):
         path.touch(mode=0o600)

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -287,8 +288,19 @@ def matches(made: Study, conf: Path = CONF) -> tuple[list[Match], dict[str, Mode
 
     Raises AgonError as `plan` does, and for an agent that is told other aids than people are shown.
     """
-    found: dict[str, Match] = {}
+    found = {match.id: match for _, match in _planned(made, conf)}
     models: dict[str, Model] = {}
+    for cell in cells(made, conf):
+        models |= models_of(experiment(made, cell), conf)
+    return list(found.values()), models
+
+
+def subjects(made: Study, conf: Path = CONF) -> dict[tuple[str, int], str]:
+    """The cell of every model that plays in the place of a person: (match, seat) -> cell, of the matches of `matches`."""
+    return {(match.id, seat): cell.name for cell, match in _planned(made, conf) for seat in cell.people}
+
+
+def _planned(made: Study, conf: Path) -> Iterator[tuple[Cell, Match]]:
     for cell in cells(made, conf):
         for agent in {each.partition("@")[0] for each in made.models.agents}:
             told = settings_of("agent", agent, conf).get("aids") or []
@@ -298,10 +310,7 @@ def matches(made: Study, conf: Path = CONF) -> tuple[list[Match], dict[str, Mode
                     f"study {made.name}: people in {cell.name} are shown the aids {shown}, {agent} is told {', '.join(told) or 'none'}: "
                     f"write an agent with `aids: [{', '.join(cell.aids)}]`"
                 )
-        asked = experiment(made, cell)
-        for match in plan(asked, conf):
+        for match in plan(experiment(made, cell), conf):
             chance = match_id(made, cell, match.repetition)
             own = blake2b(f"{match.id} {chance}".encode(), digest_size=8).hexdigest()
-            found[own] = replace(match, id=own, seed=int(chance, 16))
-        models |= models_of(asked, conf)
-    return list(found.values()), models
+            yield cell, replace(match, id=own, seed=int(chance, 16))

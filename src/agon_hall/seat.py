@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from agon.games import Observation
 from agon.games.base import Event
-from agon.games.pages import Scene, board_of, news, page_of
+from agon.games.pages import Scene, board_of, hides_totals, news, page_of
 from agon_hall import Refused, forms
 from agon_hall.access import opened
 from agon_hall.people import NAME, Draft
@@ -84,7 +84,7 @@ def shown(table: Table, seat: int | None) -> dict[str, Any]:
 def scene_of(table: Table, seat: int | None, view: Observation) -> Scene:
     """All that a board of a table may know."""
     over = table.status == "over"
-    totals = table.totals if over or not _hidden_totals(view) else None
+    totals = table.totals if over or not hides_totals(view) else None
     return Scene(view, totals, table.players, table.row.aids, f"<em>{NOTHING}</em>", over)
 
 
@@ -104,11 +104,6 @@ def _spoken_for(table: Table, seat: int, view: Observation) -> bool:
     own = next((each for each in view.past if isinstance(each, Event) and each.seat == seat), None)
     first = table.store.answer(table.id, seat, 0)
     return own is not None and (first is None or json.dumps(first.action) != json.dumps(own.value))
-
-
-def _hidden_totals(view: Observation) -> bool:
-    """Points so far are known where all that has been played is."""
-    return any(isinstance(each, Event) for each in view.past[:1])
 
 
 def _short(words: str) -> str:

@@ -24,6 +24,7 @@ from agon_hall import watching, web
 from agon_hall.watching import choice as watching_choice
 from agon_hall.watching import match as watching_match
 from agon_hall.watching import view as watching_view
+from agon_hall.watching.sight import prompt_of
 
 SMOKE = ROOT / "tests/smoke"
 CLUES = games(["chameleon/01-chameleon"])[0]
@@ -88,7 +89,7 @@ class Viewer:
     @property
     def facts(self):
         """The list of all that was told."""
-        return self.html.partition("All that was told")[2].partition("</section>")[0]
+        return self.html.partition("What the game let ")[2].partition("</section>")[0]
 
 
 def page(folder, *turns, **asked):
@@ -504,3 +505,89 @@ def test_steps_are_gone_through_without_losing_focus_and_back_goes_back(server, 
     ada.page.get_by_role("heading", name="Step 3 of").wait_for()
     ada.page.go_back()
     ada.page.get_by_role("heading", name="Step 2 of").wait_for()
+
+
+# --- what is said to have been seen is recorded, or not shown
+
+
+def as_sat(turns, agent, aids=None, model=None):
+    """The turns as if the first seat had been somebody else, whose first row names aids."""
+    first = turns.seat == 0
+    detail = turns.detail.astype("object")
+    if aids is not None:
+        detail[first.idxmax()] = json.dumps({"name": "Ada", "aids": aids})
+    own = turns.assign(
+        agent=turns.agent.astype("str").mask(first, agent).astype("category"),
+        model=pd.Categorical([model if seat == 0 else None for seat in turns.seat]),
+        detail=detail.astype("string"),
+    )
+    return typed({name: own[name] for name in COLUMNS})
+
+
+def seen(made):
+    """The part of a page that says what was seen."""
+    return made.html.partition("What was seen by")[2].partition("What the game let Player")[0]
+
+
+def test_a_person_s_page_has_the_aids_that_are_recorded_and_no_others(tmp_path):
+    turns = played(GAMES["pd"])[1]
+    shows = {("payoffs",): (True, False), ("rounds",): (False, True), (): (False, False)}
+    for number, (aids, has) in enumerate(shows.items()):
+        place = tmp_path / str(number)
+        place.mkdir()
+        html = seen(page(place, as_sat(turns, "human", list(aids)), step=3, seat=0))
+        assert ("Points for a round" in html) is has[0]
+        assert ("you are told how many rounds" in html) is has[1]
+        assert ("without aids" in html) is not any(has)
+
+
+def test_aids_that_nobody_recorded_are_not_shown_and_said_to_be_so(tmp_path):
+    html = seen(page(tmp_path, as_sat(played(GAMES["pd"])[1], "human"), step=3, seat=0))
+    assert "Which aids their page had is not recorded" in html and "told how many rounds" not in html
+
+
+def test_a_model_saw_its_prompt_and_no_page(tmp_path, monkeypatch):
+    turns = as_sat(played(GAMES["pd"])[1], "zs", model="m")
+    html = seen(page(tmp_path, turns, step=3, seat=0))
+    assert "prompt is not recorded" in html and "told how many rounds" not in html and "which it did not see" in html
+    sent = [("system", "You are a player"), ("user", "Round 1: choose")]
+    monkeypatch.setattr("agon_hall.watching.sight.prompt_of", lambda experiment, exchange: sent)
+    keys = pd.array(["k" if seat == 0 else None for seat in turns.seat], dtype="string")
+    html = seen(page(tmp_path, turns.assign(exchange=keys), step=3, seat=0))
+    assert "as it was sent" in html and "You are a player" in html and "Round 1: choose" in html
+
+
+def test_the_prompt_of_a_model_is_that_of_its_recording(tmp_path):
+    lines = [
+        {"message": "a", "after": "", "role": "system", "text": "Rules"},
+        {"message": "b", "after": "a", "role": "user", "text": "Choose"},
+        {"exchange": "k", "asked": "b", "sample": "1/0/0.0", "text": "[move] x", "model": "m", "parameters": {}},
+    ]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/exchanges.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert prompt_of("own (partial: 1 of 2 matches)", "k", tmp_path) == (("system", "Rules"), ("user", "Choose"))
+    assert (
+        prompt_of("own", "other", tmp_path)
+        == prompt_of("../own", "k", tmp_path)
+        == prompt_of("none", "k", tmp_path)
+        == ()
+    )
+
+
+def test_a_script_is_shown_with_no_aid(tmp_path):
+    made = page(tmp_path, played(TRADE)[1], seat=0)
+    assert "A script" in seen(made) and "How to make" not in seen(made)
+
+
+def test_points_that_no_table_shows_are_not_among_what_was_seen(tmp_path):
+    turns = played(first("undercover"))[1]
+    made = page(tmp_path, as_sat(turns, "human", []), seat=0, step=int(turns.turn.nunique()))
+    assert "Points so far" not in seen(made)
+
+
+def test_the_public_sees_the_aids_of_the_table_s_people_alone(tmp_path):
+    turns = played(GAMES["pd"])[1]
+    for aids, shows in ((["rounds"], True), ([], False)):
+        place = tmp_path / str(shows)
+        place.mkdir()
+        assert ("told how many rounds" in page(place, as_sat(turns, "human", aids), researcher=False).html) is shows

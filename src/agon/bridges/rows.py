@@ -131,6 +131,7 @@ class Recorded:
     def __init__(self, folder: Path | None) -> None:
         self.messages: dict[str, Line] = {}
         self._exchanges: dict[str, list[Line]] = defaultdict(list)
+        self._asked: dict[str, str] = {}
         if folder is None or not (folder / recording.FILE).exists():
             return
         decode = msgspec.json.Decoder(Line).decode
@@ -148,10 +149,15 @@ class Recorded:
                     self.messages[line.message] = line
                 elif line.exchange:
                     self._exchanges[line.sample.rpartition("/")[0]].append(line)
+                    self._asked[line.exchange] = line.asked
 
     def exchanges(self, row: Mapping[str, Any]) -> list[Line]:
         """Those of a row's match and seat."""
         return self._exchanges.get(f"{row['match']}/{row['seat']}", [])
+
+    def prompt(self, exchange: str) -> list[Line]:
+        """Everything said before the answer of an exchange; empty where it is not there. Raises AgonError when some of it is lost."""
+        return self.conversation(self._asked.get(exchange, ""))
 
     def conversation(self, message: str) -> list[Line]:
         """Everything said up to a message. Raises AgonError when some of it is lost."""

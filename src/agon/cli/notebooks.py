@@ -40,7 +40,7 @@ def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequen
 
     agon notebook NAME runs notebooks/NAME.ipynb as the report has it, into reports/; conf/notebook/NAME.yaml, where it is there,
     has its parameters. Others, parameter=value, need a name: run=RUN writes all of it below runs/RUN/. A run that is there is
-    made again with force=true.
+    made again with force=true. Of a study, study=NAME, the run is called NAME, and is made again whenever it is asked for.
     """
     from agon.notebook.execution import PARTS, folder_of
     from agon.notebook.execution import run as executed

@@ -68,6 +68,8 @@ def play(settings: Settings) -> None:
                     f"{f'python -m agon record {same_words()}'.rstrip()} would record what is missing, for {price}"
                     + ("; partial=true plays what is whole" if lacking is None else "")
                 ) from None
+        if settings["study"]:
+            turns = _in_cells(turns, settings["study"])
         if lacking:
             turns = _some(turns, len(matches), out, settings["force"])
         write(turns, out)
@@ -78,6 +80,14 @@ def play(settings: Settings) -> None:
         _list(lacking, matches)
     whole = len(matches) - len(lacking or ())
     click.echo(f"{shown(out)}: {count(whole, 'match')}, {count(len(turns), 'turn')}")
+
+
+def _in_cells(turns: DataFrame, name: str) -> DataFrame:
+    """The turns of a study's models, which say the cell of each of them."""
+    from agon.turns import in_cells
+    from agon_hall.protocol import study, subjects
+
+    return in_cells(turns, subjects(study(name)))
 
 
 def _some(turns: DataFrame, planned: int, out: Path, force: bool) -> DataFrame:

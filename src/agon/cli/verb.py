@@ -131,6 +131,11 @@ class Configured(Verb):
         yield from _keys(settings)
 
 
+def _study_of(overrides: Sequence[str]) -> str:
+    """The study that a notebook is of, which names its run where nothing else does."""
+    return dict(word.split("=", 1) for word in overrides).get("study", "")
+
+
 class OfNotebook(Verb):
     """A verb whose settings are the parameters of the notebook that is named."""
 
@@ -142,11 +147,17 @@ class OfNotebook(Verb):
             raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
         name, given = names[0].removeprefix("notebooks/").removesuffix(".ipynb"), _given(words)
         overrides = [word for word in words if "=" in word and word.partition("=")[0] not in (*OF_RUNS, "debug")]
-        settings = parameters(name, overrides, given.get("run", ""))
+        run = given.get("run", "") or _study_of(overrides)
+        settings = parameters(name, overrides, run)
         if (force := given.get("force", "false")) not in ("true", "false"):
             raise click.UsageError(f"force={force}: it is true or false")
         return partial(
-            self.run, name, settings, run=given.get("run", ""), changed=overrides, force=force == "true"
+            self.run,
+            name,
+            settings,
+            run=run,
+            changed=overrides,
+            force=force == "true" or ("run" not in given and run != ""),
         ), settings
 
     def _offers(self, words: Sequence[str]) -> Iterator[str]:

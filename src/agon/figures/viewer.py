@@ -96,7 +96,7 @@ def _did(view: Observation, action: Any, fallback: str) -> str:
 
 
 def sights(replay: Replay) -> pd.DataFrame:
-    """Who saw what: a row per step, a column per player, with what was new to it when it was asked; nothing where it was not."""
+    """What the game let whom know: a row per step, a column per player, with what was new when it was asked, if it was."""
     named, known, rows = players(replay), [0] * replay.game.seats, []
     everybody = {seat: replay.game.observe(replay.state, seat) for seat in range(replay.game.seats)}
     asked = [(str(step.turn), next(iter(step.views.values())).phase, step.views) for step in replay.steps]

@@ -31,7 +31,7 @@ class Scene(NamedTuple):
     names: Sequence[str] = ()
     """What people call the players, by seat; empty where they are called what the game calls them."""
     aids: Collection[str] | None = None
-    """The aids that are shown; None: all."""
+    """The aids that are shown; None: all, as at a table whose settings name none."""
     unread: str = UNREAD
     """HTML in the place of an answer that could not be read, or did not come."""
     over: bool = False
@@ -128,6 +128,11 @@ def news(
     others = [name for seat, name in enumerate(named) if seat != view.seat]
     done = [f"{who} {unread if each is None else each}" for who, each in zip([*first, *others], item, strict=True)]
     return f"round {place + 1}: {', '.join(done)}"
+
+
+def hides_totals(view: Observation) -> bool:
+    """Whether points so far are shown to nobody before the end: they are known where all that has been played is."""
+    return any(isinstance(each, Event) for each in view.past[:1])
 
 
 def asked_for(space: Mapping[str, Any]) -> str:

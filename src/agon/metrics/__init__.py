@@ -2,7 +2,7 @@
 
 from agon.metrics.abilities import abilities, paired
 from agon.metrics.interval import summary
-from agon.metrics.people import head_to_head
+from agon.metrics.people import counterparts, head_to_head, in_their_cells
 from agon.metrics.tallies import tallies
 
-__all__ = ["abilities", "head_to_head", "paired", "summary", "tallies"]
+__all__ = ["abilities", "counterparts", "head_to_head", "in_their_cells", "paired", "summary", "tallies"]

@@ -1,4 +1,4 @@
-"""A match stepped once more with its recorded actions, which shows what every seat saw."""
+"""A match stepped once more with its recorded actions, which shows what the game let every seat know."""
 
 from typing import Any, NamedTuple
 
@@ -123,7 +123,10 @@ def _seed(match: str) -> int:
 
 
 class Sight(NamedTuple):
-    """What a seat saw when it was asked, and what came of it; as a text the same in words."""
+    """What the game let a seat know when it was asked, and what came of it; as a text the same in words.
+
+    Which words a model was sent, and what a person's page had beyond this, is no part of it: see docs/look-at-a-match.md.
+    """
 
     turn: int
     view: Observation
@@ -150,7 +153,7 @@ class Sight(NamedTuple):
 
 
 def seen_by(turns: pd.DataFrame, match: str, seat: int, round: int) -> list[Sight]:
-    """What a seat (from 0) saw whenever it was asked in a round (from 1), of any game. `match`: see `one_match`.
+    """What the game let a seat (from 0) know whenever it was asked in a round (from 1), of any game. `match`: see `one_match`.
 
     Raises AgonError for a match, seat or round that is not there, and for what cannot be replayed.
     """

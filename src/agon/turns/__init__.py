@@ -3,7 +3,18 @@
 from agon.turns.actions import action_of, action_text, decoded
 from agon.turns.checks import tidy, validated
 from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, LATER, TEXT, completed, schema, typed
-from agon.turns.derived import CUT, PARTIAL, cut_off, endings, marked_partial, matches, partial, replaced
+from agon.turns.derived import (
+    CUT,
+    PARTIAL,
+    cut_off,
+    endings,
+    in_cells,
+    marked_partial,
+    matches,
+    partial,
+    replaced,
+    subjects,
+)
 from agon.turns.files import experiments, is_turns, no_formula, read, write, write_table
 
 __all__ = [
@@ -23,6 +34,7 @@ __all__ = [
     "decoded",
     "endings",
     "experiments",
+    "in_cells",
     "is_turns",
     "marked_partial",
     "matches",
@@ -31,6 +43,7 @@ __all__ = [
     "read",
     "replaced",
     "schema",
+    "subjects",
     "tidy",
     "typed",
     "validated",

@@ -67,7 +67,9 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
         True,
         "JSON: what only this game, or this way to answer, knows; of weighed decisions `chances`, the probability of every legal "
         "action ([action, probability], summing to 1), and `mass`, that of giving any of them as the answer; of models also "
-        "`usd_charged` (what the provider says; all else is reckoned) and `left_out` (messages that left the conversation)",
+        "`usd_charged` (what the provider says; all else is reckoned) and `left_out` (messages that left the conversation); on "
+        "the first row of a seat: of people `name`, `consent` and `aids` (what their page showed beyond the rules), of a "
+        "study's subjects their `cell`",
     ),
     "payoff": (np.float64, False, "points credited by this step"),
     "tokens_in": (COUNT, True, "tokens sent; absent when not recorded"),

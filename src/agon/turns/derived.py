@@ -1,6 +1,8 @@
-"""What follows from turns: totals of matches, what was done in a seat's stead, and which experiments are not whole."""
+"""What follows from turns: totals of matches, what was done in a seat's stead, which experiments are not whole, a study's cells."""
 
+import json
 import re
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -65,3 +67,28 @@ def matches(turns: pd.DataFrame) -> pd.DataFrame:
         .reset_index()
     )
     return table.assign(won=table.total.eq(table.groupby("match", observed=True).total.transform("max")))
+
+
+def in_cells(turns: pd.DataFrame, cells: Mapping[tuple[str, int], str]) -> pd.DataFrame:
+    """`turns` that say the study's `cell` of each subject: in `detail`, on the first row of the subject's seat.
+
+    `cells`: (match, seat) -> cell, of the seats of those whom the study is about. Other seats, and other matches, stay as they are.
+    """
+    first = turns[~turns.duplicated(["match", "seat"])]
+    wanted = [(str(match), int(seat)) for match, seat in zip(first.match, first.seat, strict=True)]
+    said = {
+        row: json.dumps((json.loads(detail) if isinstance(detail, str) else {}) | {"cell": cells[key]})
+        for row, detail, key in zip(first.index, first.detail, wanted, strict=True)
+        if key in cells
+    }
+    detail = turns.detail.copy()
+    detail[list(said)] = list(said.values())
+    return turns.assign(detail=detail)
+
+
+def subjects(turns: pd.DataFrame) -> pd.DataFrame:
+    """Whom a study is about, as its turns say it (see `in_cells`): match, seat, cell. Empty for turns of no study, and of older ones."""
+    first = turns[~turns.duplicated(["match", "seat"]) & turns.detail.notna()]
+    cells = [json.loads(detail).get("cell") for detail in first.detail]
+    found = first[["match", "seat"]].astype({"match": "str"}).assign(cell=pd.Series(cells, first.index, dtype="str"))
+    return found.dropna(subset="cell").reset_index(drop=True)

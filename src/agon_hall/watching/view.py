@@ -12,13 +12,13 @@ from markupsafe import Markup
 from agon.figures.viewer import seating, setting
 from agon.games.base import PUBLIC
 from agon.games.html import count, lines, listed, number, written
-from agon.games.pages import UNREADABLE, Scene, asked_for, board_of
+from agon.games.pages import UNREADABLE, Scene, asked_for, board_of, hides_totals
 from agon.turns import CUT, action_of
 from agon_hall.family_pages import known_pages
 from agon_hall.rules import rules_text
 from agon_hall.watching.match import Told, Watched, held
+from agon_hall.watching.sight import ABSENT, sight_of
 
-ABSENT = "not recorded"
 RECENT = 40
 """Facts that are shown at once; older ones are folded."""
 SHADES = 10
@@ -26,7 +26,8 @@ SHADES = 10
 
 
 NOTHING = dict.fromkeys(
-    ("asked", "about", "cards", "aside", "from_rows", "seats", "news", "board", "older", "told", "believed"), ()
+    ("asked", "about", "cards", "aside", "from_rows", "seats", "news", "board", "older", "told", "believed", "sight"),
+    (),
 )
 """What a page may have none of."""
 
@@ -70,7 +71,9 @@ def researched(watched: Watched, at: int, seat: int) -> dict[str, Any]:
     if watched.replay is not None:
         view = watched.view(at, seat)
         assert view is not None
-        totals = None if seat == PUBLIC else tuple(map(float, watched.points[at]))
+        sight = sight_of(watched, at, seat)
+        known = seat != PUBLIC and (not rows or not hides_totals(view))
+        totals = tuple(map(float, watched.points[at])) if known else None
         shown["seats"] = [(str(place), name) for place, name in enumerate(watched.named)] + [
             ("public", "everybody, in public")
         ]
@@ -78,7 +81,8 @@ def researched(watched: Watched, at: int, seat: int) -> dict[str, Any]:
             (name, [each.words for each in watched.told(at, int(key) if key != "public" else PUBLIC) if each.new])
             for key, name in shown["seats"]
         ]
-        shown |= _known(Scene(view, totals, watched.named, over=not rows), watched.told(at, seat))
+        scene = Scene(view, totals, watched.named, sight.aids, over=not rows)
+        shown |= {"sight": sight} | _known(scene, watched.told(at, seat))
     return shown
 
 
@@ -91,7 +95,10 @@ def published(watched: Watched, at: int) -> dict[str, Any]:
     return NOTHING | {
         "title": title,
         "rules": _rules(watched),
-        **_known(Scene(public.views[at], None, watched.named, over=at == facts), public.told(at)),
+        **_known(
+            Scene(public.views[at], None, watched.named, sight_of(watched, 0, PUBLIC).aids, over=at == facts),
+            public.told(at),
+        ),
     }
 
 
@@ -139,11 +146,11 @@ def _about(watched: Watched) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=8)
 def _rules(watched: Watched) -> Markup:
-    """What everybody knows of the game."""
+    """The rules in the words of the game's prompt as it is today, for the first player."""
     view, replay = watched.view(0, PUBLIC), watched.replay
     if view is None or replay is None:
         return Markup()
-    return Markup(rules_text(view, replay.game, replay.steps[0].state if replay.steps else replay.state))
+    return Markup(rules_text(view, replay.game, replay.steps[0].state if replay.steps else replay.state, noted=False))
 
 
 def _from_rows(watched: Watched, rows: Sequence[Any]) -> Markup:

@@ -84,7 +84,7 @@ def replay_of(turns: pd.DataFrame) -> tuple[Replay | None, str]:
 
 
 def tellings(replay: Replay) -> pd.DataFrame:
-    """What every player was told, in the words of the game's prompts, when it was asked: turn, phase, player, told."""
+    """What the game let every player know when it was asked, in the words of its prompts as they are today: turn, phase, player, told."""
     known, found = [0] * replay.game.seats, []
     for step in replay.steps:
         for seat, view in step.views.items():
