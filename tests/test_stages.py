@@ -46,7 +46,7 @@ USERS = {
     *("play@scripted", "own@scripted", "pocket"),  # the agent's: what plays, and what reads it
     *("replay@standin_demo", "beside@counterfactual_live"),  # the model's
     *("replay@pocket_magic", "replay@pocket_tradecraft"),  # the sampling's
-    *("play@tradecraft_scripted", "own@magic_viewer", "tradecraft_claims", "twins"),  # the ruleset's
+    *("play@tradecraft_scripted", "own@match_viewer", "tradecraft_claims", "twins"),  # the ruleset's
 }
 
 
