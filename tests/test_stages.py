@@ -108,7 +108,7 @@ def test_what_no_experiment_names_runs_one_stage_and_what_is_used_runs_what_uses
     own = {path.name: path.read_text() for path in (tmp_path / "transcripts/composed").iterdir()}
     pipeline.write(
         {
-            "conf/agent/mine.yaml": (tmp_path / "conf/agent/tft.yaml").read_text(),
+            "conf/agent/mine.yaml": (tmp_path / "conf/agent/best_reply_to_last.yaml").read_text(),
             "conf/agent/broken.yaml": "[",
             "conf/experiment/mine.yaml": EXPERIMENT,
             "conf/experiment/broken.yaml": "{name: broken}",
