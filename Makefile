@@ -35,7 +35,7 @@ line-%:
 line-tradecraft: STAGES = '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' own@tradecraft_viewer 'tradecraft_*'
 line-others: STAGES = 'ingest@c*' 'play@[ms]*' twins printed@magic_tables 'replay@[ms]*' replay@pocket replay@pocket_magic replay@twins_pocket printed@magic_claims play_notebook
 line-claims: line-others
-line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual own@magic_viewer
+line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual own@match_viewer
 line-rest: line-tradecraft line-others
 line-rest: STAGES = statistics twins_notebook paper@tradecraft_tables pocket 'beside@*' findings@magic findings@tradecraft
 line-matches line-explorers: line-claims line-rest

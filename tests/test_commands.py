@@ -501,7 +501,7 @@ def project(tmp_path_factory):
     ):
         pairing = {"games": ["pd", "rps_joint"], "models": [model], "seats": [["zs", "zs_sc3"], ["zs", "srep"]]}
         copy.conf("experiment", name, name=name, repetitions=1, pairings=[pairing])
-    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["tft"], ["tft"]]}
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["best_reply_to_last"], ["best_reply_to_last"]]}
     copy.conf("experiment", "scripts", name="scripts", repetitions=1, pairings=[pairing])
     return copy
 
@@ -566,7 +566,7 @@ def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):
 
 
 def test_plan_says_what_fifty_dollars_decide(project):
-    changed = "experiment.pairings=[{games:[pd],seats:[[zs,cot],[tft,uniform]],models:[dear]}]"
+    changed = "experiment.pairings=[{games:[pd],seats:[[zs,cot],[best_reply_to_last,uniform]],models:[dear]}]"
     command = f"plan experiment=tiny {changed} experiment.repetitions=3 sd=4 detect=2"
     (code, said, _), (_, poor, _) = told(project, f"{command} budget.usd=50", f"{command} budget.usd=1")
     assert "1 USD are not two matches of each kind, which cost about" in poor
@@ -773,7 +773,7 @@ def test_recorded_games_are_listed_with_what_takes_them(project):
         project,
         "list experiments",
         "plan experiment=counterfactual",
-        "compare experiment=lent metric=points by=agent:grim,tft",
+        "compare experiment=lent metric=points by=agent:grim,best_reply_to_last",
     )
     lines = {line.split()[0]: line for line in listed[1].splitlines()}
     for name, made in (("counterfactual", "agon ingest source=counterfactual"), ("lent", "transcripts/lent.parquet")):
@@ -819,7 +819,7 @@ def test_a_budget_is_a_number_that_is_not_negative(capfd, value):
     ],
 )
 def test_recorded_answers_that_do_not_fit_any_more_are_said_to_be_there(project, file, old, new, said):
-    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs"], ["tft"]]}
+    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs"], ["best_reply_to_last"]]}
     project.conf("experiment", "changed", name="changed", repetitions=1, pairings=[pairing])
     assert project.run("record", "experiment=changed").returncode == 0
     path = project.folder / file

@@ -44,8 +44,8 @@ def together(*matches, **more):
 
 
 PLAYED_ROWS = [
-    *(("zs", "tft", own, "CCCC") for own in ("CCDD", "CDDD", "CCCD")),
-    *(("cot", "tft", own, "CCCC") for own in ("CCCC", "CCC-", "CCCD")),
+    *(("zs", "uniform", own, "CCCC") for own in ("CCDD", "CDDD", "CCCD")),
+    *(("cot", "uniform", own, "CCCC") for own in ("CCCC", "CCC-", "CCCD")),
     *(("zs", "grim", own, "CCCC") for own in ("DDDD", "DDDC")),
     *(("cot", "grim", own, "CCCC") for own in ("CDDD", "CCDD")),
     *(("cot", "pp", "CCCC", "CCCC"),) * 2,
@@ -57,9 +57,9 @@ PLAYED = together(*PLAYED_ROWS)
 def test_conditions_are_compared_within_what_they_share():
     found = compare(PLAYED, "cooperation_rate", "agent:zs,cot")
     [row] = found.pairs.itertuples()
-    assert found.strata[["opponent", "n_first", "n_second"]].values.tolist() == [["grim", 2, 2], ["tft", 3, 3]]
-    tft, grim = np.mean([4, 3, 3]) / 4 - np.mean([2, 1, 3]) / 4, np.mean([1, 2]) / 4 - np.mean([0, 1]) / 4
-    assert row.difference == pytest.approx((tft * 3 / 2 + grim) / (5 / 2))  # weights n1 n2 / (n1 + n2)
+    assert found.strata[["opponent", "n_first", "n_second"]].values.tolist() == [["grim", 2, 2], ["uniform", 3, 3]]
+    uniform, grim = np.mean([4, 3, 3]) / 4 - np.mean([2, 1, 3]) / 4, np.mean([1, 2]) / 4 - np.mean([0, 1]) / 4
+    assert row.difference == pytest.approx((uniform * 3 / 2 + grim) / (5 / 2))  # weights n1 n2 / (n1 + n2)
     assert row.low < row.difference < row.high and row.p == row.holm and row.p_error == 0
 
 
@@ -75,7 +75,7 @@ def test_what_is_left_out_and_what_was_void_is_said():
 
 
 def test_conditions_that_both_lack_a_metric_are_named_beside_those_that_have_it():
-    mute = [(name, "tft", "----", "CCCC") for name in ("spp", "srep")]
+    mute = [(name, "uniform", "----", "CCCC") for name in ("spp", "srep")]
     found = compare(together(*PLAYED_ROWS, *mute), "cooperation_rate", "agent:zs,cot,spp,srep")
     assert list(found.pairs["first"] + found.pairs["second"]) == ["zscot"]
     assert "no match of spp has cooperation_rate" in str(found)
@@ -89,7 +89,7 @@ def test_what_is_held_fixed_is_said():
 
 def test_matches_without_a_metric_come_with_the_reason():
     rps = PLAYED.assign(match=PLAYED["match"] + "r", game="other")
-    replaced = match("zs", "tft", "CCCC", "CCCC", match="m99").assign(fallback="random_legal: no")
+    replaced = match("zs", "uniform", "CCCC", "CCCC", match="m99").assign(fallback="random_legal: no")
     told = compare(pd.concat([PLAYED, rps, replaced]), ["points_per_round", "cooperation_rate"], "agent:zs,cot").notes
     of = {each.name: each.gives for each in known()}
     assert f"note: 7 of 14 matches of cot without cooperation_rate: other has none ({of['cooperation_rate']})" in told
@@ -107,8 +107,8 @@ def test_metrics_keep_to_their_ranges(file, games):
 
 def test_an_interval_leaves_out_what_no_difference_can_be():
     rows = [
-        *(("zs", "tft", own, "CCCC") for own in ("CCCC", "DDDD")),
-        *(("cot", "tft", own, "CCCC") for own in ("DDDD", "DDDC")),
+        *(("zs", "uniform", own, "CCCC") for own in ("CCCC", "DDDD")),
+        *(("cot", "uniform", own, "CCCC") for own in ("DDDD", "DDDC")),
     ]
     found = compare(together(*rows), ["cooperation_rate", "points"], "agent:zs,cot")
     share, points = found.pairs.itertuples()
@@ -126,10 +126,10 @@ def test_turns_that_are_not_whole_are_named():
 
 def test_matches_in_which_something_stood_in_for_an_answer_are_named():
     rows = [
-        ("zs", "tft", "CD", "CC"),
-        ("zs", "tft", "CC", "CC"),
-        ("cot", "tft", "CD", "DC"),
-        ("cot", "tft", "DD", "DC"),
+        ("zs", "uniform", "CD", "CC"),
+        ("zs", "uniform", "CC", "CC"),
+        ("cot", "uniform", "CD", "DC"),
+        ("cot", "uniform", "DD", "DC"),
     ]
     found = compare(together(*rows, fallback="random_legal"), "cooperation_rate", "agent:zs,cot")
     assert found.conditions.replaced.tolist() == [2, 2]
@@ -138,19 +138,19 @@ def test_matches_in_which_something_stood_in_for_an_answer_are_named():
 
 
 def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
-    some = together(*PLAYED_ROWS, ("cot", "tft", "----", "CCCC"))
+    some = together(*PLAYED_ROWS, ("cot", "uniform", "----", "CCCC"))
     metrics = ["cooperation_rate", "points", "won"]
     found, without = (compare(turns, metrics, "agent:zs,cot") for turns in (some, PLAYED))
     pd.testing.assert_frame_equal(found.pairs, without.pairs)
     assert "note: 1 of 8 matches of cot without any answer of a seat, left out" in found.notes
     assert found.conditions.void.tolist() == [0, 5]
-    silent = together(("zs", "tft", "----", "CCCC"), ("cot", "tft", "CCCC", "CCCC"))
+    silent = together(("zs", "uniform", "----", "CCCC"), ("cot", "uniform", "CCCC", "CCCC"))
     with pytest.raises(AgonError, match="no match of zs has won: in 1 of 1 a seat gave no answer at all"):
         compare(silent, "won", "agent:zs,cot")
 
 
 def test_what_says_how_asking_went_counts_matches_without_any_answer():
-    rows = [("zs", "tft", "CCCC", "CCCC"), ("zs", "tft", "----", "CCCC"), *(("cot", "tft", "CCCC", "CCCC"),) * 2]
+    rows = [("zs", "uniform", "CCCC", "CCCC"), ("zs", "uniform", "----", "CCCC"), *(("cot", "uniform", "CCCC", "CCCC"),) * 2]
     some = together(*rows).assign(tokens=5)
     metrics = ["valid_share", "validity_rate", "void", "tokens_of_match", "cooperation_rate"]
     found = compare(some, metrics, "agent:zs,cot")
@@ -160,7 +160,7 @@ def test_what_says_how_asking_went_counts_matches_without_any_answer():
 
 
 def test_a_seat_that_was_never_asked_has_no_share_of_valid_answers():
-    paid = match("zs", "tft", "CC", "CC", match="m")
+    paid = match("zs", "uniform", "CC", "CC", match="m")
     paid.loc[paid.seat == 1, ["legal", "action"]] = None
     paid.loc[paid.seat == 1, "asked"] = False
     assert scores(paid, ["valid_share"]).valid_share.isna().tolist() == [False, True]
@@ -202,7 +202,7 @@ def test_what_a_void_round_pays_is_not_compared_with_the_table():
 
 
 def test_tokens_and_seconds_of_a_match_are_all_or_absent():
-    whole = match("zs", "tft", "CC", "CC", match="m").assign(tokens=[1, 2, 4, 8], seconds=[0.5, 1, 2, 4])
+    whole = match("zs", "uniform", "CC", "CC", match="m").assign(tokens=[1, 2, 4, 8], seconds=[0.5, 1, 2, 4])
     names = ["tokens_of_match", "seconds_of_match"]
     assert scores(whole, names)[names].values.tolist() == [[5, 2.5], [10, 5]]
     some = whole.assign(tokens=[1, 2, None, 8], seconds=[0.5, 1, 2, None])
@@ -251,7 +251,7 @@ def test_ones_own_metric_with_a_name_of_agons_is_refused(own, name):
 
 
 def test_p_that_draws_cannot_bring_lower_is_said_to_be_at_most_that():
-    rows = [(agent, "tft", letter * 4, "CCCC") for agent, letter in (("zs", "D"), ("cot", "C")) for _ in range(12)]
+    rows = [(agent, "uniform", letter * 4, "CCCC") for agent, letter in (("zs", "D"), ("cot", "C")) for _ in range(12)]
     found = compare(together(*rows), ["cooperation_rate", "points"], "agent:zs,cot")
     assert found.pairs.p.eq(1 / (DRAWN + 1)).all() and str(found).count(f"p at most {1 / (DRAWN + 1):.3g} (1 of ") == 2
     assert f"after Holm at most {2 / (DRAWN + 1):.3g}" in str(found)
@@ -267,7 +267,7 @@ def test_order_index_and_types_of_the_turns_do_not_matter():
 
 def test_of_three_conditions_all_pairs_are_compared_and_corrected():
     rows = [
-        (agent, "tft", own, "CCCC")
+        (agent, "uniform", own, "CCCC")
         for agent, owns in (("a", "CD"), ("b", "DC"), ("c", "DD"))
         for own in (owns * 2, "CCCD")
     ]
@@ -297,7 +297,7 @@ def test_a_difference_to_detect_is_of_one_metric(detect, said):
 
 
 def test_by_what_the_opponent_is_and_by_a_column_of_ones_own():
-    found = compare(PLAYED, "points", "opponent:tft,grim")
+    found = compare(PLAYED, "points", "opponent:uniform,grim")
     assert found.strata.agent.tolist() == ["cot", "zs"] and found.pairs.n_first[0] == 6
     own = PLAYED.assign(hot=lambda turns: np.where(turns["match"].isin(["m0", "m3"]), "hot", "cold"))
     assert compare(own, "points", "hot:cold,hot", within=["agent", "opponent"]).pairs.n_second[0] == 2
@@ -306,7 +306,7 @@ def test_by_what_the_opponent_is_and_by_a_column_of_ones_own():
 def test_one_match_of_each_in_every_stratum_makes_pairs():
     rows = [
         (agent, other, own, "CCCC")
-        for other in ("tft", "grim", "pp")
+        for other in ("uniform", "grim", "pp")
         for agent, own in (("zs", "CDDD"), ("cot", "CCDD"))
     ]
     rows[-1] = ("cot", "pp", "CCCC", "CCCC")
@@ -434,7 +434,7 @@ def test_without_a_name_it_is_the_projects_own_experiment(capfd, monkeypatch):
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
     for place, (name, agent) in enumerate({"a/t": "zs", "b/t": "cot", "b/u": "cot"}.items()):
-        some = pd.concat([match(agent, "tft", own, "CCCC", match=f"{name}{own}") for own in ("CCDD", "CCCC", "CDDD")])
+        some = pd.concat([match(agent, "uniform", own, "CCCC", match=f"{name}{own}") for own in ("CCDD", "CCCC", "CDDD")])
         write(typed(dict(some.assign(repetition=place).items())), tmp_path / f"{name}.parquet")
     files = [f"{tmp_path}/{name}.parquet" for name in ("a/t", "b/t", "b/u")]
     assert main(["compare", f"turns={','.join(files)}", "metric=points", "by=file", "within=opponent"]) == 0
@@ -471,7 +471,7 @@ def test_what_cannot_be_listed_is_said(capfd):
 
 def test_players_are_rated_by_the_matches_in_which_they_met():
     one_sided = together(
-        *[("zs", "cot", "DDD", "CCC")] * 6, *[("cot", "zs", "CCD", "DDC")] * 2, ("zs", "tft", "----", "CCCC")
+        *[("zs", "cot", "DDD", "CCC")] * 6, *[("cot", "zs", "CCD", "DDC")] * 2, ("zs", "uniform", "----", "CCCC")
     )
     found = rate(one_sided, by=["agent"])
     assert found.players.player.tolist() == ["zs", "cot"] and found.players.matches.tolist() == [8, 8]

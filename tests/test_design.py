@@ -23,7 +23,7 @@ def varying(**variance):
     return pd.DataFrame(rows).assign(game="pd", variant="default")
 
 
-MODELS = planned(seats=(("zs", "cot"), ("zs", "tft")), models=["gpt_4o", "gpt_4o_mini"])
+MODELS = planned(seats=(("zs", "cot"), ("zs", "best_reply_to_last")), models=["gpt_4o", "gpt_4o_mini"])
 
 
 def test_two_cells_are_the_two_sample_t_test():

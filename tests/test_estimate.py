@@ -111,7 +111,7 @@ def holds(found, spent):
 # --- what is expected: as many calls as are made, about as many tokens
 
 
-@pytest.mark.parametrize("other", ["tft", None], ids=["script", "itself"])
+@pytest.mark.parametrize("other", ["best_reply_to_last", None], ids=["script", "itself"])
 @pytest.mark.parametrize("agent", EXPECTED)
 @pytest.mark.parametrize("game", ["pd", "rps_joint"])
 def test_calls_are_those_that_are_made_and_tokens_nearly(tmp_path, agent, game, other):
@@ -126,14 +126,14 @@ def test_calls_are_those_that_are_made_and_tokens_nearly(tmp_path, agent, game, 
 @pytest.mark.parametrize("agent", ["zs_constrained", "cot_constrained", "zs_weighed"])
 @pytest.mark.parametrize("game", ["pd", "rps_joint"])
 def test_answers_that_are_enforced_or_weighed_are_counted_as_they_are_asked_for(tmp_path, agent, game):
-    matches, model = pairing(agent, "tft", game=game), standin(words=200)
+    matches, model = pairing(agent, "best_reply_to_last", game=game), standin(words=200)
     found, spent = expected(matches, model), paid(tmp_path, matches, model)
     assert found.calls == spent.calls == len(matches) * GAMES[game].rounds
     assert found.tokens_in == pytest.approx(spent.tokens_in, rel=0.05)
 
 
 def test_weighing_costs_what_its_labels_have_of_tokens_and_no_answer():
-    weighed, free = (expected(pairing(agent, "tft"), standin()) for agent in ("zs_weighed", "zs"))
+    weighed, free = (expected(pairing(agent, "best_reply_to_last"), standin()) for agent in ("zs_weighed", "zs"))
     labels = sum(len(f"[move] {label}") for label in GAMES["pd"].options) / LETTERS[1]
     assert weighed.calls == free.calls
     assert weighed.tokens_out == weighed.calls * labels and free.tokens_out == free.calls * EXPECTED["zs"]
@@ -141,24 +141,27 @@ def test_weighing_costs_what_its_labels_have_of_tokens_and_no_answer():
 
 def test_a_weighed_answer_is_no_longer_than_its_labels_whatever_max_tokens_allows():
     short, long = (
-        estimate(pairing("zs_weighed", "tft"), standin(parameters={"max_tokens": most})).load for most in (50, 5000)
+        estimate(pairing("zs_weighed", "best_reply_to_last"), standin(parameters={"max_tokens": most})).load
+        for most in (50, 5000)
     )
     assert short == long and long.calls.high == long.calls.low
 
 
 def test_samples_of_a_vote_are_all_counted():
-    one, three = (expected(pairing(agent, "tft"), standin()).calls for agent in ("zs", "zs_sc3"))
+    one, three = (expected(pairing(agent, "best_reply_to_last"), standin()).calls for agent in ("zs", "zs_sc3"))
     assert three == 3 * one == 3 * 2 * ROUNDS
 
 
 def test_scripts_are_for_nothing():
-    scripts = plan({"name": "test", "repetitions": 1, "pairings": [{"games": ["pd"], "seats": [["tft"], ["srep"]]}]})
+    scripts = plan(
+        {"name": "test", "repetitions": 1, "pairings": [{"games": ["pd"], "seats": [["best_reply_to_last"], ["srep"]]}]}
+    )
     assert estimates(scripts, {}) == []
-    assert estimate(pairing("zs", "tft") + scripts, standin()).matches == 2
+    assert estimate(pairing("zs", "best_reply_to_last") + scripts, standin()).matches == 2
 
 
 def test_each_model_has_an_estimate_of_its_own():
-    asked = experiment(agents=["zs", "tft"], models=["standin", "gpt_4o"], repetitions=1)
+    asked = experiment(agents=["zs", "best_reply_to_last"], models=["standin", "gpt_4o"], repetitions=1)
     found = {each.model: each for each in estimates(plan(asked), models_of(asked))}
     assert found["standin"].load.calls.middle == found["gpt_4o"].load.calls.middle == (2 + 1 + 1) * ROUNDS
     assert found["standin"].matches == found["gpt_4o"].matches == 3
@@ -171,13 +174,15 @@ def test_two_files_of_one_model_are_refused_since_their_matches_would_be_the_sam
 
 
 def test_no_answer_is_longer_than_it_may_be():
-    matches = pairing("cot", "tft", repetitions=1)
+    matches = pairing("cot", "best_reply_to_last", repetitions=1)
     free, short = (expected(matches, standin(parameters={"max_tokens": most})) for most in (None, 50))
     assert (free.tokens_out, short.tokens_out) == (ROUNDS * 250, ROUNDS * 50) and short.tokens_in < free.tokens_in
 
 
 def test_a_history_is_sent_again_in_every_round():
-    short, long = (expected(of_rounds(pairing("zs", "tft"), rounds), standin()).tokens_in for rounds in (8, 16))
+    short, long = (
+        expected(of_rounds(pairing("zs", "best_reply_to_last"), rounds), standin()).tokens_in for rounds in (8, 16)
+    )
     assert 2.3 < long / short < 4
 
 
@@ -201,9 +206,9 @@ def test_a_whole_paper_is_counted_match_by_match():
     st.floats(0, 1),
     st.integers(0, 60),
     st.sampled_from(["zs", "cot", "zs_sc3", "zs_constrained", "zs_weighed", "beliefs_matrix"]),
-    st.sampled_from(["tft", None]),
+    st.sampled_from(["best_reply_to_last", None]),
 )
-@example(0.0, 0, "zs_weighed", "tft")
+@example(0.0, 0, "zs_weighed", "best_reply_to_last")
 @settings(max_examples=12, deadline=None)
 def test_without_recordings_whatever_is_possible_lies_in_the_range(tmp_path_factory, malformed, words, agent, other):
     matches, model = pairing(agent, other or agent, repetitions=1), standin(words, malformed=malformed)
@@ -218,7 +223,7 @@ def test_recordings_of_the_same_agent_and_game_narrow_it_and_it_still_holds(
     tmp_path_factory, malformed, words, agent, recorded
 ):
     folder, model = tmp_path_factory.mktemp("e"), standin(words, malformed=malformed)
-    matches = pairing(agent, "tft", repetitions=recorded + 12)
+    matches = pairing(agent, "best_reply_to_last", repetitions=recorded + 12)
     paid(folder / "mine", matches[:recorded], model)
     found = estimate(matches, model, folder, Recording(folder / "mine"))
     blind = estimate(matches[recorded:], model)
@@ -238,7 +243,7 @@ def test_the_range_holds_where_conversations_do_not_fit_into_the_context(
     tmp_path_factory, malformed, words, overflow, context, known
 ):
     folder = tmp_path_factory.mktemp("e")
-    matches = overflowing(pairing("zs", "tft", repetitions=4), overflow)
+    matches = overflowing(pairing("zs", "best_reply_to_last", repetitions=4), overflow)
     model = standin(words, malformed=malformed, context=context, parameters={"max_tokens": 250})
     if known:
         paid(folder / "mine", matches[:2], model)
@@ -256,7 +261,7 @@ def test_it_says_by_what_it_was_calibrated(tmp_path):
 
 
 def test_a_match_that_two_experiments_have_recorded_counts_once(tmp_path):
-    matches, model = pairing("zs", "tft"), standin()
+    matches, model = pairing("zs", "best_reply_to_last"), standin()
     paid(tmp_path / "mine", matches, model)
     once = estimate(matches, model, tmp_path)
     paid(tmp_path / "theirs", matches, model)
@@ -264,13 +269,13 @@ def test_a_match_that_two_experiments_have_recorded_counts_once(tmp_path):
 
 
 def test_one_script_tells_nothing_of_another(tmp_path):
-    matches = pairing("zs", "tft", repetitions=2)
+    matches = pairing("zs", "best_reply_to_last", repetitions=2)
     paid(tmp_path / "mine", matches, standin())
     assert estimate(matches, standin(name="another"), tmp_path).basis.startswith("a guess")
 
 
 def test_recordings_with_another_limit_of_answers_are_the_same_models(tmp_path):
-    own = pairing("zs", "tft")
+    own = pairing("zs", "best_reply_to_last")
     seat, other = own[0].seats
     theirs = [replace(each, id=f"0{each.id}", seats=(replace(seat, model="longer"), other)) for each in own]
     paid(tmp_path / "mine", own, standin())
@@ -280,13 +285,18 @@ def test_recordings_with_another_limit_of_answers_are_the_same_models(tmp_path):
 
 
 def test_without_max_tokens_there_is_no_bound():
-    found = estimate(pairing("zs", "tft"), standin(parameters={}))
+    found = estimate(pairing("zs", "best_reply_to_last"), standin(parameters={}))
     assert math.isinf(found.load.tokens_out.high) and math.isinf(found.usd.high) and math.isfinite(found.usd.middle)
-    assert math.isfinite(estimate(pairing("zs", "tft"), standin(parameters={}, context=1000)).load.tokens_in.high)
+    assert math.isfinite(
+        estimate(pairing("zs", "best_reply_to_last"), standin(parameters={}, context=1000)).load.tokens_in.high
+    )
 
 
 def test_no_more_is_sent_than_fits():
-    short, long = (estimate(pairing("cot", "tft"), standin(context=each)).load.tokens_in.high for each in (3000, None))
+    short, long = (
+        estimate(pairing("cot", "best_reply_to_last"), standin(context=each)).load.tokens_in.high
+        for each in (3000, None)
+    )
     assert short <= 2 * ROUNDS * 5 * 3000 < long
 
 
@@ -294,7 +304,7 @@ def test_no_more_is_sent_than_fits():
 
 
 def test_what_is_recorded_is_left_out(tmp_path):
-    matches, model = pairing("zs", "zs", repetitions=3) + pairing("cot", "tft"), standin()
+    matches, model = pairing("zs", "zs", repetitions=3) + pairing("cot", "best_reply_to_last"), standin()
     whole = expected(matches, model).calls
     made = paid(tmp_path, matches, model, Budget(calls=90), at_once=1).calls
     left = estimate(matches, model, recording=Recording(tmp_path))
@@ -305,27 +315,27 @@ def test_what_is_recorded_is_left_out(tmp_path):
 
 
 def test_what_is_recorded_in_part_is_left_out(tmp_path):
-    matches, model = pairing("zs", "tft", repetitions=2), standin()
+    matches, model = pairing("zs", "best_reply_to_last", repetitions=2), standin()
     paid(tmp_path / "mine", matches[:1], model)
     left = estimate(matches, model, recording=Recording(tmp_path / "mine"))
     assert (left.matches, left.load.calls.low, left.load.calls.middle) == (1, ROUNDS, ROUNDS)
 
 
 def test_of_a_match_that_stopped_as_its_context_was_full_nothing_is_left(tmp_path):
-    matches, model = pairing("zs", "tft", repetitions=1), standin(words=200, context=2000)
+    matches, model = pairing("zs", "best_reply_to_last", repetitions=1), standin(words=200, context=2000)
     assert 0 < paid(tmp_path, matches, model).calls < ROUNDS
     assert expected(matches, model, Recording(tmp_path)).calls == 0
 
 
 def test_a_match_that_took_more_calls_than_expected_is_not_less_than_nothing(tmp_path):
-    matches, model = pairing("zs", "tft"), standin(malformed=0.6)
+    matches, model = pairing("zs", "best_reply_to_last"), standin(malformed=0.6)
     assert paid(tmp_path, matches[:1], model).calls > ROUNDS
     assert expected(matches, model, Recording(tmp_path)).calls == ROUNDS
 
 
 def test_what_was_recorded_and_leads_nowhere_is_not_left_out(tmp_path):
     """An answer that has been altered since: the match goes another way, and asks for what nobody has recorded."""
-    matches, model = pairing("zs", "tft"), standin()
+    matches, model = pairing("zs", "best_reply_to_last"), standin()
     paid(tmp_path, matches[:1], model)
     file = Recording(tmp_path).path
     first, second = "[move] cooperation", "[move] defection"
@@ -336,7 +346,7 @@ def test_what_was_recorded_and_leads_nowhere_is_not_left_out(tmp_path):
 def test_what_other_matches_recorded_does_not_count(tmp_path):
     model = standin()
     paid(tmp_path, pairing("zs", "grim"), model)
-    own = pairing("zs", "tft")
+    own = pairing("zs", "best_reply_to_last")
     assert estimate(own, model, recording=Recording(tmp_path)) == estimate(own, model)
 
 
@@ -344,18 +354,18 @@ def test_what_other_matches_recorded_does_not_count(tmp_path):
 
 
 def test_a_price_is_per_million_tokens():
-    found = estimate(pairing("zs", "tft"), standin())
+    found = estimate(pairing("zs", "best_reply_to_last"), standin())
     sent, received = found.load.tokens_in.middle, found.load.tokens_out.middle
     assert found.usd.middle == pytest.approx((2 * sent + 8 * received) / 1e6)
 
 
 @pytest.mark.parametrize("price", [{}, {"input": 1.0}, {"input": None, "output": None}])
 def test_an_unknown_price_is_unknown(price):
-    assert estimate(pairing("zs", "tft"), standin(price=price)).usd is None
+    assert estimate(pairing("zs", "best_reply_to_last"), standin(price=price)).usd is None
 
 
 def test_what_is_left_to_ask_after_a_stop_is_counted_as_the_run_counts_it(tmp_path):
-    matches, model = pairing("zs", "tft", repetitions=5), standin(malformed=0.4)
+    matches, model = pairing("zs", "best_reply_to_last", repetitions=5), standin(malformed=0.4)
     paid(tmp_path / "mine", matches[:3], model)
     found = estimate(matches, model, tmp_path, Recording(tmp_path / "mine"))
     heard = ran(tmp_path / "mine", matches, model).answers
@@ -370,7 +380,7 @@ def test_a_match_takes_as_long_as_its_questions_one_after_another():
 
 
 def test_time_is_that_of_the_tightest_limit():
-    matches = pairing("zs", "tft", repetitions=10)
+    matches = pairing("zs", "best_reply_to_last", repetitions=10)
     calls = expected(matches, standin()).calls
     assert estimate(matches, standin(requests_per_minute=10)).seconds.middle == pytest.approx(calls / 10 * 60)
     rated = estimate(matches, standin(tokens_per_minute=1000))
@@ -384,7 +394,7 @@ def test_recorded_calls_tell_how_long_calls_take(tmp_path):
             return replace(await super().answer(request), seconds=0.02)
 
     model = Timed(model="timed", policy=tit_for_tat)
-    matches = pairing("zs", "tft", repetitions=2)
+    matches = pairing("zs", "best_reply_to_last", repetitions=2)
     paid(tmp_path / "mine", matches[:1], model)
     found = estimate(matches, model, tmp_path, Recording(tmp_path / "mine")).seconds
     assert found.middle == pytest.approx(ROUNDS * 0.02) and 0.05 < found.low < found.middle < found.high < 2

@@ -12,7 +12,7 @@ NAME = "some"
 def project(tmp_path_factory):
     """A copy of the project with an experiment of three matches, of which one is recorded to its end."""
     copy = Project(tmp_path_factory.mktemp("partial") / "project")
-    pairing = {"games": ["pd"], "models": ["standin"], "seats": [["zs"], ["tft"]]}
+    pairing = {"games": ["pd"], "models": ["standin"], "seats": [["zs"], ["best_reply_to_last"]]}
     copy.conf("experiment", NAME, name=NAME, repetitions=3, sampling="as_done", pairings=[pairing])
     run = copy.run("record", f"experiment={NAME}", "budget.calls=25", "concurrency=1")
     assert run.returncode == 3, run
@@ -34,7 +34,7 @@ def test_what_is_whole_is_played_and_what_is_missing_is_named(project):
     assert 0 < whole < 3 and set(turns.groupby("match", observed=True)["round"].max()) == {16}
     assert done.stdout.splitlines()[:2] == [
         f"PARTIAL: {3 - whole} of 3 matches not recorded to the end:",
-        f"  pd default: zs@standin against tft: {3 - whole} of 3",
+        f"  pd default: zs@standin against best_reply_to_last: {3 - whole} of 3",
     ]
     assert partial(turns) == [f"{NAME}, {whole} of 3 matches"] and experiments(table(project)) == {NAME}
 

@@ -234,7 +234,7 @@ def test_a_game_that_changes_another_one_needs_a_variant_of_its_own(conf):
 
 @pytest.mark.parametrize(
     ("game", "agent"),
-    [("chameleon", "tit_for_tat"), ("cost_sharing", "tft"), ("prisoner3", "grim"), ("rps", "magic_fair")],
+    [("chameleon", "tit_for_tat"), ("cost_sharing", "pp"), ("prisoner3", "grim"), ("rps", "magic_fair")],
 )
 def test_a_script_that_cannot_play_a_game_is_refused_before_anything_is_played(game, agent):
     assert refusal(experiment(games=[game], agents=[agent])).startswith(f"agent {agent} cannot play {game}: ")
@@ -263,9 +263,9 @@ def ids(asked, **where):
 
 
 def test_a_pairing_plays_every_combination_of_its_seats():
-    assert groups(pairing(["grim", "uniform"], ["tft", "grim", "srep"])) == [
-        *[("grim", other) for other in ("tft", "grim", "srep")],
-        *[("uniform", other) for other in ("tft", "grim", "srep")],
+    assert groups(pairing(["grim", "uniform"], ["pp", "grim", "srep"])) == [
+        *[("grim", other) for other in ("pp", "grim", "srep")],
+        *[("uniform", other) for other in ("pp", "grim", "srep")],
     ]
 
 
@@ -279,8 +279,8 @@ def test_in_a_pairing_the_same_model_sits_at_all_seats():
 
 
 def test_a_script_meets_every_model_and_scripts_meet_once():
-    found = groups(pairing(["zs", "grim"], ["tft"], models=["gpt_4o", "standin"]))
-    assert found == [("zs@gpt_4o", "tft"), ("zs@standin", "tft"), ("grim", "tft")]
+    found = groups(pairing(["zs", "grim"], ["pp"], models=["gpt_4o", "standin"]))
+    assert found == [("zs@gpt_4o", "pp"), ("zs@standin", "pp"), ("grim", "pp")]
 
 
 def test_an_agent_may_name_its_model():
@@ -295,14 +295,14 @@ def test_models_may_be_named_once_for_the_whole_experiment():
 
 
 def test_a_pairing_may_have_repetitions_of_its_own():
-    asked = pairing(["grim"], ["tft"], repetitions=5)
+    asked = pairing(["grim"], ["pp"], repetitions=5)
     asked["pairings"][0]["repetitions"] = 2
     assert len(plan(asked)) == 2
 
 
 def test_in_a_tournament_an_agent_is_there_once_for_each_model():
-    found = groups(experiment(repetitions=1, agents=["zs", "tft"], models=["standin", "gpt_4o"]))
-    entrants = ["tft", "zs@gpt_4o", "zs@standin"]
+    found = groups(experiment(repetitions=1, agents=["zs", "pp"], models=["standin", "gpt_4o"]))
+    entrants = ["pp", "zs@gpt_4o", "zs@standin"]
     assert found == [(a, b) for i, a in enumerate(entrants) for b in entrants[i:]]
 
 
@@ -312,28 +312,28 @@ def test_a_model_that_an_agent_names_itself_is_one_entrant():
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.permutations(["zs", "cot@gpt_4o", "tft", "zs_sc3", "grim"]), st.permutations(["standin", "gpt_4o", "local"]))
+@given(st.permutations(["zs", "cot@gpt_4o", "pp", "zs_sc3", "grim"]), st.permutations(["standin", "gpt_4o", "local"]))
 def test_ids_do_not_depend_on_the_order_of_agents_and_models(agents, models):
-    usual = experiment(agents=["zs", "cot@gpt_4o", "tft", "zs_sc3", "grim"], models=["standin", "gpt_4o", "local"])
+    usual = experiment(agents=["zs", "cot@gpt_4o", "pp", "zs_sc3", "grim"], models=["standin", "gpt_4o", "local"])
     assert plan(experiment(agents=agents, models=models)) == plan(usual)
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.permutations(["zs", "cot", "grim"]), st.permutations(["standin", "local"]))
 def test_nor_do_those_of_a_pairing(agents, models):
-    assert ids(pairing(agents, ["zs", "tft"], models=models)) == ids(
-        pairing(["zs", "cot", "grim"], ["tft", "zs"], models=["local", "standin"])
+    assert ids(pairing(agents, ["zs", "pp"], models=models)) == ids(
+        pairing(["zs", "cot", "grim"], ["pp", "zs"], models=["local", "standin"])
     )
 
 
-@pytest.mark.parametrize("asked", [pairing(["zs"], ["tft"]), experiment(agents=["zs", "tft"])])
+@pytest.mark.parametrize("asked", [pairing(["zs"], ["pp"]), experiment(agents=["zs", "pp"])])
 def test_an_agent_without_a_model_says_how_to_give_it_one(asked):
     assert refusal(asked) == "agent zs asks a model: add models: [...] beside it, or write zs@MODEL"
 
 
-@pytest.mark.parametrize("asked", [pairing(["tft@standin"], ["tft"]), experiment(agents=["tft@standin"])])
+@pytest.mark.parametrize("asked", [pairing(["pp@standin"], ["pp"]), experiment(agents=["pp@standin"])])
 def test_a_script_cannot_be_given_a_model(asked):
-    assert refusal(asked) == "agent tft asks no model, but tft@standin gives it one"
+    assert refusal(asked) == "agent pp asks no model, but pp@standin gives it one"
 
 
 @pytest.mark.parametrize("seats", [[["grim"]], [["grim"]] * 3])
@@ -349,8 +349,8 @@ def test_no_seat_of_a_pairing_is_empty(seats):
 @pytest.mark.parametrize(
     "asked",
     [
-        pairing(["zs"], ["tft"], models=["standinn"]),
-        pairing(["zs@standinn"], ["tft"]),
+        pairing(["zs"], ["pp"], models=["standinn"]),
+        pairing(["zs@standinn"], ["pp"]),
         experiment(agents=["zs@standinn"]),
     ],
 )
@@ -359,7 +359,7 @@ def test_an_unknown_model_is_named_and_the_nearest_offered(asked):
 
 
 def test_an_unknown_sampling_is_named_and_the_nearest_offered():
-    asked = pairing(["zs"], ["tft"], models=["standin"], sampling="as_don")
+    asked = pairing(["zs"], ["pp"], models=["standin"], sampling="as_don")
     assert refusal(asked) == "there is no sampling 'as_don' in conf/sampling: did you mean as_done?"
 
 
@@ -381,7 +381,7 @@ def sampled(conf, parameters, sampling):
         "_target_: agon.models.standin.StandIn\n_convert_: all\nmodel: own\nconcurrency: 1\n"
         f"policy: {{_target_: agon.games.matrix.scripts.grim, _partial_: true}}\nparameters: {parameters}\n"
     )
-    return models_of(pairing(["zs"], ["tft"], models=["own"], sampling=sampling), conf)["own"].parameters
+    return models_of(pairing(["zs"], ["pp"], models=["own"], sampling=sampling), conf)["own"].parameters
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_an_experiment_asks_the_models_that_it_names_anywhere():
 
 # --- what makes a match with a model another one
 
-LIVE = pairing(["zs"], ["tft"], models=["standin"], sampling="as_done")
+LIVE = pairing(["zs"], ["pp"], models=["standin"], sampling="as_done")
 
 
 def changed(conf, file, old, new):
@@ -472,7 +472,7 @@ def test_other_prompt_texts_make_another_match_wherever_they_lie(tmp_path):
     ("old", "new", "same"), [("answer_tokens: 15", "answer_tokens: 99", True), ("attempts: 5", "attempts: 2", False)]
 )
 def test_a_style_around_an_agent_follows_the_agent_that_it_wraps(conf, old, new, same):
-    asked = pairing(["zs_sc3"], ["tft"], models=["standin"])
+    asked = pairing(["zs_sc3"], ["pp"], models=["standin"])
     path = conf / "agent/zs.yaml"
     path.write_text(path.read_text().replace(old, new))
     assert (ids(asked) == ids(asked, conf=conf)) == same
@@ -482,7 +482,7 @@ def test_a_broken_template_is_said_when_planning(conf, tmp_path):
     (tmp_path / "matrix.md").write_text("{% macro system(view, style) %}")
     text = (CONF / "agent/zs.yaml").read_text()
     (conf / "agent/mine.yaml").write_text(text.replace("folder: null", f"folder: {tmp_path}"))
-    assert f"prompt {tmp_path}/matrix.md: " in refusal(pairing(["mine"], ["tft"], models=["standin"]), conf=conf)
+    assert f"prompt {tmp_path}/matrix.md: " in refusal(pairing(["mine"], ["pp"], models=["standin"]), conf=conf)
 
 
 # --- ways in which agents read

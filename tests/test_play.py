@@ -266,7 +266,7 @@ def project(tmp_path_factory):
 
 
 def start(project: Path, out: str) -> Command:
-    agents = "[tit_for_tat, grim, win_stay_lose_shift, srep, tft, uniform]"
+    agents = "[tit_for_tat, grim, win_stay_lose_shift, srep, best_reply_to_last, uniform]"
     command = [
         "play",
         "experiment.name=killed",

@@ -106,7 +106,7 @@ def test_more_matches_than_calls_may_be_in_flight(tmp_path):
 
 def test_matches_between_scripts_ask_nobody(tmp_path):
     model = Says()
-    halted, recording = recorded(tmp_path, matches(3, agent="tft"), {"standin": model})
+    halted, recording = recorded(tmp_path, matches(3, agent="best_reply_to_last"), {"standin": model})
     assert (halted, len(recording), model.asked) == ([], 0, 0)
 
 

@@ -109,7 +109,7 @@ def test_however_often_it_is_killed_a_recording_until_it_is_decided_decides_the_
     with serving(latency=0.004, answer=leaning) as server, serving(latency=0.004, answer=leaning) as quiet:
         for each, url in ((project, server.openai), (undisturbed, quiet.openai)):
             each.model(url, concurrency=CONCURRENCY)
-            each.experiment("until", 40, seats=(("zs_once", "cot_once"), ("uniform", "tft")))
+            each.experiment("until", 40, seats=(("zs_once", "cot_once"), ("uniform", "best_reply_to_last")))
         whole = decision(undisturbed.start("record", "experiment=until", UNTIL))
         for _ in range(KILLS or (50 if FULL else 2)):
             kills += killed(project.start("record", "experiment=until", UNTIL), server, dice, quiet.requests)

@@ -204,7 +204,7 @@ def project(tmp_path_factory):
     made = Project(tmp_path_factory.mktemp("scale") / "project")
     made.model("http://127.0.0.1:1/v1")
     made.experiment("far", 2)
-    made.experiment("broken", 2, seats=(("broken",), ("tft",)))
+    made.experiment("broken", 2, seats=(("broken",), ("best_reply_to_last",)))
     (made.folder / "src/broken.py").write_text(BROKEN)
     made.conf("agent", "broken", _target_="broken.Broken", _partial_=True)
     config = made.folder / "conf/config.yaml"
@@ -237,7 +237,7 @@ def test_an_agents_error_on_a_worker_is_said_in_one_line(project):
     [line] = run.stderr.splitlines()
     assert (
         line.startswith("agon: match ")
-        and "broken against tft): ValueError: I am broken (MatrixGame, src/broken.py:" in line
+        and "broken against best_reply_to_last): ValueError: I am broken (MatrixGame, src/broken.py:" in line
     )
 
 

@@ -49,7 +49,7 @@ USERS = {
     *("play@scripted", "own@scripted", "play_notebook", "pocket"),  # the agent's: what plays, and what reads it
     *("replay@standin_demo", "beside@counterfactual_live"),  # the model's
     *("replay@pocket_magic", "replay@pocket_tradecraft"),  # the sampling's
-    *("play@tradecraft_scripted", "own@magic_viewer", "tradecraft_claims"),  # the ruleset's
+    *("play@tradecraft_scripted", "own@match_viewer", "tradecraft_claims"),  # the ruleset's
 }
 
 
@@ -116,7 +116,7 @@ def test_what_no_experiment_names_runs_one_stage_and_what_is_used_runs_what_uses
     own = {path.name: path.read_text() for path in (tmp_path / "transcripts/composed").iterdir()}
     pipeline.write(
         {
-            "conf/agent/mine.yaml": (tmp_path / "conf/agent/tft.yaml").read_text(),
+            "conf/agent/mine.yaml": (tmp_path / "conf/agent/best_reply_to_last.yaml").read_text(),
             "conf/agent/broken.yaml": "[",
             "conf/experiment/mine.yaml": EXPERIMENT,
             "conf/experiment/broken.yaml": "{name: broken}",

@@ -93,7 +93,11 @@ def test_what_costs_nothing_is_played_together():
 
 
 def matches(repetitions=40, agents=("zs_once", "cot_once")):
-    pairing = {"games": ["pd", "pd_label"], "models": ["standin"], "seats": [[*agents], ["uniform", "tft"]]}
+    pairing = {
+        "games": ["pd", "pd_label"],
+        "models": ["standin"],
+        "seats": [[*agents], ["uniform", "best_reply_to_last"]],
+    }
     return plan({"name": "until", "repetitions": repetitions, "pairings": [pairing]})
 
 

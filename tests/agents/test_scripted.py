@@ -6,8 +6,9 @@ from functools import partial
 import pytest
 from harness import GAMES, PD, RPS, STAG, Fed, moves, seen, small
 
+from agon import text_of
 from agon.agents import seat_dice
-from agon.conf import load
+from agon.conf import CONF, about, load, names, settings_of
 from agon.games.matrix.scripts import (
     _extortionate,
     _generous,
@@ -236,5 +237,24 @@ def test_mf_and_ap_are_one_strategy():
     assert load("agent", "mf").func is load("agent", "ap").func is best_reply_to_most_frequent
 
 
-def test_the_papers_tft_is_not_tit_for_tat():
-    assert load("agent", "tft").func is best_reply_to_last
+def test_best_reply_to_last_replies_best_and_not_in_kind():
+    script = load("agent", "best_reply_to_last")
+    assert moves(script, against="CDCD", dice=low())[1:] == "DDD", "defection pays most, whatever the other did"
+    assert moves(script, against="RPSR", game=RPS, dice=low())[1:] == "PSR", "each beats the move before"
+
+
+def test_the_papers_tft_is_best_reply_to_last_and_says_so():
+    assert load("agent", "tft").func is load("agent", "best_reply_to_last").func is best_reply_to_last
+    assert "not tit for tat" in about("agent", "tft") and "tft" not in names("agent")
+
+
+@pytest.mark.parametrize("name", ["srep", "pp", "mf", "ap", "tft"])
+def test_a_name_of_the_papers_says_that_it_is_one_and_what_it_does(name):
+    said = about("agent", name)
+    assert said.startswith("The counterfactual paper's name") and len(said) > 60
+
+
+@pytest.mark.parametrize("name", names("agent"))
+def test_an_agent_is_called_as_its_function_or_says_what_it_does(name):
+    function = settings_of("agent", name)["_target_"].rpartition(".")[2]
+    assert name == function or text_of(CONF / f"agent/{name}.yaml").startswith("# ")

@@ -39,7 +39,7 @@ def renamed(words):
     return Isomorphism(Words(tuple(words.items())))
 
 
-def experiment(*games, agents=("tft", "mf")):
+def experiment(*games, agents=("best_reply_to_last", "mf")):
     return {"name": "test", "repetitions": 1, "tournaments": [{"games": list(games), "agents": list(agents)}]}
 
 

@@ -83,7 +83,7 @@ def test_a_game_is_played_in_other_clothes(server, person):
     host.page.goto(server.url)
     host.page.get_by_label("Game", exact=True).select_option("pd")
     host.page.get_by_label("In other clothes", exact=True).select_option("amber: the same game")
-    host.page.get_by_label("Player 2", exact=True).select_option("tft")
+    host.page.get_by_label("Player 2", exact=True).select_option("best_reply_to_last")
     host.button("Make the table").click()
     host.page.get_by_text("It is waiting for people").wait_for()
     (link,) = (each.get_attribute("href") for each in host.page.get_by_role("link", name="/seat?key=").all())
@@ -98,4 +98,4 @@ def test_twins_are_offered_where_there_are_some_and_agents_that_fit_them():
     assert new_table.twins("pd")["amber: the same game"] == "amber" and new_table.twins("auction") == {}
     assert "hunt: another game, which looks like it" in new_table.twins("pd")
     assert "beliefs" in new_table.players("pd") and "beliefs" not in new_table.players("pd~amber")
-    assert {"tft", "zs"} <= new_table.players("pd~amber").keys()
+    assert {"best_reply_to_last", "zs"} <= new_table.players("pd~amber").keys()

@@ -43,7 +43,7 @@ def said(body):
     return "I think." if dice.random() < 0.1 else f"[move] {dice.choice(('cooperation', 'defection'))}"
 
 
-def matches(count=3, agents=("zs", "tft")):
+def matches(count=3, agents=("zs", "best_reply_to_last")):
     seats = [[agents[0]], [agents[1]]]
     pairing = {"games": ["pd"], "models": ["standin"], "seats": seats}
     found = plan({"name": "b", "repetitions": count, "pairings": [pairing]})
@@ -137,7 +137,7 @@ def test_what_is_told_is_how_many_and_what_came(tmp_path):
 
 
 def test_probabilities_are_not_asked_for_in_batches(tmp_path):
-    found = matches(1, ("zs_weighed", "tft"))
+    found = matches(1, ("zs_weighed", "best_reply_to_last"))
     with pytest.raises(AgonError, match="leave batch=true out"):
         ran(lambda server: Run(tmp_path, found, model(OpenAI, server.url, logprobs="llama.cpp")))
 

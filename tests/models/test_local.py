@@ -307,7 +307,7 @@ def test_after_installation_it_plays_with_all_networks_cut_off(tmp_path):
     made = Project(tmp_path / "project")
     made.conf("game", "short", defaults=["pd", "_self_"], variant="short", rounds=1)
     made.conf("experiment", "cut", name="cut", repetitions=1, pairings=[
-        {"games": ["short"], "seats": [[agent], ["tft"]], "models": ["smollm2_brief"]}
+        {"games": ["short"], "seats": [[agent], ["best_reply_to_last"]], "models": ["smollm2_brief"]}
         for agent in ("zs_once", "zs_constrained", "zs_weighed")
     ])  # fmt: skip
     cut = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
@@ -318,7 +318,7 @@ def test_after_installation_it_plays_with_all_networks_cut_off(tmp_path):
         run = patience.run(words, cwd=made.folder, env=made.environment)
         assert run.returncode == 0, run.stderr
     turns = read(made.folder / "transcripts/cut.parquet")
-    assert turns.model.notna().sum() == 3 and turns[~turns.agent.isin(["zs_once", "tft"])].valid.all()
+    assert turns.model.notna().sum() == 3 and turns[~turns.agent.isin(["zs_once", "best_reply_to_last"])].valid.all()
 
 
 @real

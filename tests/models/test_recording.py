@@ -526,7 +526,7 @@ def test_calls_that_failed_are_forgotten_on_demand_where_none_was_answered(tmp_p
 
 def test_a_recording_without_exchanges_is_empty_and_no_different_from_none(tmp_path):
     (tmp_path / FILE).write_bytes(b"")
-    settings = experiment(agents=["zs", "tft"], models=["standin"])
+    settings = experiment(agents=["zs", "best_reply_to_last"], models=["standin"])
     matches, models = plan(settings), models_of(settings)
     for folder in (tmp_path / "none", tmp_path):
         empty = Recording(folder)

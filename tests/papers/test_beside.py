@@ -1,9 +1,12 @@
 """One's own models beside the paper's: like beside like, marked as own, and what cannot be compared is said."""
 
+from functools import partial
+
 import pandas as pd
 import pytest
 
 from agon import AgonError, figures
+from agon.conf import name_now
 from agon.turns import decoded, read
 from agon_papers.counterfactual import beside
 from agon_papers.counterfactual.cells import MODELS
@@ -24,12 +27,12 @@ def mine():
 
 @pytest.fixture(scope="module")
 def table(recorded, mine):
-    return beside.cooperation_by_round(mine, recorded, opponents=["tft"])
+    return beside.cooperation_by_round(mine, recorded, opponents=["best_reply_to_last"])
 
 
 def matches_of(turns, opponent, **columns):
-    """Rows of seat 0 in matches against an opponent."""
-    met = turns.match[turns.seat.eq(1) & turns.agent.eq(opponent)]
+    """Rows of seat 0 in matches against an opponent, by its name or by the paper's."""
+    met = turns.match[turns.seat.eq(1) & turns.agent.map(partial(name_now, "agent")).eq(opponent)]
     rows = turns[turns.seat.eq(0) & turns.match.isin(met)]
     for name, value in columns.items():
         rows = rows[rows[name].eq(value)]
@@ -40,7 +43,7 @@ def test_own_and_recorded_models_are_counted_alike(table, recorded, mine):
     (short,) = {MODELS[name] for name in recorded.model.dropna().unique()}
     assert set(table.model[~table.own]) == {short} and OWN in set(table.model[table.own])
     for name, turns, columns in ((short, recorded, {"agent": "zs"}), (OWN, mine, {"agent": "zs_constrained"})):
-        rows = matches_of(turns, "tft", game="pd", variant="default", round=3, **columns)
+        rows = matches_of(turns, "best_reply_to_last", game="pd", variant="default", round=3, **columns)
         rows = rows[rows.valid & rows.action.notna()]
         [found] = table[table.model.eq(name) & table.variant.eq("default") & table["round"].eq(3)].itertuples()
         assert found.n == len(rows) and found.value == pytest.approx(decoded(rows.action).eq("cooperation").mean())
@@ -49,11 +52,11 @@ def test_own_and_recorded_models_are_counted_alike(table, recorded, mine):
 def test_only_opponents_that_both_have_met_are_compared(recorded, mine):
     found = beside.compared(mine, recorded)
     assert set(found.matches.opponent) == {"zs"} and found.opponents == "zs"  # models come before scripts
-    assert "not among these without opponents=[...]: pp, srep, tft" in found.left_out
-    assert found.others == ("pp", "srep", "tft"), "each can be looked at alone"
-    assert beside.compared(mine, recorded, opponents=["tft"]).others == ()
+    assert "not among these without opponents=[...]: best_reply_to_last, pp, srep" in found.left_out
+    assert found.others == ("best_reply_to_last", "pp", "srep"), "each can be looked at alone"
+    assert beside.compared(mine, recorded, opponents=["best_reply_to_last"]).others == ()
     others = mine.match.isin(mine.match[mine.seat.eq(1) & mine.model.isna()])
-    assert set(beside.compared(mine[others], recorded).matches.opponent) == {"pp", "srep", "tft"}
+    assert set(beside.compared(mine[others], recorded).matches.opponent) == {"pp", "srep", "best_reply_to_last"}
     alone = beside.compared(None, recorded)
     assert set(alone.matches.opponent) == set(beside.PEERS) and alone.opponents == "copies of themselves"
     assert set(beside.compared(None, recorded, opponents=["srep"]).matches.opponent) == {"srep"}
@@ -85,7 +88,7 @@ def test_intervals_of_ones_own_cover_the_share_and_others_have_none(table):
 
 
 def test_the_round_of_comprehension_is_that_of_the_metrics(recorded, mine):
-    found = beside.compared(mine, recorded, opponents=["tft"], usual=["zs"])
+    found = beside.compared(mine, recorded, opponents=["best_reply_to_last"], usual=["zs"])
     table, matches = beside.comprehension_of(found), beside.metrics_of(found)
     [row] = table[table.model.eq(OWN) & table.game.eq("pd") & table.variant.eq("label")].itertuples()
     values = matches[matches.model.eq(OWN) & matches.game.eq("pd") & matches.variant.eq("label")]
@@ -96,7 +99,7 @@ def test_the_round_of_comprehension_is_that_of_the_metrics(recorded, mine):
 
 def test_what_is_in_one_table_alone_is_said(recorded, mine):
     some = mine[mine.game.eq("pd") & mine.variant.eq("default")]
-    told = beside.compared(some, recorded[recorded.variant.eq("default")], opponents=["tft"]).left_out
+    told = beside.compared(some, recorded[recorded.variant.eq("default")], opponents=["best_reply_to_last"]).left_out
     assert told.startswith("not played: rps default")
     told = beside.compared(mine, recorded[recorded.variant.eq("default")]).left_out
     assert "not recorded: " in told and "pd joint (" in told

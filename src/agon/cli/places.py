@@ -28,10 +28,10 @@ OTHER = "name another place with out=, or say force=true to write there all the 
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, the models that they ask, and what these have answered already."""
-    from agon.conf import names
+    from agon.conf import names, renaming_told
     from agon.ingest import SOURCES
     from agon.models.recording import Recording
-    from agon.plan import PEOPLE, models_of, plan
+    from agon.plan import PEOPLE, agents_of, models_of, plan
 
     experiment = settings["experiment"]
     if settings["study"]:
@@ -41,6 +41,8 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
         made = study(settings["study"])
         (matches, models), name = of_study(made), made.name
     else:
+        for line in renaming_told("agent", agents_of(experiment)):
+            click.echo(line, err=True)
         matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
         name = experiment["name"]
     if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:

@@ -140,12 +140,16 @@ class OfNotebook(Verb):
     """A verb whose settings are the parameters of the notebook that is named."""
 
     def _composed(self, words: Sequence[str]) -> Composed:
+        from agon.conf import name_now, renaming_told
         from agon.notebook.execution import parameters
 
         names = [word for word in words if "=" not in word]
         if len(names) != 1:
             raise AgonError("name one notebook: python -m agon notebook NAME [parameter=value ...]")
         name, given = names[0].removeprefix("notebooks/").removesuffix(".ipynb"), _given(words)
+        for line in renaming_told("notebook", [name]):
+            click.echo(line, err=True)
+        name = name_now("notebook", name)
         overrides = [word for word in words if "=" in word and word.partition("=")[0] not in (*OF_RUNS, "debug")]
         run = given.get("run", "") or _study_of(overrides)
         settings = parameters(name, overrides, run)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import takewhile
@@ -21,6 +21,8 @@ OF_READER = ("families", "packages")
 """Settings that say whose code is run."""
 LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
 """What `agon list` lists."""
+NEW_NAME = re.compile(rb"^new_name:[ \t]*([\w-]+)", re.MULTILINE)
+"""What a file says of which another file of its folder in conf/ has the contents: its own name is an old one (`new_name: NAME`)."""
 FEW = 12
 """Up to so many names are all said to who asked for another."""
 
@@ -53,6 +55,8 @@ def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
     `defaults` are taken in their order: _self_ (the file itself; first unless named), NAME, or NAME@KEY, which goes under a key.
     """
     find_families(conf)
+    if (now := name_now(group, name, conf)) != name:
+        return file_of(group, now, conf)
     if name not in names(group, conf):
         raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered_of(group, name, conf)}")
     path = input_path(conf / group / f"{name}.yaml")
@@ -108,10 +112,57 @@ def _resolved(folder: str) -> Path:
 
 
 def names(group: str, conf: Path = CONF) -> list[str]:
-    """The names of the files in a folder of conf/, of the project's and of agon's own."""
-    return sorted(
-        path.stem for path in input_files(conf / group, "*.yaml") if path.is_file() and path.stem.isprintable()
-    )
+    """The names of the files in a folder of conf/, of the project's and of agon's own, without old names."""
+    return sorted(name for name, now in _all_names(group, conf) if name == now)
+
+
+def new_names(group: str, conf: Path = CONF) -> dict[str, str]:
+    """Old name -> the name that a file of conf/`group` has now."""
+    return {name: now for name, now in _all_names(group, conf) if name != now}
+
+
+@functools.cache
+def name_now(group: str, name: str, conf: Path = CONF) -> str:
+    """The name that conf/`group`/`name`.yaml has now: its own, unless it is an old one."""
+    return new_names(group, conf).get(name, name)
+
+
+@functools.cache
+def id_name(group: str, name: str, conf: Path = CONF) -> str:
+    """The name that ids hash: the old one of a file that has one, so that a new name changes no id.
+
+    A project's own file that has a new name of agon's is another file, and is hashed by that name. Raises AgonError where a
+    file has two old names.
+    """
+    folder = input_path(conf / group / f"{name}.yaml").parent
+    old = [each for each, now in new_names(group, conf).items() if now == name]
+    old = [each for each in old if input_path(conf / group / f"{each}.yaml").parent == folder]
+    if len(old) > 1:
+        raise AgonError(
+            f"conf/{group}: {old[0]} and {old[1]} both say new_name: {name}; ids keep one old name, so delete one"
+        )
+    return (old or [name])[0]
+
+
+def renaming_told(group: str, asked: Collection[str], conf: Path = CONF) -> list[str]:
+    """A line for every old name among those `asked` for: how it is called now, and what conf/`group`/OLD.yaml says of it."""
+    new = new_names(group, conf)
+    return [
+        f"note: {group} {old} is called {new[old]} here. {about(group, old, conf)}"
+        for old in sorted(new.keys() & asked)
+    ]
+
+
+def _all_names(group: str, conf: Path) -> list[tuple[str, str]]:
+    """The name of every file in a folder of conf/, and the one that it has now."""
+    files = [path for path in input_files(conf / group, "*.yaml") if path.is_file() and path.stem.isprintable()]
+    return [(path.stem, _new_name(path) or path.stem) for path in files]
+
+
+def _new_name(path: Path) -> str | None:
+    """What a file that bears an old name says of its new one."""
+    found = NEW_NAME.search(path.read_bytes()) if path.is_file() else None
+    return found[1].decode() if found else None
 
 
 def about(group: str, name: str, conf: Path = CONF) -> str:

@@ -187,6 +187,13 @@ def thoughts(turns: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["turn", "phase", "player", "thought"])
 
 
+def first_match(turns: pd.DataFrame) -> str:
+    """The id of the first match in which a player left beliefs, of which there is most to see; or else of the first; "" for none."""
+    detail = turns.detail.astype("str")
+    believed = turns.match[turns.detail.notna() & detail.str.contains('"beliefs"', regex=False)]
+    return next(iter([*believed[:1], *turns.match[:1]]), "")
+
+
 def _believed(turns: pd.DataFrame) -> Iterator[tuple[int, str, int, list[list[Any]]]]:
     """Turn, phase, seat and rows of equal length, seat by seat."""
     for row in turns[turns.detail.notna()].sort_values(["seat", "turn"]).itertuples():

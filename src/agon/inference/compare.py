@@ -1,5 +1,6 @@
 """Conditions compared by metrics: does chain of thought change cooperation, by how much, and is it enough?"""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from agon import AgonError
-from agon.conf import offered
+from agon.conf import offered, renaming_told
+from agon.inference.prereg import condition_now
 from agon.inference.scores import known, scores, with_all
 from agon.inference.units import OF_SEAT, in_both, silent_matches, units_of
 from agon.inference.words import condition_told, held_fixed, left_out, pair_told, why_apart, without_value
@@ -82,6 +84,7 @@ def compare(
     `alike`: all strata count alike, however many matches they have, as in `agon.inference.power`; else as their matches weigh.
     Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
     """
+    agents = {*turns.agent.dropna().unique()} if "agent" in turns else set()
     turns = with_all(turns)
     names = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names:
@@ -89,7 +92,7 @@ def compare(
     wanted_differences = _by_metric(detect, names)
     column, _, listed = by.partition(":")
     strata = list(within) or [each for each in OF_SEAT if each != column]
-    wanted = [each for each in dict.fromkeys(listed.split(",")) if each]
+    wanted = [each for each in dict.fromkeys(condition_now(column, each) for each in listed.split(",")) if each]
     _require_apart(column, strata, names)
     units = units_of(turns, column, strata, wanted)
     conditions = wanted or sorted(units.condition.unique())
@@ -112,7 +115,10 @@ def compare(
     rows, cells, notes = (
         list[dict[str, Any]](),
         list[pd.DataFrame](),
-        [f"note: partial: {each}" for each in partial(turns)],
+        [
+            *(f"note: partial: {each}" for each in partial(turns)),
+            *renaming_told("agent", agents.union(re.split("[,+]", listed))),
+        ],
     )
     apart = list[str]()
     for name in names:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon.inference.scores import scores
+from agon.inference.scores import scores, with_new_names
 from agon.inference.units import players
 from agon.metrics.power import allocated, detectable, fewest
 from agon.plan import Match
@@ -150,7 +150,7 @@ def variances(turns: pd.DataFrame, metric: str) -> pd.DataFrame:
 
     Raises AgonError for a metric that is not known, or that no match has.
     """
-    seats = players(turns)
+    seats = players(with_new_names(turns))
     cell = [*seats.columns.drop("match")]
     values = scores(turns, [metric]).astype({"match": "str"}).dropna(subset=metric)
     groups = values.merge(seats, on=["match", "seat"]).groupby(cell)[metric]

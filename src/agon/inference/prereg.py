@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from agon import AgonError, count, fault_of, input_path, shown, text_of
-from agon.conf import Until, document
+from agon.conf import Until, document, name_now
 
 FILE = "registered.jsonl"
 """In the folder of a recording: a line for every registration."""
@@ -188,7 +188,7 @@ def checked(
     for analysis, low, high in found:
         own = keys.pop(_key(analysis), None)
         if own is None:
-            near = [each for each in known.hypotheses if (each.metric, each.by) == (analysis.metric, analysis.by)]
+            near = [each for each in known.hypotheses if _key(each)[:2] == _key(analysis)[:2]]
             differs = f"; registered was: {near[0]}" if near else ""
             lines.append(f"not registered: {analysis.metric} by {analysis.by}{differs}")
         else:
@@ -198,12 +198,21 @@ def checked(
     return lines + [f"registered exclusion, not checked: {each}" for each in words]
 
 
+def condition_now(column: str, value: str) -> str:
+    """A value of a column of turns, with agents as they are called now; several opponents are joined by +."""
+    if column not in ("agent", "opponent"):
+        return value
+    return "+".join(sorted(name_now("agent", each) for each in value.split("+")))
+
+
 def _what(each: Registered) -> tuple[str, str]:
     return each.fingerprint, each.plan
 
 
 def _key(each: Hypothesis) -> tuple[str, str, frozenset[str], bool]:
-    return each.metric, each.by, frozenset(each.within), each.alike
+    column, _, conditions = each.by.partition(":")
+    by = ",".join(condition_now(column, condition) for condition in conditions.split(","))
+    return each.metric, f"{column}:{by}", frozenset(each.within), each.alike
 
 
 def _verdict(expect: str, low: float, high: float) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from agon import ROOT, AgonError
 from agon.conf import names, settings_of
 from agon.inference.compare import compare
-from agon.inference.prereg import Exclusion, Hypothesis, checked, exclusions, hypotheses, registrations
+from agon.inference.prereg import Exclusion, Hypothesis, checked, condition_now, exclusions, hypotheses, registrations
 from agon.inference.scores import with_all
 from agon.inference.words import of_matches
 from agon.turns import PARTIAL, replaced
@@ -62,7 +62,7 @@ def _named_by(exclusion: Exclusion, turns: pd.DataFrame) -> set[str]:
         rounds = turns.groupby("match", observed=True)["round"].nunique()
         return set(rounds.index[rounds < exclusion.rounds])
     column, value = ("agent", exclusion.agent) if exclusion.agent is not None else ("model", exclusion.model)
-    return set(turns["match"][turns[column] == value])
+    return set(turns["match"][turns[column] == condition_now(column, str(value))])
 
 
 def as_registered(turns: pd.DataFrame) -> list[str]:

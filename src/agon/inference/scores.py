@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from agon import PACKAGES, AgonError
-from agon.conf import find_families, offered
+from agon.conf import find_families, new_names, offered
 from agon.games.base import family_module, modules
 from agon.games.tables import seat_table
 from agon.metrics.tallies import METRICS as OF_TESTED
@@ -125,10 +125,21 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
 
 
 def with_all(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns`, tidy. Raises AgonError where a column is missing that any metric takes."""
+    """`turns`, tidy, with agents as they are called now. Raises AgonError where a column is missing that any metric takes."""
     if missing := [each for each in NEEDED if each not in turns and each not in LATER]:
         raise AgonError(f"turns have no column {missing[0]!r}, which metrics and comparisons take")
-    return tidy(turns)
+    return with_new_names(tidy(turns))
+
+
+def with_new_names(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns` with agents by the names that their files in conf/agent have now, so that old turns stand beside new ones."""
+    agents, new = turns.agent, new_names("agent")
+    if not agents.isin([*new]).any():
+        return turns
+    named = agents.astype(object).map(lambda each: new.get(each, each))
+    return turns.assign(
+        agent=named.astype("category" if isinstance(agents.dtype, pd.CategoricalDtype) else agents.dtype)
+    )
 
 
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agon import AgonError
-from agon.conf import Until, offered
+from agon.conf import Until, id_name, offered
 from agon.inference.power import sides
+from agon.inference.prereg import condition_now
 from agon.inference.scores import known, scores
 from agon.metrics.sequential import ahead, capital, costs, decided, interval
 from agon.models import Model
@@ -96,9 +97,11 @@ class Order:
         for match in self.matches:
             side = sides(match, asking)[0]
             kept = {"agent": (side.model,), "model": (side.agent,)}[column]
-            cell = (match.game.name, match.game.variant, *kept, side.opponent, side.opponent_model)
+            opponent = "+".join(id_name("agent", each) for each in side.opponent.split("+"))  # cells are drawn as ever
+            cell = (match.game.name, match.game.variant, *kept, opponent, side.opponent_model)
             found.setdefault(cell, {}).setdefault(getattr(side, column), []).append((match, side.seat))
-        wanted = sorted(set(listed.split(",")) - {""}) or sorted({each for own in found.values() for each in own})
+        named = {condition_now(column, each) for each in listed.split(",")}
+        wanted = sorted(named - {""}) or sorted({each for own in found.values() for each in own})
         shared = {
             cell: {each: own[each] for each in wanted}
             for cell, own in sorted(found.items())

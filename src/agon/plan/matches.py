@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agon import AgonError, count
-from agon.conf import CONF, distinct, expand_settings, load, require_own_names, settings_of
+from agon.conf import CONF, distinct, expand_settings, id_name, load, name_now, require_own_names, settings_of
 from agon.games import Game
 from agon.models import Model
 from agon.models.standin import StandIn
@@ -115,8 +115,8 @@ def _sizes(each: "Tournament | Pairing | Challenge", game: Game[Any], conf: Path
 def _groups(each: Tournament | Pairing | Challenge, game: Game[Any], conf: Path) -> Iterator[tuple[str, ...]]:
     """Who sits down together, as agent or agent@model; a tournament's seats do not depend on the order of its list."""
     if isinstance(each, Tournament):
-        entrants = sorted({entrant for name in each.agents for entrant in entrants_of(name, each.models, conf)})
-        yield from combinations_with_replacement(entrants, game.seats)
+        entrants = {entrant for name in each.agents for entrant in entrants_of(name, each.models, conf)}
+        yield from combinations_with_replacement(sorted(entrants, key=lambda each: _id_name(each, conf)), game.seats)
         return
     if isinstance(each, Challenge):
         if not (tested := game.tested):
@@ -134,6 +134,12 @@ def _groups(each: Tournament | Pairing | Challenge, game: Game[Any], conf: Path)
         yield from zip(*(entrants_of(name, each.models, conf, len(each.models)) for name in combination), strict=True)
 
 
+def _id_name(entrant: str, conf: Path) -> str:
+    """An entrant by the name that ids hash, so that a new name of an agent seats nobody elsewhere."""
+    agent, mark, model = entrant.partition("@")
+    return f"{id_name('agent', agent, conf)}{mark}{model}"
+
+
 def _match(experiment: str, game: Game[Any], seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
     own = hash_of([content, repetition])
     return Match(experiment, own, int(own, 16), game, seats, repetition, content)
@@ -145,6 +151,11 @@ def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]
     return models_named(named(asked)[1], asked.sampling, conf)
 
 
+def agents_of(experiment: dict[str, Any]) -> set[str]:
+    """The agents that an experiment names, as it names them. Raises AgonError."""
+    return {*named(experiment_of(experiment))[0]}
+
+
 def composed(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Any]:
     """All settings that an experiment uses: its own, and by name those of its games, agents, models and sampling.
 
@@ -154,7 +165,7 @@ def composed(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Any]:
     agents, models = named(asked)
     used = {
         "game": expand_settings([name for each in asked.meetings for name in each.games], conf),
-        "agent": agents,
+        "agent": [name_now("agent", name, conf) for name in agents],
         "model": models,
         "sampling": [asked.sampling or ""],
     }

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from agon import AgonError, fault_of, kind_of, located
-from agon.conf import load, settings_of
+from agon.conf import id_name, load, name_now, settings_of
 from agon.games import Game
 from agon.models import Model
 from agon.models.base import require_distinct
@@ -39,16 +39,17 @@ class Seat:
 
 def seat_of(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
     """The seat, and what tells its matches apart: the agent's settings, and its model's identity and prompts."""
-    name, _, model = entrant.partition("@")
+    asked, _, model = entrant.partition("@")
+    name = name_now("agent", asked, conf)
     player, settings = player_of(name, conf), settings_of("agent", name, conf)
     if not model:
-        return Seat(name, player), [name, identity_of(settings)]
+        return Seat(name, player), [id_name("agent", name, conf), identity_of(settings)]
     texts = player.texts(game, **keywords_of(player)).text
     unfit = getattr(player, "unfit", None)
     if unfit and (fault := unfit(None, models[model], **keywords_of(player))):
         raise AgonError(f"agent {name} cannot ask model {model}: {fault}")
     return Seat(name, player, model), [
-        name,
+        id_name("agent", name, conf),
         identity_of(settings, getattr(player, "idle", frozenset()), getattr(player, "usual", {})),
         models[model].identity,
         texts,
@@ -56,13 +57,14 @@ def seat_of(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Pa
 
 
 def entrants_of(name: str, models: Sequence[str], conf: Path, copies: int = 0) -> list[str]:
-    """The agent with each model that it asks; `copies` of one that asks none of them, at least one."""
-    agent, _, own = name.partition("@")
+    """The agent, by the name that it has now, with each model that it asks; `copies` of one that asks none of them, at least one."""
+    asked, _, own = name.partition("@")
+    agent = name_now("agent", asked, conf)
     asks = getattr(player_of(agent, conf), "asks_model", False)
     if own and not asks:
         raise AgonError(f"agent {agent} asks no model, but {name} gives it one")
     if own or not asks:
-        return [name] * max(copies, 1)
+        return [f"{agent}@{own}" if own else agent] * max(copies, 1)
     if not models:
         raise AgonError(f"agent {agent} asks a model: add models: [...] beside it, or write {agent}@MODEL")
     return [f"{agent}@{model}" for model in models]

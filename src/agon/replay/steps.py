@@ -1,10 +1,12 @@
 """A match stepped once more with its recorded actions, which shows what the game let every seat know."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from agon import AgonError, visible
+from agon.conf import name_now
 from agon.games import Game, IllegalAction, Observation
 from agon.games.pages import UNREADABLE, asked_for, news
 from agon.loop import started
@@ -38,13 +40,15 @@ class Replay(NamedTuple):
 def one_match(turns: pd.DataFrame, name: str) -> pd.DataFrame:
     """The turns of one match. Raises AgonError.
 
-    `name`: its id; or GAME/VARIANT, for the first such match; or GAME/VARIANT/AGENT, for the first at which this agent sits.
+    `name`: its id; or GAME/VARIANT, for the first such match; or GAME/VARIANT/AGENT, for the first at which this agent sits, by the
+    name that it has now or by an old one.
     """
     own = turns[turns.match == name]
     if own.empty:
         game, variant, agent, *_ = [*name.split("/"), None, None]
         found = turns[(turns.game == game) & (turns.variant == variant)]
-        seated = found[(found.agent == agent) | (agent is None)]
+        named = found.agent.astype("str").map(partial(name_now, "agent"))
+        seated = found if agent is None else found[named == name_now("agent", agent)]
         own = found[found.match == seated.match.iloc[0]] if len(seated) else found[:0]
     if own.empty:
         near = turns[turns.game == game] if (turns.game == game).any() else turns

@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from agon import AgonError, figures, input_path, shown
-from agon.conf import offered
+from agon.conf import name_now, new_names, offered
 from agon.games import Game
 from agon.games.matrix.metrics import limits, per_match, shares_over_rounds
 from agon.games.tables import equilibrium_table, payoff_table
@@ -105,6 +105,7 @@ def compared(
     for name, given in (("models", models), ("agents", agents), ("opponents", opponents)):
         if isinstance(given, str):
             raise AgonError(f"{name}={given} is a text: write a list, {name}=[{given}]")
+    opponents = [name_now("agent", each) for each in opponents]
     theirs, mine, told = _turns(recorded), None, [""]
     found = _players(theirs)
     of_paper = found.model.isin(list(MODELS))
@@ -287,8 +288,8 @@ def _pairs(table: pd.DataFrame) -> pd.Series:
 
 
 def _styles(agents: pd.Series) -> pd.Series:
-    """Agents as the paper calls such; scripts stay as they are."""
-    names = agents.astype(str).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
+    """Agents as the paper calls such; scripts by the names of conf/agent, by which those of both sides are the same."""
+    names = agents.astype(str).replace(new_names("agent")).str.replace(r"^(zs|cot|spp)_sc\d+$", r"sc-\1", regex=True)
     return names.str.replace(r"^(zs|cot|spp)_.*$", r"\1", regex=True)
 
 

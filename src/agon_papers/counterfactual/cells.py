@@ -35,7 +35,7 @@ SHORT = {short: name for name, short in MODELS.items()} | {
     "sc-": "with a vote over several samples",
     "srep, pp": "scripts: the equilibrium of one round; a fixed cycle",
     "mf, ap": "scripts: best reply to the most frequent move",
-    "tft": "script: best reply to the last move",
+    "tft": "script: best reply to the last move; not tit for tat, though the paper's name reads so",
 }
 """Short names of the tables -> what they mean, for readers of a page."""
 

@@ -56,7 +56,7 @@ def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str
 
 @kind("agon.agents.scripted.best_reply_to_last")
 def best_reply_to_last(view: Observation, dice: Dice) -> str:
-    """The best reply to the other's last action; random at first, the first action after a void one. Theirs: tft, which it is not."""
+    """The best reply to the other's last action; random at first, the first action after a void one. Theirs: tft; it is not tit for tat."""
     if not view.past:
         return dice.choice(view.legal.options)
     last = view.past[-1][1]

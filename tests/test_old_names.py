@@ -1,0 +1,171 @@
+"""Old names: they are understood, they say what they are, and what was recorded under them stays valid."""
+
+import re
+
+import nbformat
+import pandas as pd
+import pytest
+
+from agon import ROOT, AgonError
+from agon.cli import main
+from agon.conf import CONF, id_name, names, settings_of
+from agon.inference.compare import compare, rate
+from agon.inference.power import variances
+from agon.plan import composed, plan
+from agon.replay import one_match
+from agon.turns import read
+from agon_papers.counterfactual import beside
+
+OLD, NEW = "tft", "best_reply_to_last"
+PAPERS = ROOT / "tests/smoke/counterfactual_turns.parquet"
+"""Turns of the paper, whose script is called tft."""
+MINE = ROOT / "tests/smoke/pocket.parquet"
+TOLD = "note: agent tft is called best_reply_to_last here. The counterfactual paper's name for the best reply to the last move"
+
+
+def asked(other, agent="zs"):
+    """An experiment of one pairing."""
+    pairing = {"games": ["pd"], "seats": [[agent], [other]], "models": ["standin"] * agent.startswith("zs")}
+    return {"name": "x", "repetitions": 2, "pairings": [pairing]}
+
+
+def content(experiment):
+    """What is planned, without names of agents."""
+    return [(match.id, match.seed, match.config) for match in plan(experiment)]
+
+
+def test_a_match_has_the_same_id_under_the_old_and_the_new_name():
+    old, new = asked(OLD), asked(NEW)
+    assert content(old) == content(new) and {match.seats[1].agent for match in plan(old)} == {NEW}
+    assert composed(old)["agent"] == composed(new)["agent"]
+
+
+@pytest.mark.parametrize("name", [OLD, NEW])
+def test_ids_and_seats_are_those_of_before_there_was_a_new_name(name):
+    tournament = {"games": ["pd"], "agents": ["pp", name, "tit_for_tat"]}
+    met = plan({"name": "x", "repetitions": 1, "tournaments": [tournament]})
+    assert [(match.id, *(seat.agent for seat in match.seats)) for match in met if match.seats[0] != match.seats[1]] == [
+        ("ee5ed2a727a9fdea", "pp", NEW),
+        ("047e5c0067b7131c", "pp", "tit_for_tat"),
+        ("a287e6a5d33c2530", NEW, "tit_for_tat"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["pocket", "twins_pocket"])
+def test_matches_that_were_recorded_under_the_old_name_are_planned(name):
+    experiment = settings_of("experiment", name)
+    recorded = set(read(ROOT / f"tests/smoke/{name}.parquet").match)
+    assert NEW in str(experiment) and recorded <= {match.id for match in plan(experiment)}
+
+
+def test_an_old_name_that_is_typed_works_and_says_once_what_it_is(capfd):
+    pairings = "experiment.pairings=[{games:[pd],seats:[[grim,pp],[tft]]}]"
+    assert main(["plan", "experiment=standin_demo", "experiment.name=old", "experiment.models=[]", pairings]) == 0
+    said = capfd.readouterr()
+    assert said.err.count(TOLD) == 1 and len(said.err.splitlines()) == 1 and "match" in said.out
+
+
+def test_an_old_name_is_not_offered():
+    assert OLD not in names("agent") and "magic_viewer" not in names("notebook")
+
+
+def test_two_old_names_of_one_file_are_refused(tmp_path):
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent/new.yaml").write_text((CONF / "agent/grim.yaml").read_text())
+    for name in ("one", "two"):
+        (tmp_path / f"agent/{name}.yaml").write_text("new_name: new\n")
+    with pytest.raises(AgonError, match="one and two both say new_name: new; ids keep one old name, so delete one"):
+        id_name("agent", "new", tmp_path)
+
+
+def test_comparisons_take_both_names_and_old_turns_beside_new_ones():
+    papers = read(PAPERS)
+    old, new = (compare(papers, "points", f"opponent:srep,{name}") for name in (OLD, NEW))
+    assert old.pairs.equals(new.pairs) and old.pairs.second.tolist() == [NEW]
+    assert sum(TOLD in note for note in old.notes) == 1
+    mine = read(MINE).astype({"agent": object})
+    both = pd.concat([papers.astype({"agent": object}), mine])
+    assert NEW in set(compare(both, "points", "opponent:srep,tft").pairs.second)
+
+
+def test_players_are_rated_and_spread_under_the_new_name():
+    papers = read(PAPERS)
+    scripts = papers.assign(agent=papers.agent.astype(object), model=None)
+    assert NEW in set(rate(scripts).players.player) and OLD not in set(rate(scripts).players.player)
+    assert NEW in set(variances(papers, "points").opponent) and OLD not in set(variances(papers, "points").opponent)
+
+
+def test_own_matches_are_laid_beside_the_papers_under_both_names():
+    old, new = (beside.compared(read(MINE), read(PAPERS), opponents=[name]) for name in (OLD, NEW))
+    assert old.matches.equals(new.matches) and set(old.matches.opponent) == {NEW} and old.matches.own.nunique() == 2
+
+
+@pytest.mark.parametrize("path", [PAPERS, MINE], ids=["old turns", "new turns"])
+def test_a_match_is_looked_up_under_both_names(path):
+    turns = read(path)
+    one, other = (one_match(turns, f"pd/default/{name}") for name in (OLD, NEW))
+    assert one.equals(other) and len(one)
+
+
+def test_the_old_name_of_a_notebook_is_understood(capfd):
+    assert main(["notebook", "magic_viewer", "--cfg", "job"]) == 0
+    said = capfd.readouterr()
+    assert (
+        "out: results/notebooks/match_viewer" in said.out and said.err.count("magic_viewer is called match_viewer") == 1
+    )
+
+
+# --- pages
+
+QUOTES = {
+    "docs/deviations.md": "what the paper says, and what it did",
+    "docs/names.md": "the paper's names, explained",
+    "docs/not-judged.md": "sentences of the papers",
+    "docs/all-changes.md": "what was changed earlier",
+    "docs/how-to/compare-with-the-paper.md": "says that the paper's name is understood",
+    "docs/tutorials/your-model-beside-the-papers.md": "says what the paper calls it",
+    "docs/how-to/add-an-agent.md": "shows the file of an old name",
+    "notebooks/twins.ipynb": "the paper's records",
+}
+"""Where the paper's name stands, and why; each says there what it is, or quotes."""
+TEXTS = sorted(
+    path
+    for pattern in (
+        "README.md",
+        "docs/**/*.md",
+        "notebooks/*.ipynb",
+        "conf/**/*.yaml",
+        "src/agon/study/template/**/*.*",
+    )
+    for path in ROOT.glob(pattern)
+    if path.is_file() and path.name != "tft.yaml"
+)
+
+
+def words(path):
+    """What a page, a notebook or a file says."""
+    if path.suffix == ".ipynb":
+        return "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_says_tft_but_where_the_paper_is_quoted(path):
+    assert str(path.relative_to(ROOT)) in QUOTES or not re.search(r"\btft\b", words(path), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", [name for name in QUOTES if name not in ("docs/not-judged.md", "docs/all-changes.md")])
+def test_where_the_papers_name_stands_it_says_what_it_is(name):
+    said = " ".join(words(ROOT / name).split())
+    assert re.search(r"best[ _]reply", said) and re.search(r"not (a real )?tit for tat|best_reply_to_last", said)
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_takes_best_reply_for_tit_for_tat(path):
+    said = words(path)
+    if path.name == "deviations.md" or not re.search(
+        r"\btft\b|best_reply_to_last", said
+    ):  # the former quotes the paper
+        return
+    for sentence in re.split(r"(?<=[.;|])\s", said):
+        assert "tit for tat" not in sentence or re.search(r"\b(not|never)\b", sentence), sentence
