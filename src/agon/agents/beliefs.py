@@ -109,8 +109,8 @@ class Beliefs:
     @staticmethod
     def calls(game: Any, seat: int, agent: Any, attempts: int = 3, **_: Any) -> Times:
         """How often it asks its model in a match: as the agent that is wrapped, and for each question about beliefs."""
-        least, most = mind_class(game).questions(game)
-        return agent.func.calls(game, seat, **agent.keywords).plus(Times(least, most * attempts))
+        thought, own = mind_class(game).questions(game), agent.func.calls(game, seat, **agent.keywords)
+        return Times(own.least + thought.least, own.most + thought.most * attempts)
 
     @staticmethod
     def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:

@@ -108,9 +108,9 @@ class LLM:
         game: Any, seat: int, attempts: int = 5, reads: Any = "free", keeps: Any = "everything", **_: Any
     ) -> Times:
         """How often it asks its model in a match: once for each decision, up to all attempts and a summary before it."""
-        least, most = times_asked(game, seat)
+        asked = times_asked(game, seat)
         tries = 1 if isinstance(reads_of(reads), Weighed) else attempts
-        return Times(least, most * (tries + (keeps_of(keeps).summary is not None)))
+        return Times(asked.least, asked.most * (tries + (keeps_of(keeps).summary is not None)))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:

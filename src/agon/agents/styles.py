@@ -34,8 +34,8 @@ class SelfConsistency:
     @staticmethod
     def calls(game: Any, seat: int, k: int, agent: Any, **_: Any) -> Times:
         """How often it asks its model in a match: `k` times as often as the agent that is wrapped."""
-        least, most = agent.func.calls(game, seat, **agent.keywords)
-        return Times(k * least, k * most)
+        own: Times = agent.func.calls(game, seat, **agent.keywords)
+        return Times(k * own.least, k * own.most)
 
     @staticmethod
     def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:

@@ -84,10 +84,8 @@ class Times(NamedTuple):
     least: int = 0
     most: float = inf
     """Infinite where it is not known."""
-
-    def plus(self, other: "Times") -> "Times":
-        """Both together."""
-        return Times(self.least + other.least, self.most + other.most)
+    together: float = inf
+    """Of an agent's calls, how many may be in one conversation."""
 
 
 class NormalForm(Protocol):

@@ -151,35 +151,41 @@ class _Course:
         """The calls of a seat that are expected, those there would be if they all fitted, and how many there may be."""
         place = self.names.index(name)
         calls, further = (found[place].of_seat(seat) for found in (self.expected, self.further))
-        times, held = self._times(seat), self.expected[place].held
+        times, held = self.times(seat), self.expected[place].held
         known = [(question, sure) for question, sure in held if seat_of(question) == seat]
-        least = min(times.least, self._fitting(times.least, seat)) - len({question for question, _ in known})
-        return calls, further, Times(max(least, 0), max(times.most - sum(sure for _, sure in known), len(calls)))
+        least = self._fitting(seat) - len({question for question, _ in known})
+        most = max(times.most - sum(sure for _, sure in known), len(calls))
+        return calls, further, times._replace(least=max(least, 0), most=most)
 
-    def _times(self, seat: int) -> Times:
+    def times(self, seat: int) -> Times:
         """How often a whole match asks for a seat, as its agent says; of one that does not say it nothing is known."""
         player = self.match.seats[seat].player
         counted = getattr(getattr(player, "func", player), "calls", None)
         times: Times = counted(self.match.game, seat, **player.keywords) if counted else Times()
         return times._replace(least=max(times.least, 1)) if counted and seat in self.first else times
 
-    def _fitting(self, wanted: int, seat: int) -> int:
-        """How many of the least calls are made whatever is answered: a conversation that does not fit may end the match."""
-        sure = wanted
+    def _fitting(self, seat: int) -> int:
+        """The least calls of a seat, fewer where a conversation that does not fit may end the match before."""
+        least, rounds = self.times(seat).least, self.match.game.fixed_rounds
+        sure = least
         for number, other in enumerate(self.match.seats):
             if other.model is None or (context := self.models[other.model].context) is None:
                 continue
-            calls = self.further[self.names.index(other.model)].of_seat(number)
-            place = next((at for at, each in enumerate(calls) if not _fits(at, each, context)), None)
-            if place is not None:  # seats that are asked at once have asked as large a part; of others nothing is known
-                part = place * wanted // len(calls) if self.match.game.fixed_rounds else 0
-                sure = min(sure, max(place, 1) if number == seat else part)
+            calls, times = self.further[self.names.index(other.model)].of_seat(number), self.times(number)
+            place = next((at for at, each in enumerate(calls) if not _fits(at, each, times, context)), None)
+            if place is None:
+                continue
+            if number == seat:
+                sure = min(sure, max(place, 1))
+            else:  # all are asked once a round; where that is not so, nothing is known
+                sure = min(sure, int(place * rounds / times.most) * least // rounds if rounds else 0)
         return sure
 
 
-def _fits(number: int, each: Counted, context: float) -> bool:
+def _fits(number: int, each: Counted, times: Times, context: float) -> bool:
     """Whether a call fits after `number` of the longest answers."""
-    return each.tokens_in * LETTERS[1] / LETTERS[2] + (number and number * (each.most + CORRECTION)) <= context
+    before = min(number, times.together - 1)
+    return each.tokens_in * LETTERS[1] / LETTERS[2] + (before and before * (each.most + CORRECTION)) <= context
 
 
 class _Thrown:
@@ -221,20 +227,21 @@ def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model
     most = max((each.most for each in further), default=model.parameters.get("max_tokens") or math.inf)
     return Load(
         Spread(least, min(len(calls), times.most), times.most),
-        Spread(ins * LETTERS[1] / LETTERS[0], expected.tokens_in, _longest(further, model, times.most, most, voices)),
+        Spread(ins * LETTERS[1] / LETTERS[0], expected.tokens_in, _longest(further, model, times, most, voices)),
         Spread(outs, expected.tokens_out, times.most and times.most * most),
     )
 
 
-def _longest(further: Sequence[Counted], model: Model, calls: float, most: float, voices: int) -> float:
-    """Tokens sent in `calls` at the most: every answer has `most` of them, and stays in the conversation."""
-    context = model.context or math.inf
+def _longest(further: Sequence[Counted], model: Model, times: Times, most: float, voices: int) -> float:
+    """Tokens sent at the most: every answer has `most` of them, and stays in the conversation."""
+    context, calls = model.context or math.inf, times.most
     if not calls or math.isinf(calls):
         return calls
     widest = np.array([each.tokens_in * LETTERS[1] / LETTERS[2] for each in further] or [context])
     number = np.arange(round(calls))
     asked = widest[np.minimum(number // math.ceil(calls / len(widest)), len(widest) - 1)]
-    grown = np.where(number > 0, np.maximum(number, 1) * voices * (most + CORRECTION), 0.0)
+    before, spoken = np.minimum(number, times.together - 1), 1 if math.isfinite(times.together) else voices
+    grown = np.where(before > 0, np.maximum(before, 1) * spoken * (most + CORRECTION), 0.0)
     return float(np.minimum(asked + grown, context).sum())
 
 

@@ -211,7 +211,7 @@ class Roles:
         propose, decide, craft = (allowed[role] + planned[phase] for phase, role in ROUTES.items())
         own = -(-turns // game.seats)
         most = max(own * propose + (turns - own) * decide, turns * decide) + turns * craft
-        return Times(times_asked(game, seat).least, attempts * most)
+        return Times(times_asked(game, seat).least, attempts * most, attempts * max(allowed.values()))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
