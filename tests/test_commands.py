@@ -541,6 +541,17 @@ def test_plan_record_and_play_from_end_to_end(project):
     assert asked.reply.str.contains("stand-in").mean() > 0.8 and validated(turns) is turns
 
 
+def test_a_tournament_where_seats_differ_is_noted_before_anything_is_paid(project):
+    game = {"_target_": "agon.games.matrix.MatrixGame", "_convert_": "all", "name": "uneven", "variant": "default"}
+    table = [[[3, 1], [0, 0]], [[0, 0], [2, 2]]]
+    project.conf("game", "uneven", **game, options=["cooperation", "defection"], payoff=table, rounds=2)
+    tournament = {"games": ["uneven"], "agents": ["zs@quick", "uniform"]}
+    project.conf("experiment", "uneven", name="uneven", repetitions=1, tournaments=[tournament])
+    for _, said, _ in told(project, "plan experiment=uneven", "record experiment=uneven budget.calls=1"):
+        assert "note: the seats of uneven differ (the same actions pay them differently)" in said
+        assert "seats: [[zs@quick, uniform], [zs@quick, uniform]]" in said
+
+
 def test_what_was_recorded_anew_is_played_anew(project):
     told(project, "record experiment=tiny", "play experiment=tiny")
     (project.recordings("tiny") / "exchanges.jsonl").write_bytes(b"")

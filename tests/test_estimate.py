@@ -6,15 +6,16 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from harness import GAMES, experiment
+from harness import GAMES, experiment, first
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agon import AgonError
 from agon.agents import seat_dice
 from agon.agents.llm import LLM
-from agon.conf import configuration
+from agon.conf import configuration, expand_settings
 from agon.games.matrix.scripts import tit_for_tat
+from agon.games.tradecraft.calls import Call, Calls
 from agon.models import Request, extend
 from agon.models.base import require_distinct
 from agon.models.ledger import Ledger
@@ -55,6 +56,21 @@ def as_long_as(tokens, game):
 def pairing(*seats, game="pd", repetitions=2):
     one = {"games": [game], "seats": [[seat] for seat in seats], "models": ["standin"]}
     return plan({"name": "test", "repetitions": repetitions, "pairings": [one]})
+
+
+STANDINS = {
+    **dict.fromkeys(["pd", "rps_joint"], "standin"),
+    **{"rating": "standin_rating", "tradecraft": "standin_tradecraft"},
+}
+"""Game -> the stand-in that can play it, so that the match can be planned."""
+
+
+def met(game, agent):
+    """One match of an agent with itself in a game; of a game with several settings, in its first."""
+    model = STANDINS.get(game, "standin_magic")
+    one = {"games": expand_settings([game])[:1], "seats": [[agent]] * first(game).seats, "models": [model]}
+    (match,) = plan({"name": "test", "repetitions": 1, "pairings": [one]})
+    return [replace(match, seats=tuple(replace(seat, model="standin") for seat in match.seats))]
 
 
 def of_rounds(matches, rounds):
@@ -298,6 +314,75 @@ def test_no_more_is_sent_than_fits():
         for each in (3000, None)
     )
     assert short <= 2 * ROUNDS * 5 * 3000 < long
+
+
+# --- how often models are asked: whatever they answer, no less and no more
+
+
+def hasty(view, dice):
+    """Ends its part of a turn with the first call; in any other game, any legal action."""
+    if not isinstance(view.legal, Calls):
+        return view.legal.example(dice)
+    if getattr(view.legal, "role", "") == "planner":
+        return Call(tool="rethink", text="nothing")
+    if view.phase == "propose":
+        return Call(tool="submit_proposal", partner=sorted(view.legal.others)[0], offer={}, request={})
+    return Call(tool="decide", decision="reject") if view.phase == "decide" else Call(tool="craft_done")
+
+
+def slow(view, dice):
+    """Asks for what it knows, whenever it may; in any other game, any legal action."""
+    if isinstance(view.legal, Calls) and "possible_recipes_from_hand" in view.legal.tools:
+        return Call(tool="possible_recipes_from_hand")
+    return Call(tool="history") if isinstance(view.legal, Calls) else view.legal.example(dice)
+
+
+def anything(view, dice):
+    return view.legal.example(dice)
+
+
+MET = {
+    "pd": ["zs", "zs_sc3", "cot", "beliefs", "zs_constrained", "zs_weighed", "zs_once", "zs_thrice"],
+    "rps_joint": ["zs", "zs_sc5"],
+    "prisoner3": ["zs", "beliefs"],
+    "public_goods": ["zs", "beliefs"],
+    "cost_sharing": ["zs", "beliefs"],
+    "chameleon": ["zs", "beliefs", "beliefs_matrix"],
+    "undercover": ["zs", "beliefs"],
+    "tradecraft": ["tradecraft_unprimed", "zs", "tradecraft_called"],
+    "rating": ["rater", "rater_constrained"],
+}
+"""Families of games, and agents that ask models in them."""
+
+
+@pytest.mark.parametrize(
+    ("policy", "malformed"),
+    [(anything, 0.0), (anything, 0.5), (anything, 1.0), (hasty, 0.0), (slow, 0.0), (slow, 0.5)],
+    ids=["legal", "half", "unreadable", "hasty", "slow", "slow and half"],
+)
+@pytest.mark.parametrize(("game", "agent"), [(game, agent) for game, agents in MET.items() for agent in agents])
+def test_no_model_is_asked_less_than_at_least_or_more_than_at_most(tmp_path, game, agent, malformed, policy):
+    matches = met(game, agent)
+    model = StandIn(model="own", policy=policy, malformed=malformed, parameters={"max_tokens": 400})
+    found, spent = estimate(matches, model), paid(tmp_path, matches, model)
+    assert found.calls.low <= spent.answers <= found.calls.high < math.inf
+    assert found.calls.low <= found.calls.middle <= found.calls.high
+    if not malformed and matches[0].game.times_asked(0).least == matches[0].game.times_asked(0).most:
+        assert found.calls.middle == spent.answers
+
+
+def test_a_rater_is_asked_once_for_each_dimension_and_its_bill_says_so():
+    matches = met("rating", "rater")
+    found = estimate(matches, standin())
+    each = len(matches) * len(matches[0].game.dimensions)
+    assert found.calls == (each, each, 3 * each) and found.questions == each
+
+
+def test_recordings_say_what_is_likely_and_never_what_is_at_least(tmp_path):
+    matches, model = pairing("zs", "tft", repetitions=4), standin(malformed=0.6)
+    paid(tmp_path / "mine", matches[:2], model)
+    found = estimate(matches, model, tmp_path, Recording(tmp_path / "mine"))
+    assert found.load.calls.low > found.calls.low == 2 * ROUNDS and found.calls.high == 5 * 2 * ROUNDS
 
 
 # --- what is left

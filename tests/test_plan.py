@@ -3,15 +3,22 @@
 import os
 import re
 import shutil
+from collections import Counter
+from dataclasses import replace
+from itertools import permutations
 
+import pandas as pd
 import pytest
-from harness import experiment
+from harness import GAMES, experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agon import AgonError
-from agon.conf import CONF, FEW, configuration, games, load, names, offered
-from agon.plan import agents_for, models_of, plan
+from agon import ROOT, AgonError
+from agon.conf import CONF, FEW, configuration, games, load, names, offered, settings_of
+from agon.games.matrix.game import MatrixGame
+from agon.games.twins import twin
+from agon.plan import agents_for, cautions, models_of, plan
+from agon.plan.symmetry import difference
 
 AGENTS = ["grim", "tit_for_tat", "uniform", "srep"]
 
@@ -62,6 +69,83 @@ def test_a_game_that_could_go_on_for_ever_is_refused_whatever_its_family(conf, g
     asked = experiment(repetitions=1) | {"tournaments": [], "pairings": [{"games": [game]}]}
     asked["pairings"][0]["seats"] = [["anything"]] * seats
     assert f"1 match of {seats * 10**9:,} decisions" in refusal(asked, conf=conf)
+
+
+# --- who sits where
+
+
+def live(*words):
+    """tradecraft_live as a command would take it."""
+    return configuration(["experiment=tradecraft_live", *words])["experiment"]
+
+
+def met(asked):
+    """How often who met whom, seat by seat, each as persona@model."""
+    return Counter(
+        tuple(f"{seat.agent.removeprefix('tradecraft_')}@{seat.model}" for seat in m.seats) for m in plan(asked)
+    )
+
+
+def test_tradecraft_live_has_the_match_ups_and_seatings_of_the_published_games():
+    models = {"gpt-4o": "gpt_4o", "claude": "claude_haiku_5_5", "gemini": "gpt_6_luna"}
+    published = Counter[tuple[str, ...]]()
+    for game in pd.read_csv(ROOT / "data/published/tradecraft/games.csv").itertuples():
+        if game.logged:
+            sides = [re.sub(r"-[12]$", "", name) for name in (game.name_0, game.name_1)]
+            who = [("gemini", side[7:]) if side.startswith("gemini-") else (side, "unprimed") for side in sides]
+            published[tuple(f"{persona}@{models[model]}" for model, persona in who)] += 1
+    assert met(live()).total() == 90
+    assert published.keys() == met(live()).keys() and all(n <= met(live())[pair] for pair, n in published.items())
+
+
+def test_tradecraft_live_takes_one_model_or_several():
+    own = met(live("experiment.models=[mistral_large]"))
+    assert own.total() == 60 and {each.partition("@")[2] for pair in own for each in pair} == {"mistral_large"}
+    [note] = cautions(live("experiment.models=[mistral_large]"))
+    assert note.startswith("a pairing in tradecraft plays nothing") and note.endswith("name more models")
+    assert met(live("experiment.models=[mistral_large,gpt_4o]")).total() == 70
+    assert cautions(live()) == []
+
+
+def test_models_that_differ_meet_in_every_order_and_none_meets_itself():
+    pairing = {"games": ["pd"], "seats": [["zs"], ["zs"]], "models": ["gpt_4o", "gpt_4o_mini", "qwen"]}
+    asked = {"name": "test", "repetitions": 1, "pairings": [pairing | {"take": "different"}]}
+    assert sorted(met(asked)) == sorted((f"zs@{a}", f"zs@{b}") for a, b in permutations(pairing["models"], 2))
+    assert "name more models" in refusal({**asked, "pairings": [{**asked["pairings"][0], "models": ["qwen"]}]})
+
+
+UNEVEN = MatrixGame("uneven", "test", ("a", "b"), (((3, 1), (0, 0)), ((0, 0), (2, 2))), 3)
+RENAMED = twin(UNEVEN, "other", words={"a": "c", "b": "d"})
+UNEQUAL = {
+    "tradecraft": "Player 1 moves first",
+    "tradecraft3": "Player 1 moves first",
+    "chameleon": "roles are",
+    "undercover": "roles are",
+    "cost_sharing": "moves first",
+}
+
+
+@pytest.mark.parametrize("name", [*GAMES])
+def test_of_every_game_it_is_known_whether_its_seats_differ(name):
+    said = difference(GAMES[name])
+    assert UNEQUAL[GAMES[name].name] in said if GAMES[name].name in UNEQUAL else said == ""
+
+
+@pytest.mark.parametrize("game", [UNEVEN, RENAMED, replace(UNEVEN, payoff=(((1, 1), (0, 4)), ((5, 0), (1, 1))))])
+def test_a_payoff_table_that_favours_a_seat_is_known(game):
+    assert difference(game) == "the same actions pay them differently"
+
+
+def test_a_tournament_where_seats_differ_is_told_what_to_write_instead():
+    agents = ["trader_unprimed", "trader_cooperative"]
+    asked = experiment(games=["tradecraft/minecraft-01"], agents=agents)
+    [note] = cautions(asked)
+    assert "Player 1 moves first" in note and note.count("[trader_unprimed, trader_cooperative]") == 2
+    assert cautions(experiment(games=["tradecraft/minecraft-01"], agents=agents[:1])) == cautions(experiment()) == []
+
+
+def test_no_shipped_experiment_is_confounded_with_seats_but_one_of_a_stand_in():
+    assert [name for name in names("experiment") if cautions(settings_of("experiment", name))] == ["tradecraft_standin"]
 
 
 def test_a_pairing_that_two_tournaments_share_is_played_once():

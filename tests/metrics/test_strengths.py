@@ -1,5 +1,9 @@
 """Strengths of many players, against choix, against drawn matches, and where they cannot be known."""
 
+import resource
+import subprocess
+import sys
+
 import choix
 import numpy as np
 import pandas as pd
@@ -57,6 +61,57 @@ def test_a_tie_of_two_is_half_a_win_for_each():
     tied = strengths(results([((0, 1),), (1, 2), (2, 0)]).assign(seat=0), resamples=2)
     halves = choix.opt_pairwise(3, [(0, 1), (1, 0), *[(1, 2), (2, 0)] * 2], alpha=0.2, tol=1e-10)
     assert known(tied, 3) == pytest.approx(halves - halves.mean(), abs=1e-5)
+
+
+def test_three_scripts_that_tie_in_every_match_share_a_rank_from_1_to_3():
+    orders = [(each,) for each in (("a", "b"), ("b", "c"), ("a", "c")) for _ in range(20)]
+    found = strengths(results(orders)).players
+    assert found[["rank", "rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1, 3]] * 3
+
+
+def test_who_is_behind_two_equals_is_third():
+    found = strengths(results([(("a", "b"), "c"), (("b", "a"), "c")] * 10)).players
+    assert found.player.tolist() == ["a", "b", "c"] and found["rank"].tolist() == [1, 1, 3]
+    assert found.rank_low.tolist() == [1, 1, 3] and found.rank_high.tolist() == [2, 2, 3]
+
+
+TWELVE = """
+import pandas as pd
+from agon.metrics.strengths import strengths
+players = [f"p{number:02}" for number in range(12)]
+scores = [[0] * 12] * 5 + [[1] * 6 + [0] * 6, [0] * 6 + [1] * 6] * 2
+rows = [(match, seat, players[seat], own) for match, each in enumerate(scores) for seat, own in enumerate(each)]
+found = strengths(pd.DataFrame(rows, columns=["match", "seat", "player", "score"])).players
+print(set(found["rank"]), set(found.rank_low), set(found.rank_high))
+"""
+
+
+def test_twelve_seats_that_all_tie_take_no_time_and_no_memory():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (2**31, 2**31))
+
+    command = [sys.executable, "-c", TWELVE]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+    assert ran.stdout.strip() == "{1} {1} {12}", ran.stderr
+
+
+names = st.permutations("abcd")
+groups = st.lists(st.integers(0, 3), min_size=4, max_size=4)
+
+
+@given(st.lists(st.tuples(names, groups), min_size=1, max_size=6), names)
+@settings(max_examples=25, deadline=None)
+def test_other_names_for_the_same_players_change_no_rank(played, others):
+    rows = [
+        {"match": str(match), "seat": seat, "player": player, "score": score}
+        for match, (seated, scores) in enumerate(played)
+        for seat, (player, score) in enumerate(zip(seated, scores, strict=True))
+    ]
+    table, renamed = pd.DataFrame(rows), dict(zip("abcd", others, strict=True))
+    ranks = ["rank", "rank_low", "rank_high"]
+    one = strengths(table, resamples=20).players.set_index("player")[ranks]
+    other = strengths(table.assign(player=table.player.map(renamed)), resamples=20).players.set_index("player")[ranks]
+    assert one.rename(index=renamed).sort_index().equals(other.sort_index())
 
 
 def drawn(dice, truth, advantage, matches):

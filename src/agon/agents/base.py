@@ -5,8 +5,10 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from agon.games import Dice, Observation
+from agon.games import Dice, Game, Observation
+from agon.games.base import Times
 from agon.loop import Script as Script
+from agon.loop import longest
 from agon.loop import seat_dice as seat_dice
 from agon.models import Answering, Halted
 from agon.models.ends import Ended
@@ -72,6 +74,12 @@ class Agent(Protocol):
 
     async def act(self, view: Observation, dice: Dice) -> Reply:
         """Answers one question."""
+
+
+def times_asked(game: Game[Any], seat: int) -> Times:
+    """How often a match asks `seat`; where the game does not know it, at most as often as a match may have steps."""
+    times = game.times_asked(seat)
+    return times._replace(most=min(times.most, longest(game)))
 
 
 async def together(asked: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -23,11 +23,12 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon import AgonError, kind
 from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
-from agon.agents.minds import Mind, Semantics, mind_of
+from agon.agents.minds import Mind, Semantics, mind_class, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of
 from agon.agents.reads import for_thoughts
 from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
+from agon.games.base import Times
 from agon.games.twins import Twin
 from agon.models import Request, extend
 
@@ -104,6 +105,12 @@ class Beliefs:
         """Questions about beliefs so far."""
         self.fresh = False
         """Whether the agent has not been told yet of what was thought last."""
+
+    @staticmethod
+    def calls(game: Any, seat: int, agent: Any, attempts: int = 3, **_: Any) -> Times:
+        """How often it asks its model in a match: as the agent that is wrapped, and for each question about beliefs."""
+        thought, own = mind_class(game).questions(game), agent.func.calls(game, seat, **agent.keywords)
+        return Times(own.least + thought.least, own.most + thought.most * attempts)
 
     @staticmethod
     def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:

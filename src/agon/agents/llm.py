@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from agon import kind
-from agon.agents.base import Place, Reply
+from agon.agents.base import Place, Reply, times_asked
 from agon.agents.keeping import Begun, Full, keeps_of, measured, moved, overflow_of, rechained, without
 from agon.agents.prompts import Prompts, prompts, template_of
-from agon.agents.reads import FREE, Read, Reads, reads_of, refused
+from agon.agents.reads import FREE, Read, Reads, Weighed, reads_of, refused
 from agon.games import Dice, Observation
+from agon.games.base import Times
 from agon.games.pages import aids_told, known_aids
 from agon.games.spaces import Text
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
@@ -117,6 +118,15 @@ class LLM:
         """The prompts that an agent with these settings uses in a game. Raises AgonError for aids that it does not have."""
         known_aids(game, aids)
         return prompts(template_of(game, folder), style, reads_of(reads).guide, keeps_of(keeps).summary is not None)
+
+    @staticmethod
+    def calls(
+        game: Any, seat: int, attempts: int = 5, reads: Any = "free", keeps: Any = "everything", **_: Any
+    ) -> Times:
+        """How often it asks its model in a match: once for each decision, up to all attempts and a summary before it."""
+        asked = times_asked(game, seat)
+        tries = 1 if isinstance(reads_of(reads), Weighed) else attempts
+        return Times(asked.least, asked.most * (tries + (keeps_of(keeps).summary is not None)))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:

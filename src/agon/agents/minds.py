@@ -5,8 +5,9 @@ from collections.abc import Generator, Iterable, Sequence
 from typing import Any, Literal
 
 from agon.games import Observation
-from agon.games.base import family_module
+from agon.games.base import Times, family_module
 from agon.games.spaces import Choice, Form, Space, Text
+from agon.loop import longest
 
 Semantics = Literal["strict", "published"]
 Thinking = Generator[Space, Any, None]
@@ -29,6 +30,11 @@ class Mind(ABC):
         self.others = [seat for seat in range(self.seats) if seat != self.seat]
         self.written: tuple[str, ...] = ()
         """The latest analysis."""
+
+    @classmethod
+    def questions(cls, game: Any) -> Times:
+        """How many questions it has in a match of a game, whatever is answered; not known here."""
+        return Times()
 
     @abstractmethod
     def due(self, view: Observation) -> list[int]:
@@ -83,6 +89,12 @@ class Forecasting(Mind):
         self.round = 1
         self.rows: list[list[str | None]] = []
 
+    @classmethod
+    def questions(cls, game: Any) -> Times:
+        """One a round after the first; at most as many as there may be rounds."""
+        rounds = game.max_rounds or longest(game)
+        return Times(game.fixed_rounds - 1 if game.fixed_rounds else 0, rounds - 1)
+
     def due(self, view: Observation) -> list[int]:
         """Once a round after the first; what has been done in the new round already is not known yet."""
         if view.round <= self.round:
@@ -117,9 +129,14 @@ class Forecasting(Mind):
 
 def mind_of(view: Observation, form: str, semantics: Semantics) -> Mind:
     """The mind of a seat at the start of a match: `Mind` in the beliefs of the game's family, else one that forecasts actions."""
-    module = family_module(view.rules, "beliefs")
+    return mind_class(view.rules)(view, form, semantics)
+
+
+def mind_class(game: Any) -> type[Mind]:
+    """The class of minds for a game, or its public rules."""
+    module = family_module(game, "beliefs")
     made: type[Mind] = Forecasting if module is None else module.Mind
-    return made(view, form, semantics)
+    return made
 
 
 def matched(pairs: Iterable[tuple[int, int]], said: Sequence[Any]) -> dict[tuple[int, int], Any]:

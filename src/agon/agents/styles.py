@@ -11,6 +11,7 @@ from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
 from agon.agents.reads import Weighed, reads_of
 from agon.games import Dice, Observation
+from agon.games.base import Times
 
 
 @kind("agon.agents.styles.SelfConsistency")
@@ -29,6 +30,12 @@ class SelfConsistency:
         self.k, self.agent = k, agent(place)
         if not hasattr(self.agent, "draft"):
             raise ValueError(f"self-consistency: it votes over answers of an LLM, not over {type(self.agent).__name__}")
+
+    @staticmethod
+    def calls(game: Any, seat: int, k: int, agent: Any, **_: Any) -> Times:
+        """How often it asks its model in a match: `k` times as often as the agent that is wrapped."""
+        own: Times = agent.func.calls(game, seat, **agent.keywords)
+        return Times(k * own.least, k * own.most)
 
     @staticmethod
     def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:

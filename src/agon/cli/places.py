@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agon import ROOT, SHIPPED, AgonError, in_project, shown
+from agon import ROOT, SHIPPED, AgonError, in_project, shown, visible
 
 if TYPE_CHECKING:
     from agon.models import Model
@@ -57,6 +57,14 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
             "or one's turns and recording would be taken for the other's"
         )
     return name, matches, models, Recording(ROOT / "data/recordings" / name)
+
+
+def say_cautions(settings: Settings) -> None:
+    """Prints what is to be known of the experiment before it is paid for."""
+    from agon.plan import cautions
+
+    for each in [] if settings["study"] else cautions(settings["experiment"]):
+        click.echo(visible(f"note: {each}"))
 
 
 def _chosen() -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agon import ROOT, count, input_path, shown
-from agon.cli.places import Settings, experiment_of
+from agon.cli.places import Settings, experiment_of, say_cautions
 from agon.cli.words import bill_of, clock, number_of, say_columns
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def plan(settings: Settings) -> None:
     decisions = f"{sum(moves):,} decisions, " if all(moves) else ""
     agents = {seat.agent for match in matches for seat in match.seats}
     click.echo(f"{count(len(matches), 'match')}, {decisions}{count(len(agents), 'agent')}")
+    say_cautions(settings)
     if not models:
         click.echo("all scripts: no calls, no cost")
         _say_power(settings, name, matches, models, None)
@@ -51,11 +52,13 @@ def plan(settings: Settings) -> None:
         models = batched(models, Journal(recording.path.parent, recording.holds), click.echo)
     habits = Habits(ROOT / "data/recordings")
     rows = estimates(matches, models, recording, habits)
-    width = max(len("  at least"), *(len(name) for name in models))
+    width = max(len("  likely from"), *(len(name) for name in models))
     click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")
     for each in rows:
         usds = [None] * 3 if each.usd is None else [*each.usd]
-        for line, place in ((each.model, 1), ("  at least", 0), ("  at most", 2)):
+        likely = each.load.calls != each.calls
+        ends = ("  likely from", "  likely to") if likely else ("  at least", "  at most")
+        for line, place in zip((each.model, *ends), (1, 0, 2), strict=True):
             calls, sent, received = (number_of(part[place]) for part in each.load)
             usd = usds[place]
             told = "unknown" if usd is None else number_of(usd, ",.2f")
@@ -65,7 +68,8 @@ def plan(settings: Settings) -> None:
             )
         day = models[each.model].priced
         priced = "no price" if each.usd is None else f"price as of {day}" if day else ""
-        click.echo(f"  {each.basis}" + (f"; {priced} in conf/model/{each.model}.yaml" if priced else ""))
+        bounds = f"; {each.calls.low:,.0f} calls at least, {number_of(each.calls.high)} at most" if likely else ""
+        click.echo(f"  {each.basis}{bounds}" + (f"; {priced} in conf/model/{each.model}.yaml" if priced else ""))
     click.echo(bill_of(rows))
     _say_power(settings, name, matches, models, habits)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from agon import ROOT, AgonError, count, shown, visible
-from agon.cli.places import Settings, experiment_of, lock_of, same_words
+from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.words import bar_of, bill_of
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def record(settings: Settings) -> int:
         raise AgonError(
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
+    say_cautions(settings)
     dask = settings["executor"]["name"] == "dask"
     if settings["until"] and (settings["batch"] or dask):
         raise AgonError("until waits for matches, one after another: leave batch=true and executor=dask out")

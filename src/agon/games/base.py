@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, is_dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
@@ -75,6 +76,16 @@ class Observation(NamedTuple):
     """The seat's role in the game; empty where seats differ in nothing."""
     telling: Any = None
     """How the family's texts are to be told in other words (agon.games.twins.Telling); None: as they stand."""
+
+
+class Times(NamedTuple):
+    """How often something happens, whatever is answered."""
+
+    least: int = 0
+    most: float = inf
+    """Infinite where it is not known."""
+    together: float = inf
+    """Of an agent's calls, how many may be in one conversation."""
 
 
 class NormalForm(Protocol):
@@ -187,6 +198,10 @@ class Game(ABC, Generic[S]):
     def max_rounds(self) -> int | None:
         """How many rounds a match may have; None: it is not known."""
         return self.fixed_rounds
+
+    def times_asked(self, seat: int) -> Times:
+        """How often a match asks `seat`, at the least and at the most, whatever anybody answers."""
+        return Times() if self.fixed_rounds is None else Times(self.fixed_rounds, self.fixed_rounds)
 
     @cached_property
     def players(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from agon import AgonError, kind
-from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Times, refuse_illegal
 from agon.games.spaces import Choice, Space
 
 Number = int | float | Fraction
@@ -489,6 +489,10 @@ class Twin(Game[Any]):
     def max_rounds(self) -> int | None:
         """As beneath."""
         return self._engine.max_rounds
+
+    def times_asked(self, seat: int) -> Times:
+        """As beneath."""
+        return self._engine.times_asked(self._map.inverse.seat(seat))
 
     def start(self, dice: Dice) -> Any:
         """The same chance."""

@@ -1,7 +1,7 @@
 """Experiments: files of conf/experiment, which say who meets whom in which games."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -21,7 +21,7 @@ class Sampling(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Tournament(msgspec.Struct, forbid_unknown_fields=True):
-    """Agents that all meet, themselves included, in every one of some games (names in conf/).
+    """Agents that all meet, themselves included, in every one of some games (names in conf/), in one seating each.
 
     An agent that asks a model is there once for each of `models`; `agent@model` names one.
     """
@@ -36,11 +36,13 @@ class Tournament(msgspec.Struct, forbid_unknown_fields=True):
 class Pairing(msgspec.Struct, forbid_unknown_fields=True):
     """Seat by seat, who may sit there: every combination plays, in every one of some games (names in conf/).
 
-    An agent that asks a model asks each of `models` in turn, the same one at all seats; `agent@model` names one.
+    An agent that asks a model asks each of `models` in turn, the same one at all seats; `agent@model` names one. `take`
+    different: at every seat another one of `models`, in every order; first: the first of them alone.
     """
 
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     seats: Annotated[list[Annotated[list[str], msgspec.Meta(min_length=1)]], msgspec.Meta(min_length=1)]
+    take: Literal["each", "different", "first"] = "each"
     models: list[str] = []
     """None named: those of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None

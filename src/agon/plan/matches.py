@@ -14,6 +14,7 @@ from agon.models import Model
 from agon.models.standin import StandIn
 from agon.plan.experiment import Challenge, Experiment, Pairing, Tournament, experiment_of, named
 from agon.plan.seats import Seat, entrants_of, hash_of, identity_of, models_named, seat_of
+from agon.plan.symmetry import difference
 from agon.plan.trial import try_out
 
 MATCHES, DECISIONS = 1_000_000, 100_000_000
@@ -37,8 +38,8 @@ class Match:
 def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
     """The matches of an experiment (the contents of a file in conf/experiment), in a fixed order.
 
-    In a tournament every unordered group of agents meets, each with itself included; in a pairing every combination
-    over the seats. All play `repetitions` times, in every game; a match that is asked for several times is there once.
+    In a tournament every unordered group of agents meets in one seating, each with itself included; in a pairing every
+    combination over the seats. All play `repetitions` times, in every game; a match that is asked for several times is there once.
     Raises AgonError for settings that do not fit, for games, agents and models that are not there, for scripts that
     cannot play a game, and, unless it is `large`, for more than MATCHES or DECISIONS.
     """
@@ -70,7 +71,43 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
                 for repetition in range(each.repetitions or asked.repetitions):
                     match = _match(asked.name, game, seated, repetition, content)
                     found[match.id] = match
+    if not found:
+        raise AgonError(f"experiment {asked.name} plays nothing: {ALONE}")
     return list(found.values())
+
+
+ALONE = (
+    "`take: different` seats models that differ, and there are fewer of them than seats that ask one: name more models"
+)
+
+
+def cautions(experiment: dict[str, Any], conf: Path = CONF) -> list[str]:
+    """What is to be known of an experiment before anything is paid for, a line each: who sits where decides, or part of it is empty.
+
+    Raises AgonError as `plan` does for settings that do not fit.
+    """
+    asked, said = experiment_of(experiment), list[str]()
+    for each in asked.meetings:
+        games = {name: load("game", name, conf) for name in expand_settings(each.games, conf)}
+        if isinstance(each, Pairing) and not any(True for game in games.values() for _ in _groups(each, game, conf)):
+            said.append(
+                f"a pairing in {', '.join(dict.fromkeys(game.name for game in games.values()))} plays nothing: {ALONE}"
+            )
+        if not isinstance(each, Tournament):
+            continue
+        entrants = sorted({entrant for name in each.agents for entrant in entrants_of(name, each.models, conf)})
+        unlike = {
+            game.name: (why, game.seats) for game in games.values() if len(entrants) > 1 and (why := difference(game))
+        }
+        listed = ", ".join(each.agents)
+        for game, (why, seats) in unlike.items():
+            said.append(
+                f"the seats of {game} differ ({why}), and a tournament seats each group once, in alphabetical order, so that players "
+                f"and seats cannot be told apart; in the place of tournaments write pairings with all orders: "
+                f"seats: [{', '.join([f'[{listed}]'] * seats)}]"
+                + (", with take: different for models that meet each other" if len(each.models) > 1 else "")
+            )
+    return list(dict.fromkeys(said))
 
 
 def _players(seats: Sequence[Seat], models: Mapping[str, Model]) -> dict[str, Seat]:
@@ -109,7 +146,9 @@ def _sizes(each: "Tournament | Pairing | Challenge", game: Game[Any], conf: Path
         return comb(among(each.agents) + game.seats - 1, game.seats)
     if isinstance(each, Challenge):
         return among(each.challengers) * among(each.defenders)
-    return prod(map(len, each.seats)) * max(len(each.models), 1)
+    if each.take == "different":
+        return prod(map(among, each.seats))
+    return prod(map(len, each.seats)) * (1 if each.take == "first" else max(len(each.models), 1))
 
 
 def _groups(each: Tournament | Pairing | Challenge, game: Game[Any], conf: Path) -> Iterator[tuple[str, ...]]:
@@ -130,8 +169,15 @@ def _groups(each: Tournament | Pairing | Challenge, game: Game[Any], conf: Path)
         return
     if len(each.seats) != game.seats:
         raise AgonError(f"{game.name} has {game.seats} seats, the pairing gives {len(each.seats)}")
+    models = each.models[:1] if each.take == "first" else each.models
     for combination in product(*each.seats):
-        yield from zip(*(entrants_of(name, each.models, conf, len(each.models)) for name in combination), strict=True)
+        if each.take == "different":
+            for group in product(*(entrants_of(name, models, conf) for name in combination)):
+                asked = [entrant for entrant in group if "@" in entrant]
+                if len({entrant.partition("@")[2] for entrant in asked}) == len(asked):
+                    yield group
+        else:
+            yield from zip(*(entrants_of(name, models, conf, len(models)) for name in combination), strict=True)
 
 
 def _id_name(entrant: str, conf: Path) -> str:

@@ -1,18 +1,29 @@
-"""What matches will ask of models: calls, tokens, money and time from a low to a high, by what was recorded or else by what is possible."""
+"""What matches will ask of models: calls, tokens, money and time from a low to a high, by what was recorded or else by what is possible.
+
+How many calls there are at the least and at the most is told by rules (`Game.times_asked`) and agents (`calls`), and holds whatever is
+answered. Tokens, money and time go by letters to a token and by guesses.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
+import numpy as np
+
+from agon.games import Game
+from agon.games.base import Times
+from agon.loop import started
 from agon.models import Model
 from agon.models.batch import Batched
 from agon.models.recording import Recording
 from agon.plan import Match
 from agon.record.habits import Habits
 from agon.record.load import Load, Spread
-from agon.record.supposed import CORRECTION, LETTERS, Counted, Supposed, attempts_of, played_out, summed
+from agon.record.supposed import CORRECTION, LETTERS, Counted, played_out, seat_of, summed
 
+T = TypeVar("T")
 CALL, TOKEN = (0.2, 0.7, 3.0), (0.003, 0.02, 0.1)
 """Seconds that a call takes beside its answer, and for each token of that."""
 BATCH = 120.0, 3_600.0, 86_400.0
@@ -26,7 +37,10 @@ class Estimate:
     model: str
     matches: int
     """Of which something is left to ask."""
+    calls: Spread
+    """At the least, about, at the most: whatever is answered, as rules and agents' settings have it."""
     load: Load
+    """As far as recordings tell, what is likely; else what is possible."""
     usd: Spread | None
     """None where the price is not known."""
     seconds: Spread
@@ -46,17 +60,16 @@ def estimates(
     """What `matches` will still ask of each model, beside what `recording` holds.
 
     Middle: every answer is as long as expected and readable, times what recordings of the same agents in the same games tell (`habits`).
-    Where they tell nothing the range is what is possible: from shortest answers, all readable, to answers of max_tokens, none of them
-    readable, as often as agents ask again. `usd` is filled with what each match is expected to cost, by match and model (None: unknown).
+    Calls lie between what rules and agents' settings allow at the least and at the most. Where recordings tell nothing, tokens range
+    from shortest answers to answers of max_tokens in all calls that are possible. `usd` is filled with what each match is expected to
+    cost, by match and model (None: unknown).
     """
     total: dict[str, Load] = dict.fromkeys(models, Load())
-    chain: dict[str, Spread] = dict.fromkeys(models, Spread())
+    bounds, chain = dict.fromkeys(models, Spread()), dict.fromkeys(models, Spread())
     begun, questions, tight = dict.fromkeys(models, 0), dict.fromkeys(models, 0), set[str]()
     bases: dict[str, set[str]] = {name: set() for name in models}
-    played: dict[Any, list[Supposed]] = {}
-    roomy: dict[Any, dict[str, Supposed]] = {}
-    attempts: dict[Any, dict[int, float]] = {}
-    loads: dict[Any, tuple[Load, str]] = {}
+    played: dict[Any, _Course] = {}
+    loads: dict[Any, tuple[Load, Spread, str]] = {}
     for match in matches:
         names = list(dict.fromkeys(seat.model for seat in match.seats if seat.model))
         if not names:
@@ -66,45 +79,46 @@ def estimates(
             (models[name].parameters.get("max_tokens"), models[name].thinks, models[name].context) for name in names
         )
         seats = tuple((seat.agent, seat.model and names.index(seat.model)) for seat in match.seats)
-        alike = match.id if recorded else (match.game, seats, limits)
+        alike = match.id if recorded or _by_chance(match.game) else (match.game, seats, limits)
         if alike not in played:
-            played[alike] = played_out(match, models, recorded)
-        for name, expected in zip(names, played[alike], strict=True):
-            before, own = len(expected.asked), Load()
+            played[alike] = _Course(match, names, models, recorded)
+        course = played[alike]
+        for name, expected in zip(names, course.expected, strict=True):
+            before, own = len({question for question, _ in expected.asked}), Load()
             questions[name] += before
             tight |= {name} if expected.full and not before else set()
-            for seat in [number for number, each in enumerate(match.seats) if each.model == name and before]:
+            for seat in [number for number, each in enumerate(match.seats) if each.model == name and course.open]:
                 if (place := (alike, seat, name)) not in loads:
-                    calls = expected.of_seat(seat)
+                    calls, further, times = course.of_seat(seat, name)
+                    possible = _possible(
+                        calls, further, models[name], times, 1 if match.game.fixed_rounds else match.game.seats
+                    )
                     known = habits.of(match, seat, models[name], matches, models) if habits and calls else None
-                    if known is not None:
+                    if known is None:
+                        loads[place] = possible, possible.calls, ""
+                    else:
                         middle = Load(*(Spread(each, each, each) for each in summed(calls)[:3]))
                         load = middle.times(known[0])
-                        if match.game.fixed_rounds:  # such a match asks every question once at least
-                            load = load._replace(calls=Spread(*(max(each, len(calls)) for each in load.calls)))
-                        loads[place] = load, known[1]
-                    else:
-                        group = match.game, seats
-                        if group not in attempts:
-                            attempts[group] = attempts_of(match, models)
-                        if expected.full and alike not in roomy:
-                            roomy[alike] = dict(
-                                zip(names, played_out(match, models, recorded, roomy=True), strict=True)
-                            )
-                        further = roomy[alike][name].of_seat(seat) if expected.full else calls
-                        loads[place] = _possible(calls, further, models[name], attempts[group].get(seat, 1.0)), ""
-                load, basis = loads[place]
+                        within = Spread(*(min(max(each, times.least), times.most) for each in load.calls))
+                        loads[place] = (
+                            load._replace(calls=within),
+                            possible.calls._replace(middle=within.middle),
+                            known[1],
+                        )
+                load, bound, basis = loads[place]
                 bases[name] |= {basis} if load.calls.middle else set()
-                own = own.plus(load)
+                own, bounds[name] = own.plus(load), bounds[name].plus(bound)
             total[name], begun[name] = total[name].plus(own), begun[name] + (before > 0)
             if usd is not None:
                 usd[match.id, name] = models[name].cost(own.tokens_in.middle, 0, own.tokens_out.middle)
-            longest = (expected.steps * each / before for each in own.calls) if before else (0.0,) * 3
+            asked = len(expected.asked)
+            longest = (expected.steps * each / asked for each in own.calls) if asked else (0.0,) * 3
             chain[name] = Spread(*map(max, zip(chain[name], longest, strict=True)))
     return [
         Estimate(
             name,
             begun[name],
+            bounds[name],
             total[name],
             _usd(model, total[name]),
             _seconds(model, total[name], chain[name], habits),
@@ -118,27 +132,117 @@ def estimates(
 NOTHING_FITS = "nothing can be asked: no question fits into the model's context"
 
 
-def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model, attempts: float) -> Load:
+class _Course:
+    """How a match may go: as it is expected to, and what it asks of each seat at the least and at the most."""
+
+    def __init__(
+        self, match: Match, names: Sequence[str], models: Mapping[str, Model], recording: Recording | None
+    ) -> None:
+        self.match, self.names, self.models = match, names, models
+        self.expected = played_out(match, models, recording)
+        full = any(each.full for each in self.expected)
+        self.further = played_out(match, models, recording, roomy=True) if full else self.expected
+        self.open = any(each.asked for each in self.expected)
+        """Whether anything is left to ask."""
+        self.first = set(started(match.game, match.seed)[1][1])
+        """Who is asked first, whatever is answered."""
+
+    def of_seat(self, seat: int, name: str) -> tuple[list[Counted], list[Counted], Times]:
+        """The calls of a seat that are expected, those there would be if they all fitted, and how many there may be."""
+        place = self.names.index(name)
+        calls, further = (found[place].of_seat(seat) for found in (self.expected, self.further))
+        times, held = self.times(seat), self.expected[place].held
+        known = [(question, sure) for question, sure in held if seat_of(question) == seat]
+        least = self._fitting(seat) - len({question for question, _ in known})
+        most = max(times.most - sum(sure for _, sure in known), len(calls))
+        return calls, further, times._replace(least=max(least, 0), most=most)
+
+    def times(self, seat: int) -> Times:
+        """How often a whole match asks for a seat, as its agent says; of one that does not say it nothing is known."""
+        player = self.match.seats[seat].player
+        counted = getattr(getattr(player, "func", player), "calls", None)
+        times: Times = counted(self.match.game, seat, **player.keywords) if counted else Times()
+        return times._replace(least=max(times.least, 1)) if counted and seat in self.first else times
+
+    def _fitting(self, seat: int) -> int:
+        """The least calls of a seat, fewer where a conversation that does not fit may end the match before."""
+        least, rounds = self.times(seat).least, self.match.game.fixed_rounds
+        sure = least
+        for number, other in enumerate(self.match.seats):
+            if other.model is None or (context := self.models[other.model].context) is None:
+                continue
+            calls, times = self.further[self.names.index(other.model)].of_seat(number), self.times(number)
+            place = next((at for at, each in enumerate(calls) if not _fits(at, each, times, context)), None)
+            if place is None:
+                continue
+            if number == seat:
+                sure = min(sure, max(place, 1))
+            else:  # all are asked once a round; where that is not so, nothing is known
+                sure = min(sure, int(place * rounds / times.most) * least // rounds if rounds else 0)
+        return sure
+
+
+def _fits(number: int, each: Counted, times: Times, context: float) -> bool:
+    """Whether a call fits after `number` of the longest answers."""
+    before = min(number, times.together - 1)
+    return each.tokens_in * LETTERS[1] / LETTERS[2] + (before and before * (each.most + CORRECTION)) <= context
+
+
+class _Thrown:
+    """Dice that tell whether they were thrown."""
+
+    def __init__(self) -> None:
+        self.thrown = False
+
+    def random(self) -> float:
+        """The least."""
+        self.thrown = True
+        return 0.0
+
+    def choice(self, seq: Sequence[T]) -> T:
+        """The first."""
+        self.thrown = True
+        return seq[0]
+
+
+@lru_cache(1024)
+def _by_chance(game: Game[Any]) -> bool:
+    """Whether dice are thrown at the start of a match, so that matches of one game may differ in whom they ask."""
+    game.start(dice := _Thrown())
+    return dice.thrown
+
+
+def _possible(calls: Sequence[Counted], further: Sequence[Counted], model: Model, times: Times, voices: int) -> Load:
     """The range of what calls may take, one after another in one conversation.
 
-    `further`: the calls where they all fit. Where they may not, at least as many are made as fit with the longest answers.
+    `further`: the calls where they all fit. `voices`: how many seats may say as much as a longest answer between two calls.
     """
-    context = model.context or math.inf
-    ins, outs, said, longest, sure = Spread(), Spread(), 0.0, 0.0, len(calls)
-    for number, each in enumerate(further):
-        widest = each.tokens_in * LETTERS[1] / LETTERS[2]
-        fits = widest + (number and number * (each.most + CORRECTION)) <= context
-        sure = sure if fits else min(sure, max(number, 1))
-        grown = [number * attempts + tried for tried in range(round(attempts))]
-        longest += sum(min(widest + (before and before * (each.most + CORRECTION)), context) for before in grown)
-    for number, each in enumerate(calls):
-        shortest = max(min(calls[0].tokens_in, each.tokens_in), each.tokens_in - said) if number < sure else 0.0
-        least = each.least if number < sure else 0.0
-        ins = ins.plus(Spread(shortest * LETTERS[1] / LETTERS[0], each.tokens_in))
-        outs = outs.plus(Spread(least, each.tokens_out))
+    least = min(times.least, len(calls))
+    said, shortest = 0.0, list[float]()
+    for each in calls:
+        shortest.append(max(min(calls[0].tokens_in, each.tokens_in), each.tokens_in - said))
         said += each.tokens_out
-    most = attempts * sum(each.most for each in further)
-    return Load(Spread(sure, len(calls), len(further) * attempts), ins._replace(high=longest), outs._replace(high=most))
+    ins, outs = (sum(sorted(parts)[:least]) for parts in (shortest, [each.least for each in calls]))
+    expected = summed(calls)
+    most = max((each.most for each in further), default=model.parameters.get("max_tokens") or math.inf)
+    return Load(
+        Spread(least, min(len(calls), times.most), times.most),
+        Spread(ins * LETTERS[1] / LETTERS[0], expected.tokens_in, _longest(further, model, times, most, voices)),
+        Spread(outs, expected.tokens_out, times.most and times.most * most),
+    )
+
+
+def _longest(further: Sequence[Counted], model: Model, times: Times, most: float, voices: int) -> float:
+    """Tokens sent at the most: every answer has `most` of them, and stays in the conversation."""
+    context, calls = model.context or math.inf, times.most
+    if not calls or math.isinf(calls):
+        return calls
+    widest = np.array([each.tokens_in * LETTERS[1] / LETTERS[2] for each in further] or [context])
+    number = np.arange(round(calls))
+    asked = widest[np.minimum(number // math.ceil(calls / len(widest)), len(widest) - 1)]
+    before, spoken = np.minimum(number, times.together - 1), 1 if math.isfinite(times.together) else voices
+    grown = np.where(before > 0, np.maximum(before, 1) * spoken * (most + CORRECTION), 0.0)
+    return float(np.minimum(asked + grown, context).sum())
 
 
 def _basis(found: set[str]) -> str:
@@ -146,7 +250,9 @@ def _basis(found: set[str]) -> str:
         return "nothing is left to ask"
     known = sorted(each for each in found if each)
     rest = (
-        ["a guess where nothing like it is recorded (at most: every answer has max_tokens and none can be read)"]
+        [
+            "a guess where nothing like it is recorded (at most: all calls that rules and agents allow, each answer of max_tokens)"
+        ]
         if "" in found
         else []
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from agon.agents.keeping import Full
 from agon.games.schemas import written
-from agon.models import Answer, Halted, Model, Request
+from agon.models import Answer, Model, Request
 from agon.models.base import key_of
 from agon.models.recording import Recording
 from agon.plan import Match
@@ -59,20 +59,19 @@ def summed(parts: Iterable[Counted]) -> Counted:
 
 
 class Supposed:
-    """In the place of a model: answers as it may be expected to, and writes down what it was asked.
-
-    With `wrong` no answer can be read, and it ends the match after the first step. `room` is the model's.
-    """
+    """In the place of a model: answers as it may be expected to, and writes down what it was asked. `room` is the model's."""
 
     instant = True
 
-    def __init__(
-        self, model: Model, recording: Recording | None = None, wrong: bool = False, room: int | None = None
-    ) -> None:
-        self.identity, self.recording, self.wrong, self.room = model.identity, recording, wrong, room
+    def __init__(self, model: Model, recording: Recording | None = None, room: int | None = None) -> None:
+        self.identity, self.recording, self.room = model.identity, recording, room
         self.most, self.thinks = model.parameters.get("max_tokens") or math.inf, model.thinks
         self.asked: list[tuple[str, Counted]] = []
         """Question of every call, and what it takes."""
+        self.held: list[tuple[str, bool]] = []
+        """Question of every call that is recorded, and whether all before it are, so that it is sure to be needed."""
+        self.begun: list[str] = []
+        """Samples that nobody has recorded, of all models of the match."""
         self.steps = self.before = 0
         """Steps of the match in which it was asked."""
         self.full = False
@@ -81,12 +80,14 @@ class Supposed:
     async def answer(self, request: Request) -> Answer:
         """What is recorded, else what may be expected."""
         if self.recording and (found := self.recording.get(key_of(self.identity, request))) is not None:
+            self.held.append((question_of(request.sample), not self.begun))
             return found
         sent = sum(len(each.text) for each in request.messages) / LETTERS[1]
         tokens, most = self._length(request)
         least = 0.0 if request.options else min(SHORTEST, tokens)
+        self.begun.append(request.sample)
         self.asked.append((question_of(request.sample), Counted(1, sent, tokens, most, least)))
-        text = "" if self.wrong or request.options else self._said(request, min(tokens, request.expected))
+        text = "" if request.options else self._said(request, min(tokens, request.expected))
         weights = (0.0,) * len(request.options)
         return Answer(text, tokens_in=round(sent), tokens_out=round(tokens), weights=weights)
 
@@ -108,8 +109,6 @@ class Supposed:
     def moved(self) -> None:
         """A step of the match is over."""
         self.steps, self.before = self.steps + (len(self.asked) > self.before), len(self.asked)
-        if self.wrong and self.asked:
-            raise Halted("the first step tells how often agents ask again")
 
     def of_seat(self, seat: int) -> list[Counted]:
         """Its calls for a seat, in order."""
@@ -127,12 +126,14 @@ def played_out(
     match: Match,
     models: Mapping[str, Model],
     recording: Recording | None = None,
-    wrong: bool = False,
     roomy: bool = False,
 ) -> list[Supposed]:
     """The models of a match, in the order of its seats, after it was played with them; `roomy`: whatever fits into them."""
     rooms = {seat.model: None if roomy else models[seat.model].room for seat in match.seats if seat.model}
-    found = {each: Supposed(models[each], recording, wrong, room) for each, room in rooms.items()}
+    found = {each: Supposed(models[each], recording, room) for each, room in rooms.items()}
+
+    for each in found.values():
+        each.begun = next(iter(found.values())).begun
 
     def moved(*_: object) -> None:
         for each in found.values():
@@ -143,16 +144,6 @@ def played_out(
     except Full:
         for each in found.values():
             each.full = True
-    except (StopIteration, Halted):
+    except StopIteration:
         pass
     return [*found.values()]
-
-
-def attempts_of(match: Match, models: Mapping[str, Model]) -> dict[int, float]:
-    """Seat -> how often its agent asks for one answer, at most."""
-    found = dict[int, float]()
-    for each in played_out(match, models, wrong=True):
-        for seat in {seat_of(question) for question, _ in each.asked}:
-            questions = {question for question, _ in each.asked if seat_of(question) == seat}
-            found[seat] = len(each.of_seat(seat)) / len(questions)
-    return found

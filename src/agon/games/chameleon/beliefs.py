@@ -4,6 +4,7 @@ from typing import Any
 
 from agon.agents.minds import WORDS, Semantics, Thinking, matched
 from agon.games import Observation
+from agon.games.base import Times
 from agon.games.deduction.suspicion import RATINGS, Suspecting, suspect, watcher
 from agon.games.spaces import Choice, Form
 
@@ -14,6 +15,12 @@ class Mind(Suspecting):
     def __init__(self, view: Observation, form: str, semantics: Semantics) -> None:
         self.spy = view.role == view.rules.roles[0]
         super().__init__(view, form, semantics)
+
+    @classmethod
+    def questions(cls, game: Any) -> Times:
+        """One after each clue: all have been given when the ballot comes."""
+        clues = game.seats * game.max_rounds
+        return Times(clues, clues)
 
     def due(self, view: Observation) -> list[int]:
         """After each clue."""

@@ -13,6 +13,7 @@ from agon.games.base import (
     Event,
     Game,
     Observation,
+    Times,
     known_counts,
     known_seats,
     known_semantics,
@@ -138,6 +139,11 @@ class CostSharing(Game[State]):
     def max_rounds(self) -> int:
         """`rounds`; a match may end before."""
         return self.rounds
+
+    def times_asked(self, seat: int) -> Times:
+        """A proposal and a vote a round, from one round to all; an opening that the table says is not asked for."""
+        said = bool(self.tested) and seat not in self.tested
+        return Times(2 - said, 2 * self.rounds - said)
 
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes airlines and seats."""

@@ -20,6 +20,7 @@ from agon.games.base import (
     Note,
     Observation,
     Seen,
+    Times,
     known_counts,
     known_seats,
     known_semantics,
@@ -192,6 +193,14 @@ class Deduction(Game[State]):
         """`rounds`; a match may end before."""
         return self.rounds
 
+    def times_asked(self, seat: int) -> Times:
+        """All that the schedule has for the seat; a guess may be left out, and a scripted clue is not asked for."""
+        least = most = 0
+        for step in self._schedule:
+            if seat in step.seats and not self._is_scripted(step):
+                least, most = least + (step.phase != "guess"), most + 1
+        return Times(least, most)
+
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes words and seats."""
         return self._scripted(State(0, (*(self._opening(seat) for seat in range(self.seats)), self._openly)))
@@ -270,11 +279,15 @@ class Deduction(Game[State]):
 
     def _scripted(self, state: State) -> State:
         """Says the scripted clue where one comes next."""
-        phase, round_, asked = self._now(state)
-        if phase == "clue" and round_ == 1 and self.tested and asked[0] < self.tested[0]:
-            event = Event("clue", asked[0], self.clues[asked[0]])
+        step = self._now(state)
+        if self._is_scripted(step):
+            event = Event("clue", step.seats[0], self.clues[step.seats[0]])
             return self._scripted(state._replace(at=state.at + 1, seen=told(state.seen, event)))
         return state
+
+    def _is_scripted(self, step: Ask) -> bool:
+        """Whether the table says the clue that comes next."""
+        return bool(step.phase == "clue" and step.round == 1 and self.tested and step.seats[0] < self.tested[0])
 
     def _asking(self, phase: str, round_: int = 1) -> tuple[Ask, ...]:
         """Everybody is asked at once; nobody where interviews are off."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import kind
-from agon.games.base import PUBLIC, Dice, Game, Note, Observation, known_seats, known_semantics, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Number
 
 Semantics = Literal["strict", "published", "published_pgm"]
@@ -57,6 +58,15 @@ class PublicGoods(Game[State]):
         object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_legal", Number(0, self.endowment))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
+
+    @cached_property
+    def max_rounds(self) -> int:
+        """All of them."""
+        return self.rounds
+
+    def times_asked(self, seat: int) -> Times:
+        """Once a round."""
+        return Times(self.rounds, self.rounds)
 
     def start(self, dice: Dice) -> State:
         """No chance: nothing has been given."""

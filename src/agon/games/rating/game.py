@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from agon import fault_of, kind
-from agon.games.base import PUBLIC, Dice, Game, Note, Observation, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, refuse_illegal
 from agon.games.reading import Reading
 from agon.games.schemas import Schema, keys, object_of
 from agon.games.spaces import Space
@@ -158,11 +158,11 @@ class Ratings(Space):
         return tuple((turn, player, value(), "") for turn, player in self.units())
 
     def spelled(self, action: Any) -> str:
-        """The ratings as JSON in one line, as a rater writes them."""
+        """The ratings as JSON in one line, as a rater writes them; a justification that is empty is a dash, as raters must give one."""
         rows = []
         for turn, player, value, why in action:
             own = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": value}
-            rows.append({"turn": turn, "player": player, **own, "justification": why})
+            rows.append({"turn": turn, "player": player, **own, "justification": why if why.strip() else "-"})
         return json.dumps({"ratings": rows}, ensure_ascii=False)
 
     def read(self, text: str, last: bool = False) -> Reading:
@@ -228,6 +228,10 @@ class Rating(Game[State]):
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         object.__setattr__(self, "match", log.match)
         object.__setattr__(self, "seen", shown(self.name, log, self.targets or self.full, self.full))
+
+    def times_asked(self, seat: int) -> Times:
+        """Once for each dimension."""
+        return Times(len(self.dimensions), len(self.dimensions))
 
     def start(self, dice: Dice) -> State:
         """No chance: nothing has been judged."""

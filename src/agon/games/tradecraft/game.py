@@ -6,7 +6,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Seen, nothing_seen, refuse_illegal, told
+from agon.games.base import (
+    PUBLIC,
+    Dice,
+    Event,
+    Game,
+    Note,
+    Observation,
+    Seen,
+    Times,
+    nothing_seen,
+    refuse_illegal,
+    told,
+)
 from agon.games.tradecraft.amounts import Hand, amount_of, covers, exact, floored, hand_of, minus, plus, traded, written
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
 from agon.games.tradecraft.recipes import Craft, Recipe, Refusal, Ruleset
@@ -134,6 +146,14 @@ class TradeCraft(Game[State]):
     def max_rounds(self) -> int:
         """`turns`; a match may end before."""
         return self.turns
+
+    def times_asked(self, seat: int) -> Times:
+        """From a part of one turn, each with one call, to two parts of all turns, each with all `calls`.
+
+        Of two seats one proposes and the other decides; all craft, unless the first who holds its target ends the match.
+        """
+        least = (seat == 0) + (seat == 1 == self.seats - 1) + (self.end == "turn")
+        return Times(least, 2 * self.turns * self.calls)
 
     def start(self, dice: Dice) -> State:
         """No chance: a problem fixes hands, targets and seats."""

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from agon import AgonError, kind
-from agon.agents.base import Place, Reply, spent
+from agon.agents.base import Place, Reply, spent, times_asked
 from agon.agents.keeping import measured, overflow_of
 from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
 from agon.agents.prompts import Template, reads_template, source_of
 from agon.agents.reads import reads_of
 from agon.games import Dice, Observation
+from agon.games.base import Times
 from agon.games.reading import Reading, spoken
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
 from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
@@ -196,6 +197,23 @@ class Roles:
         """Events of the view's past at the last step."""
         self.asked = 0
         """Questions so far, in all roles."""
+
+    @staticmethod
+    def calls(
+        game: Any,
+        seat: int,
+        steps: Mapping[Role, int] = STEPS,
+        attempts: int = 3,
+        plan_before: Sequence[Phase] = ("craft",),
+        **_: Any,
+    ) -> Times:
+        """How often it asks its model in a match: once for each call, up to all attempts at all steps of the roles of all turns."""
+        allowed, turns = {**STEPS, **steps}, game.max_rounds
+        planned = {phase: allowed["planner"] * (phase in plan_before) for phase in ROUTES}
+        propose, decide, craft = (allowed[role] + planned[phase] for phase, role in ROUTES.items())
+        own = -(-turns // game.seats)
+        most = max(own * propose + (turns - own) * decide, turns * decide) + turns * craft
+        return Times(times_asked(game, seat).least, attempts * most, attempts * max(allowed.values()))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:

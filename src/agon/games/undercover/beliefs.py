@@ -1,9 +1,11 @@
 """What one seat believes in Undercover, and when and what it is asked about it."""
 
 from statistics import pstdev
+from typing import Any
 
 from agon.agents.minds import WORDS, Thinking
 from agon.games import Observation
+from agon.games.base import Times
 from agon.games.deduction.game import NOBODY, UNSURE
 from agon.games.deduction.suspicion import Suspecting, suspect, watcher
 from agon.games.spaces import Choice, Form
@@ -14,6 +16,11 @@ class Mind(Suspecting):
     """Before its own clue, unless that opens a round, and after every round: what am I? and then, who suspects whom?"""
 
     role = UNSURE
+
+    @classmethod
+    def questions(cls, game: Any) -> Times:
+        """Two at the end of each round, and at most two before each own clue."""
+        return Times(2 * game.max_rounds, 4 * game.max_rounds)
 
     def due(self, view: Observation) -> list[int]:
         """After every round of clues, and before its own clue."""
