@@ -1,5 +1,6 @@
 """What the docs say is there is there: links, commands, settings, numbers. Their code runs as doctests."""
 
+import json
 import re
 import shlex
 import shutil
@@ -303,3 +304,55 @@ def test_the_verdicts_that_are_listed_as_changed_are_those_of_the_results():
         assert row.verdict == verdict, name
         if numbers := re.search(r"\S+ \(\S+ to \S+\)", why):
             assert numbers[0] == f"{row.estimate:.3g} ({row.low:.3g} to {row.high:.3g})", name
+
+
+def test_the_docs_say_how_often_the_rule_was_changed():
+    rule = (ROOT / "docs/statements-rule.md").read_text()
+    changes = re.findall(r"^- 20\d\d-\d\d-\d\d", rule.partition("## Changed after it was applied")[2], re.MULTILINE)
+    word = {10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen"}[len(changes)]
+    for name in ("docs/statements-rule.md", "docs/why.md", "CHANGES.md", "docs/all-changes.md"):
+        said = re.findall(r"before it was applied,? and changed\s+(\w+) times since", (ROOT / name).read_text())
+        assert said == [word], name
+    for path in DOCS:
+        for said in re.findall(r"before it was applied[^\n]{0,20}", path.read_text()):
+            assert "and changed" in said, path
+
+
+def test_what_is_said_of_the_printed_numbers_is_what_agrees():
+    papers = json.loads((ROOT / "results/agreement.json").read_text()).values()
+    sums = {
+        reading: [sum(each[reading][key] for each in papers) for key in ("agree", "of", "absent")]
+        for reading in ("reconciled", "literal")
+    }
+    (agree, of, lacking), (literal, of_literal, lacking_literal) = sums.values()
+    said = f"{agree:,} of {of:,} agree as reconciled with what was evidently done, {literal:,} of {of_literal:,} literally; "
+    said += f"another {lacking:,}, or {lacking_literal:,} literally, cannot be recomputed"
+    for name in ("CITATION.cff", ".zenodo.json"):
+        assert said in " ".join((ROOT / name).read_text().split()), name
+    everywhere = [*DOCS, *(ROOT / name for name in ("CITATION.cff", ".zenodo.json", "pyproject.toml"))]
+    assert not [path for path in everywhere if "every published number" in path.read_text()]
+
+
+def test_the_deviations_say_how_our_prompts_differ_from_those_that_were_used():
+    page = (ROOT / "docs/deviations.md").read_text()
+    [row] = re.findall(r"^\| (\w+) \| Prompts \| .* \|$", page, re.MULTILINE)
+    assert row == "high" and "same rules, formats and objective" not in page
+    own = (ROOT / "src/agon/games/matrix/prompt.md").read_text() + "".join(
+        path.read_text() for path in sorted((ROOT / "src/agon/agents/prompts/styles").glob("*.md"))
+    )
+    for lacking in ("example", "[hint]", " beats ", "tip"):  # what the row says that ours lack
+        assert lacking not in own.lower()
+    assert "not told how many rounds" in own and "no other square brackets" in own.lower()
+    planner = (ROOT / "src/agon/games/tradecraft/prompts/planner.md").read_text()
+    assert "our own planner's prompt does not ask" in page and "others' target" not in planner
+    assert "no prompt that asks was tried" not in (ROOT / "docs/not-judged.md").read_text()
+
+
+@pytest.mark.skipif(not (ROOT / "results/tables/tradecraft_targets.csv").exists(), reason="no results yet: make repro")
+def test_the_deviations_say_whose_targets_take_more_crafts():
+    harder = pd.read_csv(ROOT / "results/tables/tradecraft_targets.csv").harder.value_counts()
+    first, second, neither = (harder.get(name, 0) for name in ("first", "second", "neither"))
+    said = (
+        f"its targets take more crafts in {first} of {harder.sum()} problems, fewer in {second}, as many in {neither}"
+    )
+    assert said in (ROOT / "docs/deviations.md").read_text()

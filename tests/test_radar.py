@@ -18,7 +18,7 @@ RANGES = pd.DataFrame(
 GAINS = pd.DataFrame(
     {
         "model": ["A", "A", "B", "B"], "metric": ["judgement", "reasoning"] * 2, "gain": [5.0, -3.0, 0.0, 20.0], "n": [80, 600, 80, 599],
-        "fisher": [0.5, 0.01, 1.0, 0.001], "holm_fisher": [0.5, 0.06, 1.0, 0.01],
+        "all_fisher": [0.5, 0.01, 1.0, 0.001], "all_fisher_games": [0.5, 0.06, 1.0, 0.01],
     }
 )  # fmt: skip
 
@@ -77,7 +77,9 @@ def test_gains_beyond_chance_are_framed_and_counted():
     made = drawn()["gains"]
     cells = {text.get_position(): text.get_text() for text in made.axes[0].texts}
     assert cells[1.5, 1.5] == "+20.0 *" and cells[0.5, 0.5] == "+5.0"
-    assert "2 of 4 differ, 1 after Holm" in made.axes[0].get_title(loc="left")
+    assert "2 of 4 if decisions are independent, 1 if all decisions of a game are alike" in made.axes[0].get_title(
+        loc="left"
+    )
     assert [name.get_text() for name in made.axes[0].get_xticklabels()] == [
         "judgement (n 80)",
         "reasoning (n 599 to 600)",

@@ -215,7 +215,7 @@ def correlated(one: NDArray[np.float64], other: NDArray[np.float64], what: str) 
 
 
 @cache
-def jeffreys(k: int, n: int, key: str, block: int) -> NDArray[np.float64]:
+def jeffreys(k: float, n: int, key: str, block: int) -> NDArray[np.float64]:
     """BLOCK shares that a count of k in n leaves possible, Beta(k + 1/2, n - k + 1/2). `key`: what is counted; it seeds them."""
     seed = [SEED, block, *key.encode()]
     return np.random.default_rng(seed).beta(k + 0.5, n - k + 0.5, size=BLOCK)

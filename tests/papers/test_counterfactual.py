@@ -12,6 +12,7 @@ from agon.report.agreement import whole_cells
 from agon_papers.comparisons import rounds_to
 from agon_papers.counterfactual import cells as counterfactual
 from agon_papers.counterfactual import power
+from agon_papers.counterfactual.claims import STATEMENTS
 
 FACTS = ROOT / "data/published/counterfactual"
 pytestmark = pytest.mark.skipif(
@@ -124,3 +125,21 @@ def test_a_model_over_all_cells_is_known_far_better_than_in_one(matches):
         assert rows.detectable.max() < own[game, "one cell, no self-consistency, default alone"] / 2
     large = power.differences(cells).groupby("of").large.mean()
     assert large["models"] > large["cells"]
+
+
+def test_hidden_reasoning_is_among_the_recorded_tokens():
+    """What the statements on thinking say of tokens: a first round, whose prompt is the same, takes more with thinking."""
+    if not (facts := ROOT / "data/published/counterfactual").is_dir():
+        pytest.skip("the published facts are not there: `dvc pull data.dvc` or `make repro`")
+    matches = pd.read_parquet(facts / "matches.parquet").query("not self_consistency")
+    rounds = pd.read_parquet(facts / "rounds.parquet").merge(matches, on="match").sort_values(["match", "round"])
+    cheapest = rounds.groupby("match").first().groupby(["game", "prompt", "model"]).tokens.min().unstack("model")
+    rounds["falls"] = rounds.groupby("match").tokens.diff() < 0  # what is sent again only grows
+    falls = rounds[rounds.prompt == "zs"].groupby("model").falls.mean()
+    for plain in ("Claude 3.7 Sonnet", "Claude Sonnet 4"):
+        assert (cheapest[f"{plain} (Thinking)"] > cheapest[plain]).sum() == 6
+        assert falls[f"{plain} (Thinking)"] > 3 * falls[plain]
+    whys = [statement.why for statement in STATEMENTS.values()]
+    assert sum("hidden reasoning is in them" in why for why in whys) == 4 and not any(
+        "may leave out hidden" in why for why in whys
+    )

@@ -21,7 +21,7 @@ TEXTS = ("claim", "published", "why")
 HOLD = """
 gpts_are_superior
 over_a_hundred_cases gpt4_deception deception_differs llama_knows_itself win_rate_gain reasoning_gain
-coordination_and_rationality_gain_most gpt35_rationality_is_significant gpt4_is_paid_back_most scores_are_over_21_games
+coordination_and_rationality_gain_most gpt4_is_paid_back_most scores_are_over_21_games
 case_scores_follow case_is_won_with_beliefs case_beliefs_are_probabilities judgement_formula cooperation_formula
 rationality_formula roles_are_seven
 no_model_leads_everywhere lone_defector_earns_most multipliers_exceed_one settings_are_as_many_as_said
@@ -29,7 +29,8 @@ settings_are_turned_through_the_seats case_ballots_turn_with_beliefs case_outcom
 """.split()  # noqa: SIM905
 UNCHECKED = """
 rational_play_earns_less
-most_gain_in_three_or_four gpt4_cooperation_is_significant o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
+most_gain_in_three_or_four gpt35_rationality_is_significant
+gpt4_cooperation_is_significant o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
 most_models_overspend defection_ignores_the_scores both_prompts_work settings_are_fair deception_formula
 temperature_is_nought social_games_are_biased gpt4_cooperation_is_significant
 """.split()  # noqa: SIM905

@@ -4,10 +4,12 @@ import pandas as pd
 import pytest
 
 from agon import ROOT
-from agon_papers.magic.counts import definitions, fitting, granularity, p_values, significance
+from agon_papers.magic.claims import STATEMENTS, decided
+from agon_papers.magic.counts import GAMES, definitions, fitting, granularity, p_values, significance
+from agon_papers.magic.evidence import Evidence
 from agon_papers.magic.facts import read_facts
 
-FACTS = ROOT / "data/published/magic"
+FACTS, CLAIMS = ROOT / "data/published/magic", ROOT / "results/replication/magic_claims.csv"
 
 
 def test_formula_5_exceeds_one():
@@ -66,3 +68,40 @@ def test_significance_of_known_pairs(tested):
     assert (cooperation.k_vanilla, cooperation.k_enhanced, cooperation.n) == (10, 13, 21)
     assert cooperation.paired_least == 0.25  # three games more, none less: 2 / 2**3
     assert (found.paired_least <= found.paired_most).all() and (found.holm_fisher >= found.fisher).all()
+
+
+def test_no_gain_is_certain_if_the_decisions_of_a_game_are_all_alike(tested):
+    found = significance(tested).set_index(["model", "metric"])
+    free = found[found.all_fisher < 0.05]
+    assert (
+        len(free) == 6
+        and (free.gain > 0).all()
+        and set(free.index.get_level_values("metric")) == {"reasoning", "rationality"}
+    )
+    assert not (found.all_fisher_games < 0.05).any()  # over all 49
+    within = found[found.holm_fisher_games < 0.05]  # over the seven of a model
+    assert [*within.index] == [("Claude 2", "rationality"), ("Llama-2-70B", "rationality")]
+    assert (found.fisher_games >= found.fisher - 1e-12)[found.games < found.n].all()
+
+
+def test_every_ability_has_as_many_games_as_its_roles_have(facts):
+    settings = facts.tables[3].query("field == 'competitions'").set_index("scenario").value.astype(int)
+    social = settings[[name for name in settings.index if name in set(facts.credits.game.str.lower())]]
+    assert GAMES["reasoning"] == GAMES["self_awareness"] == 2 * social.sum() and GAMES["judgement"] == social.sum()
+    assert all(GAMES[name] == settings.max() for name in ("cooperation", "coordination"))
+    assert GAMES["rationality"] == 2 * settings.max()
+
+
+@pytest.mark.skipif(not CLAIMS.exists(), reason="no results yet: make repro")
+def test_what_leans_on_independent_decisions_says_so(facts):
+    """All drawn verdicts once more, with counts drawn as if all decisions of a game were alike."""
+    drawn = [name for name, statement in STATEMENTS.items() if statement.kind != "exact"]
+    alike = Evidence(facts, whole_games=True)
+    verdicts = {name: decided(alike, name)["verdict"] for name in drawn}
+    known = pd.read_csv(CLAIMS).set_index("statement").verdict
+    leaning = [name for name in drawn if verdicts[name] != known[name]]
+    assert leaning == ["gpt4_is_more_rational_with_beliefs"] and verdicts[leaning[0]] == "undecided"
+    said = [
+        name for name, statement in STATEMENTS.items() if "leans on rounds of a game being independent" in statement.why
+    ]
+    assert said == leaning and f"`{leaning[0]}`" in (ROOT / "docs/statements-rule.md").read_text()

@@ -6,13 +6,16 @@ from dataclasses import replace
 import pytest
 
 from agon import ROOT
+from agon.games.tradecraft.problems import problem
 from agon.ingest import ingest
+from agon.metrics.exact import holm
 from agon.turns import read
 from agon_papers import draws
 from agon_papers.tradecraft.claims import FUNCTIONS, STATEMENTS, claims, decided, in_words
 from agon_papers.tradecraft.evidence import PLAIN, Evidence, chance
 from agon_papers.tradecraft.facts import read_facts
-from agon_papers.tradecraft.functions import gaps
+from agon_papers.tradecraft.functions import gaps, targets
+from agon_papers.tradecraft.scores import outcomes
 from agon_papers.verdicts import COLUMNS, ENOUGH
 
 FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecraft"
@@ -121,3 +124,27 @@ def test_a_gap_is_said_with_its_interval_in_both_passes(facts):
     )
     ends = found[["least", "most", "low", "high"]].astype(float).round(3)
     assert ends.tolist() == [-0.115, -0.087, -0.225, 0.003]
+
+
+def test_the_first_seats_targets_are_never_the_shorter_ones(facts):
+    found = targets(Evidence(facts))
+    assert found.harder.value_counts().to_dict() == {"first": 4, "neither": 1} and found.trades.eq(1).all()
+    for number, row in found.iterrows():  # the certified problems are the recorded ones, seat by seat
+        certified = problem(ROOT / f"data/problems/minecraft_public/{int(number):02}.json")
+        recorded = facts.players[facts.players.problem == number].groupby("seat").target.unique()
+        assert [[*each] for each in recorded] == [[*each] for each in certified.targets]
+        assert [row["first"], row["second"]] == [goal.operations for goal in certified.certificate.goals]
+    row = decided(Evidence(facts), "setup_is_fair")
+    assert (
+        "takes more crafts in 4 of 5 problems; the second's in 0 of 5" in row["recomputed"]
+        and "easier" not in row["why"]
+    )
+
+
+def test_winners_are_certain_in_the_same_dimensions_by_both_passes(facts):
+    found = outcomes(facts)
+    found["sure"] = holm(found.p.to_numpy()) < 0.05
+    sure = found[found.sure & (found.delta > 0)].groupby("dimension").size()
+    assert sure.eq(2).all() and len(sure) == 5 and found.sure.sum() == 10
+    [near] = found[~found.sure & ((found.low > 0) | (found.high < 0))].to_dict("records")
+    assert (near["dimension"], near["source"]) == ("intention_concealment", "first pass")

@@ -167,23 +167,26 @@ def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple
 
 @styled
 def gain_figure(tested: pd.DataFrame, level: float) -> Figure:
-    """Gains of every model and ability, framed where the exact test of two samples finds them to be more than chance.
+    """Gains of every model and ability, framed where the exact test of two samples finds more than chance in independent decisions.
 
-    `tested`: model, metric, gain, n (decisions or games of each sample), fisher, holm_fisher.
+    `tested`: model, metric, gain, n (decisions or games of each sample), and p after Holm's correction over all of them: all_fisher
+    (decisions are independent), all_fisher_games (all decisions of a game are alike). `level`: below which p is more than chance.
     """
     order = {"index": "model", "columns": "metric"}
     models, metrics = tested.model.unique(), tested.metric.unique()
-    gains, p, corrected = (
+    gains, p, bound = (
         tested.pivot(**order, values=name).reindex(index=models, columns=metrics)
-        for name in ("gain", "fisher", "holm_fisher")
+        for name in ("gain", "all_fisher", "all_fisher_games")
     )
     made, axes = figure(1, 1, (10.5, 1.6 + 0.42 * len(models)))
     text = gains.map("{:+.1f}".format).rename_axis("model").rename_axis("ability", axis=1)
     sizes = tested.groupby("metric").n.agg(lambda n: " to ".join(map(str, sorted({n.min(), n.max()}))))
     gains = gains.rename(columns=lambda name: f"{name.replace('_', '-')} (n {sizes[name]})")
-    differ, kept = (int((values < level).sum().sum()) for values in (p, corrected))
-    title = f"What beliefs add (Table 4); framed, *: p < {level:g} by Fisher's exact test of two samples"
-    title += f"\n{differ} of {p.size} differ, {kept} after Holm's correction over the abilities of a model"
+    most, least = (int((values < level).sum().sum()) for values in (p, bound))
+    title = (
+        f"What beliefs add (Table 4); framed, *: p < {level:g} by Fisher's exact test, after Holm's correction over all"
+    )
+    title += f"\n{most} of {p.size} if decisions are independent, {least} if all decisions of a game are alike"
     wide = float(gains.abs().max().max())
     heatmap(axes[0], gains, text, title, "points", outlined=p < level, limits=(-wide, wide))
     return made

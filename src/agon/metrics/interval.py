@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtri, stdtrit
+from scipy.special import betaincinv, ndtri, stdtr, stdtrit
 
 from agon import AgonError
 
@@ -259,6 +259,8 @@ class Contrast(NamedTuple):
     """Of the interval of what was made of the ratios, as is `high`."""
     high: float
     clusters: int
+    p: float = np.nan
+    """Two-sided, by Student's t, that what was made of the ratios is 0; absent as the interval is."""
 
 
 def contrasted(
@@ -279,7 +281,7 @@ def contrasted(
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = hits.sum(axis=0) / n.sum(axis=0)
         value = contrast(ratios[:, None])[0]
-    low = high = np.nan
+    low = high = p = np.nan
     if len(n) > 1:
         kinds = np.unique(n > 0, axis=0, return_inverse=True)[1].ravel()
         strata = kinds if np.bincount(kinds).min() > 1 else None
@@ -288,4 +290,5 @@ def contrasted(
             np.concatenate([hits, n], axis=1), lambda sums: contrast((sums[:, :size] / sums[:, size:]).T), strata
         )
         low, high = ends(value, error, df, len(n), level, limits)
-    return Contrast(ratios.tolist(), n.sum(axis=0).astype(int).tolist(), float(low), float(high), len(n))
+        p = 2 * stdtr(df, -abs(value) / error) if df > 0 and error > ALIKE * max(1.0, abs(value)) else np.nan
+    return Contrast(ratios.tolist(), n.sum(axis=0).astype(int).tolist(), float(low), float(high), len(n), float(p))

@@ -22,6 +22,17 @@ SELF = {"chameleon": 9 * SETTINGS, "undercover": 6 * SETTINGS}
 INTERVIEWS = sum(SELF.values())
 DECISIONS = 2 * COMPETITIONS * ROUNDS
 
+GAMES = {
+    "judgement": 2 * SETTINGS,
+    "reasoning": 4 * SETTINGS,
+    "deception": SPIED,
+    "self_awareness": 4 * SETTINGS,
+    "cooperation": COMPETITIONS,
+    "coordination": COMPETITIONS,
+    "rationality": 2 * COMPETITIONS,
+}
+"""In how many games the decisions behind an ability are: every setting of a social game is played as spy and as both crowd seats."""
+
 LONGEST = 300
 """Sample sizes tried for `other_n`: more interviews there are not."""
 
@@ -146,18 +157,19 @@ def fitting(tested: pd.DataFrame) -> pd.DataFrame:
     return found.assign(by_luck=binom.sf(found.fit - 1, found.cells, found.chance)).reset_index()
 
 
-TESTS = ("fisher", "paired_least", "paired_most")
+TESTS = ("fisher", "fisher_games", "paired_least", "paired_most")
 
 
 def significance(tested: pd.DataFrame) -> pd.DataFrame:
     """Every pair of Table 4 with two-sided p values, from the reconciled counts of `tested` (`granularity`).
 
-    Decisions are taken as independent.
+    Decisions are taken as independent, but for `fisher_games`, the other bound of what the design leaves open: there all decisions of a
+    game are alike, and only games count.
     Columns: model, metric, vanilla, enhanced, gain; n, k_vanilla, k_enhanced; counted (both cells are such counts, not only near them);
-    t (two samples, as the paper may have done), t_least (one-sided, of the pairing that is most favourable to a gain: the smallest p of any
-    t-test), fisher (two samples, exact); paired_least and paired_most: the smallest and largest p
-    that McNemar's exact test can have, over all ways to pair the decisions of two players; holm_ of the last three, over the
-    seven abilities of a model.
+    games (GAMES); t (two samples, as the paper may have done), t_least (one-sided, of the pairing that is most favourable to a gain: the
+    smallest p of any t-test), fisher and fisher_games (two samples, exact; the latter of the nearest numbers of games); paired_least
+    and paired_most: the smallest and largest p that McNemar's exact test can have, over all ways to pair the decisions of two players;
+    holm_ of the last four, over a model's seven abilities; all_fisher and all_fisher_games: Holm's correction over all pairs and abilities.
     """
     cells = tested[(tested.table == 4) & (tested.reading == "reconciled") & tested.metric.isin(ABILITIES)]
     enhanced = cells.model.str.endswith(PGM)
@@ -171,7 +183,13 @@ def significance(tested: pd.DataFrame) -> pd.DataFrame:
     )
     table = both[["model", "metric", "vanilla", "enhanced", "gain", "n", "k_vanilla", "k_enhanced", "counted"]]
     counts = zip(table.k_vanilla, table.k_enhanced, table.n, strict=True)
-    table = table.join(pd.DataFrame([p_values(*each) for each in counts]))
+    table = table.join(pd.DataFrame([p_values(*each) for each in counts])).assign(games=table.metric.map(GAMES))
+    table["fisher_games"] = [
+        float(fisher_exact([[k, games - k] for k in (round(before * games / n), round(after * games / n))]).pvalue)
+        for before, after, n, games in zip(table.k_vanilla, table.k_enhanced, table.n, table.games, strict=True)
+    ]
+    for test in ("fisher", "fisher_games"):
+        table[f"all_{test}"] = holm(table[test].to_numpy())
     for test in TESTS:
         table[f"holm_{test}"] = table.groupby("model", sort=False)[test].transform(lambda p: holm(p.to_numpy()))
     return table

@@ -46,6 +46,8 @@ class Evidence:
 
     facts: Facts
     correlated: int | None = None
+    whole_games: bool = False
+    """Whether counts are drawn as if all decisions of a game were alike, and not as if they were independent."""
     unit: ClassVar[str] = "decision"
     draws: ClassVar[None] = None
 
@@ -91,7 +93,8 @@ class Evidence:
             for cell in counted[known & (counted.table == table) & counted.model.isin(models)].itertuples():
                 place = whole.index.get_loc(cell.model), whole.columns.get_loc(cell.metric)
                 key = f"{cell.model} {cell.metric} {cell.published}"
-                values[:, *place] = 100 * draws.jeffreys(cell.k, cell.n, key, block)
+                units = counts.GAMES.get(str(cell.metric), cell.n) if self.whole_games else cell.n
+                values[:, *place] = 100 * draws.jeffreys(cell.k * units / cell.n, units, key, block)
             index = pd.MultiIndex.from_product([range(draws.BLOCK), whole.index], names=[draws.DRAW, whole.index.name])
             made[name] = pd.DataFrame(values.reshape(len(index), -1), index, whole.columns)
             if name in ("abilities", "pairs"):

@@ -156,6 +156,22 @@ def problems(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("problem")
 
 
+def targets(evidence: Evidence) -> pd.DataFrame:
+    """The targets of the played set-ups by problem, as certified: first, second (crafts of the shortest chain for the seat's target),
+    trades (of both seats' targets, the most that one takes), harder (whose target takes more crafts: first, second or neither).
+    """
+    rows = {}
+    for number in sorted(set(evidence.facts.players.problem) & set(certified := _certified())):
+        goals = certified[number][1].goals
+        first, second = (goal.operations for goal in goals)
+        if first is None or second is None:
+            raise Missing(f"problem {number} of data/problems/minecraft_public has a target without a certified chain")
+        harder = "neither" if first == second else "first" if first > second else "second"
+        rows[number] = (first, second, max(goal.trades or 0 for goal in goals), harder)
+    columns = ["first", "second", "trades", "harder"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("problem")
+
+
 def goals(evidence: Evidence) -> pd.DataFrame:
     """Every target of the public set-ups, as certified: alone, craftable (from both hands); index problem, item."""
     rows = [

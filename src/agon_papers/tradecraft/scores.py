@@ -71,7 +71,8 @@ def without_one(facts: Facts, matchup: str, name: str, dimension: str, tolerance
 def outcomes(facts: Facts) -> pd.DataFrame:
     """Figure 6: winners against losers of the logged persona games, turns pooled, a row per dimension and pass (`source`).
 
-    Columns: winners, losers (means), n_winners, n_losers, delta (winners over losers, less 1), low, high (between games), games.
+    Columns: winners, losers (means), n_winners, n_losers, delta (winners over losers, less 1), low, high, p (between games; p two-sided, of
+    one row by itself), games.
     """
     table = scored(facts)
     table = table[table.name.str.startswith("gemini-")]

@@ -65,10 +65,10 @@ def averages(
 
 
 def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), level: float = 0.95) -> pd.DataFrame:
-    """Winners against losers: the `by` keys, winners, losers (mean scores over turns), n_winners, n_losers, difference, delta, low, high.
+    """Winners against losers: `by`, winners, losers (mean scores over turns), n_winners, n_losers, difference, delta, low, high, p.
 
-    `table`: scores with a column `won`. delta, as published: winners over losers, less 1; low and high are its, between
-    matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
+    `table`: scores with a column `won`. delta, as published: winners over losers, less 1; low, high and p (two-sided, of this row by
+    itself) are its, between matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
     """
     rows = []
     known = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
@@ -78,8 +78,8 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), l
             continue
         winners, losers = found.ratios
         delta = winners / losers - 1 if losers else np.nan
-        rows.append((*_tuple(key), *found.ratios, *found.n, winners - losers, delta, found.low, found.high))
-    names = ["winners", "losers", "n_winners", "n_losers", "difference", "delta", "low", "high"]
+        rows.append((*_tuple(key), *found.ratios, *found.n, winners - losers, delta, found.low, found.high, found.p))
+    names = ["winners", "losers", "n_winners", "n_losers", "difference", "delta", "low", "high", "p"]
     return pd.DataFrame(rows, columns=[*by, *names])
 
 
