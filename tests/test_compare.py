@@ -150,7 +150,11 @@ def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
 
 
 def test_what_says_how_asking_went_counts_matches_without_any_answer():
-    rows = [("zs", "uniform", "CCCC", "CCCC"), ("zs", "uniform", "----", "CCCC"), *(("cot", "uniform", "CCCC", "CCCC"),) * 2]
+    rows = [
+        ("zs", "uniform", "CCCC", "CCCC"),
+        ("zs", "uniform", "----", "CCCC"),
+        *(("cot", "uniform", "CCCC", "CCCC"),) * 2,
+    ]
     some = together(*rows).assign(tokens=5)
     metrics = ["valid_share", "validity_rate", "void", "tokens_of_match", "cooperation_rate"]
     found = compare(some, metrics, "agent:zs,cot")
@@ -434,7 +438,9 @@ def test_without_a_name_it_is_the_projects_own_experiment(capfd, monkeypatch):
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
     for place, (name, agent) in enumerate({"a/t": "zs", "b/t": "cot", "b/u": "cot"}.items()):
-        some = pd.concat([match(agent, "uniform", own, "CCCC", match=f"{name}{own}") for own in ("CCDD", "CCCC", "CDDD")])
+        some = pd.concat(
+            [match(agent, "uniform", own, "CCCC", match=f"{name}{own}") for own in ("CCDD", "CCCC", "CDDD")]
+        )
         write(typed(dict(some.assign(repetition=place).items())), tmp_path / f"{name}.parquet")
     files = [f"{tmp_path}/{name}.parquet" for name in ("a/t", "b/t", "b/u")]
     assert main(["compare", f"turns={','.join(files)}", "metric=points", "by=file", "within=opponent"]) == 0
