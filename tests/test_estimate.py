@@ -326,8 +326,8 @@ def hasty(view, dice):
     if getattr(view.legal, "role", "") == "planner":
         return Call(tool="rethink", text="nothing")
     if view.phase == "propose":
-        return Call(tool="submit_proposal", partner=sorted(view.legal.others)[0], offer={}, request={})
-    return Call(tool="decide", decision="reject") if view.phase == "decide" else Call(tool="craft_done")
+        return Call(tool="submit_proposal", partner=sorted(view.legal.others)[0], offer={}, request={}, message="")
+    return Call(tool="decide", decision="reject", message="") if view.phase == "decide" else Call(tool="craft_done")
 
 
 def slow(view, dice):
@@ -363,7 +363,8 @@ MET = {
 @pytest.mark.parametrize(("game", "agent"), [(game, agent) for game, agents in MET.items() for agent in agents])
 def test_no_model_is_asked_less_than_at_least_or_more_than_at_most(tmp_path, game, agent, malformed, policy):
     matches = met(game, agent)
-    model = StandIn(model="own", policy=policy, malformed=malformed, parameters={"max_tokens": 400})
+    rate = "refusal" if "constrained" in agent or "called" in agent else "malformed"  # which a schema does not hinder
+    model = StandIn(model="own", policy=policy, parameters={"max_tokens": 400}, **{rate: malformed})
     found, spent = estimate(matches, model), paid(tmp_path, matches, model)
     assert found.calls.low <= spent.answers <= found.calls.high < math.inf
     assert found.calls.low <= found.calls.middle <= found.calls.high

@@ -21,6 +21,7 @@ from agon.games.twins import Twin
 from agon.loop import seat_dice
 from agon.metrics.differences import estimate
 from agon.metrics.interval import SHARE, ends
+from agon.metrics.strengths import shared_ranks
 from agon.turns import decoded
 
 Numbers = NDArray[np.float64]
@@ -84,8 +85,10 @@ def orders(scores: pd.DataFrame, known: str = "default", seed: int = 1) -> tuple
         drawn = np.stack([_mean(each, resampled(each.cell, dice)) for each in own], axis=-1)
         split = [[_mean(each, part) for part in halved(each.cell, dice)] for each in own]
         means[str(variant)], halves[str(variant)] = (values, drawn), np.moveaxis(np.array(split), 0, -1)
-        ranks = (-drawn).argsort(axis=1).argsort(axis=1) + 1
-        low, high = np.quantile(ranks, TAIL, axis=0, method="inverted_cdf").astype(int)
+        low, high = (
+            np.quantile(ranks, at, axis=0, method="inverted_cdf").astype(int)
+            for ranks, at in zip(shared_ranks(drawn), TAIL, strict=True)
+        )
         for place, model in enumerate(models):
             rank = int((values > values[place]).sum()) + 1
             said = {"variant": variant, "model": model, "value": values[place], "n": len(own[place]), "rank": rank}

@@ -177,3 +177,9 @@ def test_turns_of_a_twin_whose_options_are_listed_otherwise_are_of_that_twin():
     plans = [{"games": [name], "seats": [["uniform"]] * load("game", name).seats} for name in names]
     turns = table([(match, play_now(match)) for match in plan({"name": "t", "repetitions": 1, "pairings": plans})])
     assert [game.variant for game in games_of(turns)] == ["brief~turned", "01~turned"]
+
+
+def test_models_that_earn_the_same_share_a_rank_in_every_draw():
+    ranks, _ = twins.orders(scores({"default": dict.fromkeys("ABC", 2.0) | {"D": 1.0}}, sd=0.0))
+    found = ranks.set_index("model")[["rank", "rank_low", "rank_high"]]
+    assert found.loc[["A", "B", "C"]].to_numpy().tolist() == [[1, 1, 3]] * 3 and found.loc["D"].tolist() == [4, 4, 4]

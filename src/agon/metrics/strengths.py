@@ -157,7 +157,7 @@ def _groups(choices: _Choices, players: int) -> int:
 def _players(rows: pd.DataFrame, names: list[str], best: Numbers, drawn: Numbers) -> pd.DataFrame:
     best, drawn = best - best.mean(), drawn - drawn.mean(axis=1, keepdims=True)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    firsts, lasts = _ranks(drawn)
+    firsts, lasts = shared_ranks(drawn, EQUAL)
     lowest, highest = (
         np.quantile(ranks, at, axis=0, method="inverted_cdf").astype(int)
         for ranks, at in ((firsts, 0.025), (lasts, 0.975))
@@ -172,16 +172,16 @@ def _players(rows: pd.DataFrame, names: list[str], best: Numbers, drawn: Numbers
             "first": 1 / (1 + np.exp(-best)),
         }
     )
-    found = found.assign(rank=_ranks(best[None])[0][0], rank_low=lowest, rank_high=highest)
+    found = found.assign(rank=shared_ranks(best[None], EQUAL)[0][0], rank_low=lowest, rank_high=highest)
     return found.sort_values(["rank", "player"], ignore_index=True)
 
 
-def _ranks(strengths: Numbers) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """samples x players: the first and the last place that each shares with its equals."""
-    columns = strengths.T[:, :, None]
-    before = np.stack([(strengths > each + EQUAL).sum(axis=1) for each in columns], axis=1)
-    behind = np.stack([(strengths < each - EQUAL).sum(axis=1) for each in columns], axis=1)
-    return before + 1, strengths.shape[1] - behind
+def shared_ranks(values: Numbers, equal: float = 1e-9) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """Samples x players: the first and the last place that each shares with its equals, no further apart than `equal`; most is first."""
+    columns = values.T[:, :, None]
+    before = np.stack([(values > each + equal).sum(axis=1) for each in columns], axis=1)
+    behind = np.stack([(values < each - equal).sum(axis=1) for each in columns], axis=1)
+    return before + 1, values.shape[1] - behind
 
 
 def _seats(seats: list[int], best: Numbers, drawn: Numbers) -> pd.DataFrame:
