@@ -158,6 +158,9 @@ class Evidence:
             return None
         keys = ["game", "variant", "opponent"]
         pool = self.uniform.astype(dict.fromkeys(keys, object))
+        pool["opponent"] = pool.opponent.replace(
+            {now: old for old, now in new_names("agent").items()}
+        )  # as the paper has it
         places = pool.groupby(keys, sort=False).indices
         dice, sets = np.random.default_rng(SEED), []
         wanted = self.matches[keys].astype(object)
