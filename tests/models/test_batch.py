@@ -356,6 +356,7 @@ def test_a_completed_batch_that_names_no_file_yet_is_looked_at_again_and_then_en
 
 def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "experiment_of", lambda settings: ("b", matches(1), {}, Recording(tmp_path)))
+    monkeypatch.setattr(recording, "say_cautions", lambda settings: None)
     journal, given = (
         Journal(tmp_path, lambda key: False),
         {"batch": False, "executor": {"name": "local"}, "until": None},
