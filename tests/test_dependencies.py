@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,26 @@ def restore(folder, contents):
         (folder / name).write_bytes(content)
 
 
+@contextmanager
+def hidden(folder, away, places):
+    """Takes away the data and outputs that are not in `places`: libraries in C read files that Python's audit does not see."""
+    unnamed = [
+        path
+        for part in ("data", "results", "transcripts")
+        for path in sorted((folder / part).rglob("*"))
+        if path.is_file() and outside([str(path.relative_to(folder))], places)
+    ]
+    try:
+        for number, path in enumerate(unnamed):
+            away.mkdir(exist_ok=True)
+            path.rename(away / str(number))
+        yield
+    finally:
+        for number, path in enumerate(unnamed):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (away / str(number)).rename(path)
+
+
 def run(command, folder, log):
     """Runs a stage's command in a folder; the files below it that its processes have read."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AGON", "PYTEST"))}
@@ -111,7 +132,8 @@ def test_a_stage_depends_on_all_that_it_reads(stage, built, tmp_path):
     before = files(ROOT, outs)
     remove(built, outs)
     try:
-        read = run(command, built, tmp_path / "log")
+        with hidden(built, tmp_path / "away", allowed(stage)):
+            read = run(command, built, tmp_path / "log")
         after = files(built, outs)
     finally:
         restore(built, before)

@@ -72,6 +72,8 @@ SAID = [
     (Responses, responses("incomplete", "max_output_tokens"), "length"),
     (Responses, responses("incomplete", "content_filter"), "filter"),
     (Responses, responses("incomplete"), "length"),
+    (Responses, responses("incomplete", "max_messages"), "length"),
+    (Responses, responses("incomplete", "a word that nobody has met"), "length"),
     *((Anthropic, claude(word), "stop") for word in ("end_turn", "stop_sequence", "tool_use")),
     *((Anthropic, claude(word), "length") for word in ("max_tokens", "model_context_window_exceeded", "pause_turn")),
     (Anthropic, claude("refusal"), "filter"),
@@ -82,6 +84,28 @@ SAID = [
 def test_every_provider_says_in_its_own_words_why_an_answer_ended(kind, response, end):
     model = kind(model="m", parameters={"max_tokens": 99})
     assert ended_of(model.read_whole(json.dumps(response).encode(), REQUEST).stop) == end
+
+
+@pytest.mark.parametrize(
+    ("word", "end"),
+    [
+        ("content_filter: PROHIBITED_CONTENT", "filter"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "filter"),
+        ("IMAGE_RECITATION", "filter"),
+        ("ERROR_TOXIC", "filter"),
+        ("max_new_tokens", "length"),
+        ("too_many_tool_calls", "length"),
+        ("malformed_response", "error"),
+        ("timeout", "error"),
+        ("network_error", "error"),
+        ("stop_token", "stop"),
+        ("EOS", "stop"),
+        ("null", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_a_word_that_a_provider_puts_together_is_read_by_its_parts(word, end):
+    assert ended_of(word) == end
 
 
 @pytest.mark.parametrize("word", ["error", "abort", "insufficient_system_resource"])
@@ -233,15 +257,24 @@ def test_what_is_not_whole_is_told_in_words():
     turns = of_ends("stop", "length", "filter", "unknown")
     assert cut_off(turns).sum() == 2
     told = endings(turns)
-    assert told.startswith("of 4 answers of models 1 cut off at the limit of tokens, 1 held back")
+    assert told.startswith("of 4 decisions of models 1 cut off at the limit of tokens, 1 held back")
     assert endings(turns[turns.model.isna()]) == "no model was asked"
+
+
+def test_a_word_that_is_no_end_is_refused_when_turns_are_read(tmp_path):
+    turns = of_ends("stop", "length")
+    changed = turns.assign(ended=turns.ended.astype("str").replace("length", "max_tokens").astype("category"))
+    with pytest.raises(
+        AgonError, match="ended is 'max_tokens'; it must be stop, length, filter, error, unknown, or absent"
+    ):
+        tidy(changed)
 
 
 def test_a_notebook_on_answers_that_were_cut_off_says_so(tmp_path):
     write(of_ends("stop", "length"), tmp_path / "turns.parquet")
     write(of_ends("stop", "unknown"), tmp_path / "whole.parquet")
     [told] = caveats([str(tmp_path / "turns.parquet"), str(tmp_path / "whole.parquet")])
-    assert told.startswith("NOT WHOLE: of 2 answers of models 1 cut off")
+    assert told.startswith("NOT WHOLE: of 2 decisions of models 1 cut off")
 
 
 def test_compare_names_the_answers_that_were_cut_off():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agon import AgonError
 from agon.agents import seat_dice
 from agon.agents.llm import LLM
-from agon.conf import configuration, expand_settings
+from agon.conf import configuration, expand_settings, load, names, settings_of
 from agon.games.matrix.scripts import tit_for_tat
 from agon.games.tradecraft.calls import Call, Calls
 from agon.models import Request, extend
@@ -370,6 +370,28 @@ def test_no_model_is_asked_less_than_at_least_or_more_than_at_most(tmp_path, gam
     assert found.calls.low <= found.calls.middle <= found.calls.high
     if not malformed and matches[0].game.times_asked(0).least == matches[0].game.times_asked(0).most:
         assert found.calls.middle == spent.answers
+
+
+@pytest.mark.parametrize("name", names("experiment"))
+def test_the_calls_of_every_shipped_experiment_lie_within_their_bounds(name):
+    experiment = settings_of("experiment", name) | {"repetitions": 1}
+    for found in estimates(plan(experiment), models_of(experiment), None, None):
+        assert 0 <= found.calls.low <= found.calls.middle <= found.calls.high < math.inf
+
+
+def test_models_that_are_alike_are_estimated_each_by_its_name():
+    matches = pairing("zs", "zs", repetitions=1)
+    seats = [tuple(replace(seat, model=name) for seat in matches[0].seats) for name in ("standin", "other")]
+    matches = [replace(matches[0], id=str(place), seats=both) for place, both in enumerate(seats)]
+    one, two = estimates(matches, {"standin": standin(), "other": standin()}, None, None)
+    assert (one.model, two.model) == ("standin", "other") and one.calls == two.calls
+
+
+def test_a_conversation_that_is_cut_takes_more_calls_at_most():
+    def most(**settings):
+        return LLM.calls(load("game", "pd"), 0, attempts=1, **settings)
+
+    assert most().least == most().most == ROUNDS and most(overflow="cut").most >= ROUNDS + sum(range(ROUNDS))
 
 
 def test_a_rater_is_asked_once_for_each_dimension_and_its_bill_says_so():

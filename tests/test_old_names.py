@@ -8,7 +8,7 @@ import pytest
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon.conf import CONF, id_name, names, settings_of
+from agon.conf import CONF, id_name, name_now, names, renaming_told, settings_of
 from agon.inference.compare import compare, rate
 from agon.inference.power import variances
 from agon.plan import composed, plan
@@ -169,3 +169,27 @@ def test_no_text_takes_best_reply_for_tit_for_tat(path):
         return
     for sentence in re.split(r"(?<=[.;|])\s", said):
         assert "tit for tat" not in sentence or re.search(r"\b(not|never)\b", sentence), sentence
+
+
+def renamed(folder, **files):
+    """A folder of conf with agents, some of which have new names."""
+    agents = folder / "agent"
+    agents.mkdir()
+    for name, text in files.items():
+        (agents / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def test_a_second_new_name_keeps_the_ids_of_the_first(tmp_path):
+    script = "_target_: agon.agents.scripts.anything\n_partial_: true\n"
+    conf = renamed(tmp_path, one="new_name: two\n", two='new_name: "three"\n', three=script)
+    assert {id_name("agent", name, conf) for name in ("three",)} == {"one"}
+    assert {name_now("agent", name, conf) for name in ("one", "two", "three")} == {"three"}
+    [line] = renaming_told("agent", ["one"], conf)
+    assert line.startswith("note: agent one is called three here")
+
+
+def test_new_names_that_go_in_a_circle_are_refused(tmp_path):
+    conf = renamed(tmp_path, here="new_name: there\n", there="new_name: here\n")
+    with pytest.raises(AgonError, match="here -> there -> here: new names go in a circle"):
+        name_now("agent", "here", conf)

@@ -119,6 +119,16 @@ def test_a_refused_summary_leaves_the_match_going_on():
     assert len(replies) == PD.rounds and replies[6].detail == {"left_out": 8, "summary_failed": "no"}
 
 
+@pytest.mark.parametrize(("cut_off", "used"), [("void", False), ("as_done", True)])
+def test_a_summary_that_was_held_back_is_no_memory(cut_off, used):
+    def say(request):
+        return Answer("I cannot help.", ended="filter") if request.view.phase == "summary" else GOOD
+
+    replies, asked = asked_of(Told(say), keeps={"rounds": 3, "summary": 50}, cut_off=cut_off)
+    assert ("I cannot help." in asked[-1].messages[0].text) == used
+    assert ("summary_failed" in replies[6].detail) != used and replies[6].detail["summary_ended"] == "filter"
+
+
 @pytest.mark.parametrize("keeps", ["readable", {"rounds": 2}, {"rounds": 2, "summary": 40}])
 def test_votes_over_several_answers_share_one_conversation(keeps):
     model = Told(lambda request: GOOD)

@@ -110,7 +110,11 @@ class Beliefs:
     def calls(game: Any, seat: int, agent: Any, attempts: int = 3, **_: Any) -> Times:
         """How often it asks its model in a match: as the agent that is wrapped, and for each question about beliefs."""
         thought, own = mind_class(game).questions(game), agent.func.calls(game, seat, **agent.keywords)
-        return Times(own.least + thought.least, own.most + thought.most * attempts)
+        asked = agent
+        while "agent" in asked.keywords:
+            asked = asked.keywords["agent"]
+        cuts = own.most if asked.keywords.get("overflow") == "cut" else 0
+        return Times(own.least + thought.least, own.most + thought.most * (attempts + cuts))
 
     @staticmethod
     def unfit(space: Any, model: Any, agent: Any, **_: Any) -> str:

@@ -121,12 +121,22 @@ class LLM:
 
     @staticmethod
     def calls(
-        game: Any, seat: int, attempts: int = 5, reads: Any = "free", keeps: Any = "everything", **_: Any
+        game: Any,
+        seat: int,
+        attempts: int = 5,
+        reads: Any = "free",
+        keeps: Any = "everything",
+        overflow: str = "stop",
+        **_: Any,
     ) -> Times:
-        """How often it asks its model in a match: once for each decision, up to all attempts and a summary before it."""
+        """How often it asks its model in a match: once for each decision, up to all attempts and a summary before it.
+
+        With overflow: cut, once more for each round that leaves the conversation because the provider finds it too long.
+        """
         asked = times_asked(game, seat)
         tries = 1 if isinstance(reads_of(reads), Weighed) else attempts
-        return Times(asked.least, asked.most * (tries + (keeps_of(keeps).summary is not None)))
+        cuts = asked.most if overflow == "cut" else 0
+        return Times(asked.least, asked.most * (tries + (keeps_of(keeps).summary is not None) + cuts))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
@@ -185,9 +195,13 @@ class LLM:
             sample = f"{self.place.match}/{self.place.seat}/{self.turns}.summary"
             try:
                 answer = await self.model.answer(Request(question, sample, 2 * (self.keeps.summary or 0), seen))
-                said = texts.system(view) + texts.keeps.rendered("before", answer.text)
                 self.noted |= {"summary": answer.text, "summary_exchange": answer.exchange}
-                self.noted |= {"summary_ended": answer.ended} if answer.ended in CUT else {}
+                if answer.ended in CUT:
+                    self.noted |= {"summary_ended": answer.ended}
+                if answer.ended in CUT and self.cut_off == "void":
+                    self.noted |= {"summary_failed": f"it was {CUT[answer.ended]}"}
+                else:
+                    said = texts.system(view) + texts.keeps.rendered("before", answer.text)
             except CallFailed as failure:
                 self.noted |= {"summary_failed": str(failure)}
         self.messages = rechained((self.messages[0]._replace(text=said), *self.messages[stays:]))

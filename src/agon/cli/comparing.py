@@ -114,6 +114,8 @@ def rate(
     say_columns([head], found.players)
     for each in found.seats.itertuples():
         click.echo(f"seat {each.seat} over the first: {each.advantage:+.2f} ({each.low:+.2f} to {each.high:+.2f})")
+    if found.players.low.eq(found.players.high).all():
+        click.echo("note: every match was a tie: nothing tells these players apart, and the intervals say nothing")
     if found.groups > 1:
         click.echo(f"note: {found.groups} groups of players never met: strengths compare within a group alone")
     if path is not None:

@@ -63,7 +63,7 @@ def say_cautions(settings: Settings) -> None:
     """Prints what is to be known of the experiment before it is paid for."""
     from agon.plan import cautions
 
-    for each in [] if settings.get("study") else cautions(settings["experiment"]):
+    for each in [] if settings["study"] else cautions(settings["experiment"]):
         click.echo(visible(f"note: {each}"))
 
 

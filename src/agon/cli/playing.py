@@ -79,7 +79,20 @@ def play(settings: Settings) -> None:
         click.echo(f"PARTIAL: {len(lacking):,} of {count(len(matches), 'match')} not recorded to the end:")
         _list(lacking, matches)
     whole = len(matches) - len(lacking or ())
-    click.echo(f"{shown(out)}: {count(whole, 'match')}, {count(len(turns), 'turn')}")
+    click.echo(f"{shown(out)}: {count(whole, 'match')}, {count(len(turns), 'turn')}{_void(turns)}")
+
+
+def _void(turns: DataFrame) -> str:
+    """In words, how many decisions have no action, and why the last answers to them ended; empty where all have one."""
+    from agon.turns import CUT
+
+    void = turns[turns.asked & turns.action.isna()]
+    cut = [f"{number:,} {words}" for end, words in CUT.items() if (number := int(void.ended.eq(end).sum()))]
+    return (
+        f"; {len(void):,} of {count(int(turns.asked.sum()), 'decision')} void{''.join(f', {each}' for each in cut)}"
+        if len(void)
+        else ""
+    )
 
 
 def _in_cells(turns: DataFrame, name: str) -> DataFrame:

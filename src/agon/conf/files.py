@@ -21,7 +21,7 @@ OF_READER = ("families", "packages")
 """Settings that say whose code is run."""
 LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
 """What `agon list` lists."""
-NEW_NAME = re.compile(rb"^new_name:[ \t]*([\w-]+)", re.MULTILINE)
+NEW_NAME = re.compile(rb"""^new_name:[ \t]*["']?([\w-]+)""", re.MULTILINE)
 """What a file says of which another file of its folder in conf/ has the contents: its own name is an old one (`new_name: NAME`)."""
 FEW = 12
 """Up to so many names are all said to who asked for another."""
@@ -117,8 +117,19 @@ def names(group: str, conf: Path = CONF) -> list[str]:
 
 
 def new_names(group: str, conf: Path = CONF) -> dict[str, str]:
-    """Old name -> the name that a file of conf/`group` has now."""
-    return {name: now for name, now in _all_names(group, conf) if name != now}
+    """Old name -> the name that a file of conf/`group` has now, however often it was renamed. Raises AgonError for a circle."""
+    said = {name: now for name, now in _all_names(group, conf) if name != now}
+    found = {}
+    for old in said:
+        path = [old]
+        while path[-1] in said:
+            path.append(said[path[-1]])
+            if path.count(path[-1]) > 1:
+                raise AgonError(
+                    f"conf/{group}: {' -> '.join(path)}: new names go in a circle; delete one of these files"
+                )
+        found[old] = path[-1]
+    return found
 
 
 @functools.cache
@@ -135,8 +146,9 @@ def id_name(group: str, name: str, conf: Path = CONF) -> str:
     file has two old names.
     """
     folder = input_path(conf / group / f"{name}.yaml").parent
-    old = [each for each, now in new_names(group, conf).items() if now == name]
-    old = [each for each in old if input_path(conf / group / f"{each}.yaml").parent == folder]
+    said = {each: now for each, now in _all_names(group, conf) if each != now}
+    first = [each for each, now in new_names(group, conf).items() if now == name and each not in said.values()]
+    old = [each for each in first if input_path(conf / group / f"{each}.yaml").parent == folder]
     if len(old) > 1:
         raise AgonError(
             f"conf/{group}: {old[0]} and {old[1]} both say new_name: {name}; ids keep one old name, so delete one"

@@ -9,17 +9,19 @@ ENDS: tuple[Ended, ...] = get_args(Ended)
 CUT: dict[Ended, str] = {"length": "cut off at the limit of tokens", "filter": "held back or refused by the provider"}
 """Ends with which an answer is not whole, in words."""
 
-_WORDS: dict[Ended, str] = {
-    "stop": "stop end_turn stop_sequence tool_use tool_calls function_call completed complete eos eos_token end weighed",
-    "length": "length max_tokens max_output_tokens model_length model_context_window_exceeded pause_turn incomplete",
-    "filter": "content_filter content_filtered guardrail_intervened refusal safety recitation blocklist prohibited_content spii "
-    "image_safety error_toxic",
-    "error": "error abort aborted cancelled failed insufficient_system_resource malformed_function_call malformed_model_output "
-    "malformed_tool_use unexpected_tool_call error_limit network_error",
+_STOPS = "stop end_turn stop_sequence tool_use tool_calls function_call completed complete eos eos_token end weighed"
+_PARTS: dict[Ended, str] = {
+    "filter": "filter refus safety recitation blocklist blocked prohibited sensitive spii guardrail toxic language",
+    "error": "error fail abort cancel malformed unexpected timeout timed_out insufficient no_image other",
+    "stop": "stop eos",
+    "length": "length max limit window pause incomplete token repetition too_many",
 }
-_END: dict[str, Ended] = {word: end for end, words in _WORDS.items() for word in words.split()}
+"""Parts of providers' words, in the order in which they are looked for: providers spell one reason in many ways."""
 
 
 def ended_of(word: str) -> Ended:
-    """What a provider's word for why an answer ended means; unknown for a word that nobody has met."""
-    return _END.get(word.lower(), "unknown")
+    """What a provider's word for why an answer ended means; unknown where it has no known part."""
+    plain = word.strip().lower().replace(" ", "_")
+    if plain in _STOPS.split():
+        return "stop"
+    return next((end for end, parts in _PARTS.items() if any(part in plain for part in parts.split())), "unknown")

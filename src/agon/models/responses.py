@@ -6,6 +6,7 @@ from typing import Any
 
 from agon import AgonError
 from agon.models.base import Answer, Message, clean
+from agon.models.ends import ended_of
 from agon.models.openai import OpenAI
 from agon.models.remote import charged, count, one_call, opaque, part, renamed, text_of, unreadable, with_calls
 
@@ -82,7 +83,7 @@ class Responses(OpenAI):
             tokens_written=min(written or 0, max(0, sent - cached)),
             tokens_out=tokens_out or 0,
             id=str(content.get("id") or ""),
-            stop="refusal" if refusal else str(part(content, "incomplete_details").get("reason") or content["status"]),
+            stop="refusal" if refusal else _stop(content),
             unreported=unclear or (written is None and self.writing_costs_more),
             usd=charged(usage),
             opaque=opaque(kept),
@@ -96,3 +97,10 @@ def _items(message: Message, call: dict[str, Any] | None, before: dict[str, Any]
     if before is not None and message.role == "user":
         return [{"type": "function_call_output", "call_id": before["call_id"], "output": text_of(message)}]
     return [*message.opaque, {"role": message.role, "content": text_of(message)}]
+
+
+def _stop(content: Mapping[str, Any]) -> str:
+    """Why a response ended. One that is not complete, or has a message that is not, was cut off whatever its reason is called."""
+    reason = str(part(content, "incomplete_details").get("reason") or content["status"])
+    states = [content["status"], *(item.get("status") for item in content["output"] if item["type"] == "message")]
+    return "incomplete" if "incomplete" in states and ended_of(reason) in ("stop", "unknown") else reason

@@ -83,29 +83,29 @@ def estimates(
         if alike not in played:
             played[alike] = _Course(match, names, models, recorded)
         course = played[alike]
-        for name, expected in zip(names, course.expected, strict=True):
+        for place, (name, expected) in enumerate(zip(names, course.expected, strict=True)):
             before, own = len({question for question, _ in expected.asked}), Load()
             questions[name] += before
             tight |= {name} if expected.full and not before else set()
             for seat in [number for number, each in enumerate(match.seats) if each.model == name and course.open]:
-                if (place := (alike, seat, name)) not in loads:
-                    calls, further, times = course.of_seat(seat, name)
+                if (key := (alike, seat, name)) not in loads:
+                    calls, further, times = course.of_seat(seat, place)
                     possible = _possible(
                         calls, further, models[name], times, 1 if match.game.fixed_rounds else match.game.seats
                     )
                     known = habits.of(match, seat, models[name], matches, models) if habits and calls else None
                     if known is None:
-                        loads[place] = possible, possible.calls, ""
+                        loads[key] = possible, possible.calls, ""
                     else:
                         middle = Load(*(Spread(each, each, each) for each in summed(calls)[:3]))
                         load = middle.times(known[0])
                         within = Spread(*(min(max(each, times.least), times.most) for each in load.calls))
-                        loads[place] = (
+                        loads[key] = (
                             load._replace(calls=within),
                             possible.calls._replace(middle=within.middle),
                             known[1],
                         )
-                load, bound, basis = loads[place]
+                load, bound, basis = loads[key]
                 bases[name] |= {basis} if load.calls.middle else set()
                 own, bounds[name] = own.plus(load), bounds[name].plus(bound)
             total[name], begun[name] = total[name].plus(own), begun[name] + (before > 0)
@@ -147,9 +147,11 @@ class _Course:
         self.first = set(started(match.game, match.seed)[1][1])
         """Who is asked first, whatever is answered."""
 
-    def of_seat(self, seat: int, name: str) -> tuple[list[Counted], list[Counted], Times]:
-        """The calls of a seat that are expected, those there would be if they all fitted, and how many there may be."""
-        place = self.names.index(name)
+    def of_seat(self, seat: int, place: int) -> tuple[list[Counted], list[Counted], Times]:
+        """The calls of a seat that are expected, those there would be if they all fitted, and how many there may be.
+
+        `place`: of the seat's model among those of the match. Other models with the same limits may have the same course.
+        """
         calls, further = (found[place].of_seat(seat) for found in (self.expected, self.further))
         times, held = self.times(seat), self.expected[place].held
         known = [(question, sure) for question, sure in held if seat_of(question) == seat]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from agon import AgonError
-from agon.turns.columns import COLUMNS, COUNT, KEY, LABEL, completed, has_type, schema
+from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, completed, has_type, schema
 
 
 def tidy(turns: pd.DataFrame) -> pd.DataFrame:
@@ -29,6 +29,10 @@ def tidy(turns: pd.DataFrame) -> pd.DataFrame:
     same = not changed and isinstance(turns.index, pd.RangeIndex)
     found = turns if same else turns.assign(**changed).reset_index(drop=True)
     _require_finite(found)
+    if "ended" in found and (strange := set(found.ended.dropna().unique()) - set(ENDS)):
+        raise AgonError(
+            f"not a turns table: ended is {min(map(str, strange))!r}; it must be {', '.join(ENDS)}, or absent"
+        )
     if set(KEY) <= set(found):
         _require_once(found)
     return found

@@ -205,15 +205,20 @@ class Roles:
         steps: Mapping[Role, int] = STEPS,
         attempts: int = 3,
         plan_before: Sequence[Phase] = ("craft",),
+        overflow: str = "stop",
         **_: Any,
     ) -> Times:
-        """How often it asks its model in a match: once for each call, up to all attempts at all steps of the roles of all turns."""
+        """How often it asks its model in a match: once for each call, up to all attempts at all steps of the roles of all turns.
+
+        With overflow: cut, once more for each step that leaves because the provider finds the question too long.
+        """
         allowed, turns = {**STEPS, **steps}, game.max_rounds
         planned = {phase: allowed["planner"] * (phase in plan_before) for phase in ROUTES}
         propose, decide, craft = (allowed[role] + planned[phase] for phase, role in ROUTES.items())
         own = -(-turns // game.seats)
         most = max(own * propose + (turns - own) * decide, turns * decide) + turns * craft
-        return Times(times_asked(game, seat).least, attempts * most, attempts * max(allowed.values()))
+        tries = attempts + (max(allowed.values()) + 1 if overflow == "cut" else 0)
+        return Times(times_asked(game, seat).least, tries * most, attempts * max(allowed.values()))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
