@@ -507,3 +507,12 @@ def test_a_condition_that_only_plays_beside_another_one_is_said_to():
 def test_players_are_not_told_apart_by_what_is_compared(column):
     with pytest.raises(AgonError, match=f"by={column} names no player"):
         rate(PLAYED, "points", ["agent", column])
+
+
+def test_where_every_match_is_a_tie_rate_says_that_nothing_is_known(tmp_path, capsys):
+    write(tidy(together(("grim", "pp", "CCCC", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "ties.parquet")
+    write(tidy(together(("grim", "pp", "DDDD", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "some.parquet")
+    assert main(["rate", f"turns={tmp_path / 'ties.parquet'}", "by=agent"]) == 0
+    assert "every match was a tie: nothing tells these players apart" in capsys.readouterr().out
+    assert main(["rate", f"turns={tmp_path / 'some.parquet'}", "by=agent"]) == 0
+    assert "every match was a tie" not in capsys.readouterr().out
