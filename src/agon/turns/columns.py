@@ -84,7 +84,7 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
 KEY = ["match", "turn", "seat"]
 LATER = "asked", "ended"
 """Columns that older tables lack: `completed` adds them."""
-TOLD_BY = ["match", "legal", "action", "reply", "fallback", "model", "attempts"]
+TOLD_BY = ["match", "legal", "action", "reply", "fallback", "model"]
 """Columns from which it knows them."""
 
 
@@ -155,8 +155,6 @@ def completed(turns: pd.DataFrame) -> pd.DataFrame:
         turns = turns.assign(asked=(told | unsure).astype(np.bool_))
     if "ended" not in turns and "model" in turns:
         model = turns.asked & turns.model.notna()
-        if "attempts" in turns:
-            model &= turns.attempts.ne(0).fillna(True).astype(np.bool_)
         ended = pd.Categorical.from_codes(np.where(model, 0, -1), ["unknown"])
         turns = turns.assign(ended=pd.Series(ended, index=turns.index))
     return turns
