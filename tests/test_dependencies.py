@@ -20,6 +20,8 @@ BUILT = pytest.mark.skipif(not (ROOT / "reports/index.html").is_file(), reason="
 COMPOSED = "transcripts/composed/"
 OWN = {".agon", "reports"}
 """Where commands keep what is theirs, besides their outputs: locks, and the copy of a notebook while it runs."""
+NAMES = {"conf/agent", "conf/notebook"}
+"""Looked through by notebooks for old names (`new_name`); of other files in them nothing else is taken."""
 
 
 def stages():
@@ -115,9 +117,10 @@ def run(command, folder, log):
 
 def allowed(stage):
     """What a stage may read: what it names, its own, and what the settings are composed of that it names."""
-    _, deps, outs = STAGES[stage]
+    command, deps, outs = STAGES[stage]
     composed = any(path.startswith(COMPOSED) for path in deps)
-    return deps | outs | OWN | (STAGES["compose"][1] if composed else set())
+    names = NAMES if "agon notebook" in command else set()
+    return deps | outs | OWN | names | (STAGES["compose"][1] if composed else set())
 
 
 def outside(read, allowed):

@@ -11,4 +11,6 @@ def few_draws():
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(draws, "BLOCK", 4)
         patched.setattr(verdicts, "LOOKS", (1,))
+        draws.jeffreys.cache_clear()
         yield
+    draws.jeffreys.cache_clear()  # what was drawn is too few for others
