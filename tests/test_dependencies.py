@@ -18,8 +18,9 @@ LIMIT = 1200
 """Seconds for one command, on a machine with much else to do."""
 BUILT = pytest.mark.skipif(not (ROOT / "reports/index.html").is_file(), reason="nothing is built yet: make repro")
 COMPOSED = "transcripts/composed/"
-OWN = {".agon", "reports"}
-"""Where commands keep what is theirs, besides their outputs: locks, and the copy of a notebook while it runs."""
+OWN = {".agon", "played", "reports"}
+"""Where commands keep what is theirs, besides their outputs: locks, what a table in a notebook has
+played, and the copy of a notebook while it runs."""
 NAMES = {"conf/agent", "conf/notebook"}
 """Looked through by notebooks for old names (`new_name`); of other files in them nothing else is taken."""
 
