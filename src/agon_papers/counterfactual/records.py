@@ -1,0 +1,280 @@
+"""The records that statements of the counterfactual paper are decided from, and the names that stand for several."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
+
+from agon.conf import new_names
+from agon_papers.counterfactual.cells import MODELS as SHORT
+from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
+from agon_papers.verdict import BLOCK, SEED, CHANCE_SETS, Missing, stretched, within_cells
+
+MODELS = tuple(SHORT.values())
+"""The models of the tables, in their order."""
+
+THINKING = {"C3.7S": "C3.7S(T)", "C4S": "C4S(T)"}
+"""Model -> the same model with thinking."""
+
+PLAIN, VOTED = ["zs", "cot", "spp"], ["sc-zs", "sc-cot", "sc-spp"]
+PEERS = ["zs", "spp", "cot"]
+"""Language models as opponents, by their style."""
+SCRIPTS = {"pd": ["srep", "pp", "mf", "tft"], "rps": ["srep", "pp", "ap", "tft"]}
+PD_SCRIPTS, RPS_SCRIPTS = SCRIPTS.values()
+PATTERNED = ["pp", "ap", "tft"]
+
+CLAUDE = ["C3.5Sv2", "C3.7S", "C3.7S(T)", "C4S", "C4S(T)"]
+CLAUDE_37, CLAUDE_4 = ["C3.7S", "C3.7S(T)"], ["C4S", "C4S(T)"]
+ADVANCED = [*CLAUDE_37, *CLAUDE_4]
+TWINS = [*THINKING, *THINKING.values()]
+STRONG, WARY = ["C3.5Sv2", "C3.7S", "C3.7S(T)", "L3.3-70B"], ["C4S", "C4S(T)", "DS-R1"]
+"""In the prisoner's dilemma, by the paper, the strong models cooperate with each other, the wary mostly do not."""
+WEAK = ["DS-R1", "Mistral"]
+
+CELL = ["variant", "model", "agent", "opponent"]
+COMPREHENSION = ["opponent_comprehension", "opponent_comprehension_as_done"]
+EFFICIENCY = ["efficiency", "efficiency_as_done"]
+"""As printed, and as done."""
+
+DESIGN = ["game", *CELL]
+"""What stays as it is when matches are drawn anew."""
+
+BY_CHANCE = [
+    *("total_points", "opponent_comprehension", "opponent_comprehension_as_done"),
+    *("cooperation_rate", "distance_to_uniform"),
+]
+"""What uniform play says something about: it has no tokens and no void rounds."""
+UNUSED = ["experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"]
+"""Columns of which no statement speaks: record sets are drawn quicker without."""
+NOT_BY_CHANCE = ["tokens", "efficiency", "efficiency_as_done", "validity_rate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Matches, models by their short names, and tables beside them; see `records_of`."""
+
+    matches: pd.DataFrame
+    shares: pd.DataFrame
+    payoffs: pd.DataFrame
+    captions: pd.DataFrame
+    settings: pd.DataFrame | None = None
+    uniform: pd.DataFrame | None = None
+    openings: pd.DataFrame | None = None
+    unit: ClassVar[str] = "match"
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
+        """Rows of a table: of matches, those of all variants, models, styles and opponents of the paper's tables that are not named.
+
+        Tables: matches, all (of any model), actions (shares of actions), payoffs (of the first seat), captions, settings, openings
+        (matches with the opponent's first move). Raises Missing when any wanted cell has no row.
+        """
+        wanted = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
+        match table:
+            case "matches":
+                games = wanted.get("game", [*SCRIPTS])
+                return pd.concat([self._matches({**wanted, "game": [game]}) for game in games])
+            case "all":
+                return self.matches.assign(tabled=self.matches.model.isin(MODELS))
+            case "actions":
+                return complete(self.shares, {"model": MODELS, **wanted})
+            case "payoffs":
+                return selected(self.payoffs[self.payoffs.seat == 0], wanted)
+            case "both_payoffs":
+                return selected(self.payoffs, wanted)
+            case "captions":
+                found = selected(self.captions, wanted)
+                for row in found.itertuples():
+                    self.shown(row.table, row.captioned_variant)
+                return found
+            case "settings":
+                if self.settings is None or self.settings.empty:
+                    raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
+                return self.settings
+            case "openings":
+                if self.openings is None or self.openings.empty:
+                    raise Missing("the opponents' first moves are not among the tables given (openings)")
+                return self.rows("matches", where).merge(self.openings[["match", "action"]], on="match")
+        raise ValueError(f"there is no table {table}")
+
+    def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
+        """Matches drawn within their cells; for spreads and correlations their deviations are stretched. Other tables stay as they are."""
+        if "match" not in table:
+            return lambda number: table
+        places = self._units.get_indexer(table.match)
+        wide = drawing in ("spread", "correlation")
+        source = (self._stretched if wide else self.matches).iloc[places] if "payoffs" not in table else table
+        known = table.columns.intersection(source.columns)
+        source = source[[*known]].copy().assign(**{name: table[name].to_numpy() for name in table.columns.difference(known)})
+
+        def drawn(number: int) -> pd.DataFrame:
+            weights = self._weights(number // BLOCK, drawing == "spread")[number % BLOCK, places]
+            return source.take(np.repeat(np.arange(len(places)), weights))
+
+        return drawn
+
+    def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
+        """How many of the matches each of their cells has."""
+        units = {match for table in tables if "match" in table for match in table.match}
+        sizes = np.bincount(self._cells[self._units.get_indexer(pd.Index([*units]))]) if units else np.array([])
+        return [int(size) for size in sizes[sizes > 0]]
+
+    def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
+        """The matches, had every model chosen uniformly. Raises Missing without `uniform`, and for other tables."""
+        if self.uniform is None or "total_points" not in table:
+            raise Missing("nothing says what uniform play gives here")
+        taken = self._by_chance[number].iloc[self._units.get_indexer(table.match)]
+        return table.drop(columns=NOT_BY_CHANCE, errors="ignore").assign(
+            **{name: taken[name].to_numpy() for name in BY_CHANCE}
+        )
+
+    def shown(self, table: int, variant: str) -> str:
+        """The variant whose matches gave a printed table's numbers under this caption. Raises Missing when none gave most."""
+        found = self.captions[(self.captions.table == table) & (self.captions.captioned_variant == variant)]
+        if found.empty or not 2 * found.agree.iloc[0] > found["of"].iloc[0]:
+            raise Missing(f"the variant of most numbers of Table {table} ({variant}) is not known")
+        return str(found.variant.iloc[0])
+
+    def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+        [game] = where["game"]
+        wanted = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
+        return complete(self.matches, wanted | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
+
+    @cached_property
+    def _units(self) -> pd.Index:
+        return pd.Index(self.matches.match)
+
+    @cached_property
+    def _cells(self) -> NDArray[np.intp]:
+        """The cell of each match."""
+        cells = self.matches.groupby(DESIGN, observed=True, sort=False).ngroup()
+        return np.asarray(pd.factorize(cells)[0])
+
+    @cached_property
+    def _stretched(self) -> pd.DataFrame:
+        return stretched(self.matches, DESIGN)
+
+    def _weights(self, block: int, whole: bool) -> NDArray[np.int8]:
+        if (block, whole) not in self._drawn:
+            self._drawn[block, whole] = within_cells(self._cells, block, whole=whole)
+        return self._drawn[block, whole]
+
+    @cached_property
+    def _drawn(self) -> dict[tuple[int, bool], NDArray[np.int8]]:
+        return {}
+
+    @cached_property
+    def _by_chance(self) -> list[pd.DataFrame]:
+        """Record sets in which every model chose uniformly, in as many matches: a row for each match."""
+        keys = ["game", "variant", "opponent"]
+        assert self.uniform is not None
+        pool = self.uniform.astype(dict.fromkeys(keys, object))
+        old_names = {now: old for old, now in new_names("agent").items()}  # as the paper has it
+        pool["opponent"] = pool.opponent.replace(old_names)
+        places = pool.groupby(keys, sort=False).indices
+        dice, sets = np.random.default_rng(SEED), []
+        wanted = self.matches[keys].astype(object)
+        wanted = wanted.assign(opponent=wanted.opponent.where(~wanted.opponent.isin(PEERS), "uniform"))
+        groups = wanted.reset_index(drop=True).groupby(keys, sort=False).indices
+        for _ in range(CHANCE_SETS):
+            taken = np.empty(len(wanted), dtype=np.intp)
+            for key, rows in groups.items():
+                taken[rows] = dice.choice(places[key], len(rows))
+            sets.append(pool[BY_CHANCE].iloc[taken])
+        return sets
+
+
+def records_of(
+    matches: pd.DataFrame,
+    shares: pd.DataFrame,
+    payoffs: pd.DataFrame,
+    published: pd.DataFrame,
+    settings: pd.DataFrame | None = None,
+    uniform: pd.DataFrame | None = None,
+    openings: pd.DataFrame | None = None,
+) -> Records:
+    """The tables made ready: models by their short names, and the variant that each caption truly shows.
+
+    `matches`: agon.games.matrix.metrics.per_match of the player under test, all recorded matches. `shares`: action_shares of
+    seat 0 by game, variant, model, agent, opponent and match. `payoffs`: rows of agon.games.payoff_rows. `published`: tables.csv.
+    `settings`: one row per match with temperature and max_tokens. `uniform`: `per_match` of players that choose uniformly; without them no
+    chance value is given. `openings`: match and action of the opponents' first moves. Statements that need what is not given cannot be
+    checked.
+    """
+    text = published.astype({"mean": str, "std": str})
+    captions = true_variants(agreement(statistics(matches, "reconciled"), text), text)
+    known = short(shares[shares.match.isin(matches.match)])
+    return Records(prepared(matches, payoffs), known, payoffs, captions, settings, uniform, openings)
+
+
+def complete(table: pd.DataFrame, wanted: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The rows with the wanted values. Raises Missing when any combination of these has no row."""
+    fits = pd.concat([table[key].isin(values) for key, values in wanted.items()], axis=1).all(axis=1)
+    found = table[fits]
+    cells = found[[*wanted]].drop_duplicates()
+    gaps = prod(map(len, wanted.values())) - len(cells)
+    if gaps:
+        absent = [
+            f"{key} {value}" for key, values in wanted.items() for value in values if value not in set(cells[key])
+        ]
+        whole = pd.MultiIndex.from_product(wanted.values())
+        first = whole[~whole.isin(pd.MultiIndex.from_frame(cells))][0]
+        which = "any wanted cell" if cells.empty else ", ".join(absent) or "some cells"
+        raise Missing(f"no records of {which}; {gaps} cells, the first {' '.join(map(str, first))}")
+    return found
+
+
+def selected(table: pd.DataFrame, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The rows with the wanted values. Raises Missing for a value that no row has."""
+    for key, values in where.items():
+        if gone := [str(value) for value in values if value not in set(table[key])]:
+            raise Missing(f"no records of {key} {', '.join(gone)}")
+        table = table[table[key].isin(values)]
+    return table
+
+
+def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
+    """Matches with the models' short names and what statements compare by.
+
+    Columns more: style (without the vote) and voting (plain, voted); base (model without thinking) and thinking (plain, thinking);
+    against (opponent, or models); mutual (points of mutual cooperation), best_of_cycle (of the best reply to every action in turn) and
+    ceiling (the former in the prisoner's dilemma, the latter in rock, paper, scissors).
+    """
+    table = short(matches.drop(columns=UNUSED, errors="ignore"))
+    first = payoffs[payoffs.seat == 0]
+    rules = first.assign(paid=first.payoff).groupby(["game", "variant"], sort=False)
+    mutual = rules.paid.first().rename("mutual")
+    best = (
+        first.groupby(["game", "variant", "others"])
+        .payoff.max()
+        .groupby(["game", "variant"])
+        .mean()
+        .rename("best_of_cycle")
+    )
+    table = table.join(mutual, on=["game", "variant"]).join(best, on=["game", "variant"])
+    bases = {twin: model for model, twin in THINKING.items()}
+    table = table.assign(ceiling=table.mutual.where(table.game == "pd", table.best_of_cycle) * table.rounds)
+    made = table.assign(
+        style=pd.Categorical(table.agent.str.removeprefix("sc-"), PLAIN),
+        voting=table.agent.str.startswith("sc-").map({True: "voted", False: "plain"}),
+        base=table.model.replace(bases),
+        thinking=table.model.isin(bases).map({True: "thinking", False: "plain"}),
+        against=table.opponent.where(~table.opponent.isin(PEERS), "models"),
+        mutual=table.mutual * table.rounds,
+        best_of_cycle=table.best_of_cycle * table.rounds,
+    )
+    texts = made.columns[[not is_numeric_dtype(kind) for kind in made.dtypes]]
+    kept = ["match", "model"]
+    return made.astype(dict.fromkeys(texts.difference(kept), "category"))  # grouped in a tenth of the time
+
+
+def short(table: pd.DataFrame) -> pd.DataFrame:
+    """Plain text instead of categories, and the tables' names of models."""
+    text = [name for name in ("game", "variant", "model", "agent", "opponent", "action") if name in table]
+    models = [name for name in ("model", "opponent_model") if name in table]
+    return table.astype(dict.fromkeys(text, object)).replace(dict.fromkeys(models, SHORT))
