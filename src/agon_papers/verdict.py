@@ -123,7 +123,7 @@ class Test:
         mask, by = self.mask, " and ".join(str(name) for name in self.numbers.index.names if name)
         count = f"{int(mask.sum())} of {len(mask)}" + f" by {by}" * bool(by)
         if len(self.numbers) > LISTED:
-            return f"{count}; {_spans(self.numbers)}"
+            return "; ".join(filter(None, [count, _spans(self.numbers)]))
         return listed(self.numbers) if self.gaps or len(mask) == 1 else f"{count}: {listed(self.numbers)}"
 
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from agon_papers.comparisons import COLUMNS
+from agon_papers.cells import COLUMNS
 from agon_papers.tradecraft.counts import bars, head_to_head
 from agon_papers.tradecraft.facts import DIMENSIONS, MODELS, PAPER, PERSONAS, Facts
 from agon_papers.tradecraft.scores import radars

@@ -24,6 +24,9 @@ DIMENSIONS = {
 }
 """What the assessor scores, in the order of the radars' axes -> its name in figures."""
 
+STRATEGIC = ("goal_alignment", "strategic_planning", "information_utilization")
+"""The dimensions in which the paper says that winners and losers differ."""
+
 MODELS = ("gpt-4o", "claude", "gemini")
 PERSONAS = ("cooperative", "competitive", "unprimed")
 

@@ -1,0 +1,173 @@
+"""The records that statements of the TradeCraft paper are decided from: tables of its games and scores, of its rules and set-ups."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
+
+from agon_papers.tradecraft import counts, scores, setups
+from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
+from agon_papers.tradecraft.facts import DIMENSIONS, MODELS, PANELS, PERSONAS, Facts
+from agon_papers.tradecraft.replay import replay
+from agon_papers.verdict import BLOCK, Missing, within_cells
+
+
+def players(facts: Facts) -> pd.DataFrame:
+    """Counts by game and seat (`Facts.counted`). Columns more: hands, targets (of the game's two players); winners (how many the game has);
+    lost (the other has won); alone: 1 if the player has won and the other has not, -1 in the reverse case, else 0.
+    """
+    table = facts.counted
+    game = table.groupby("match")
+    both = {f"{name}s": game[name].transform(" and ".join) for name in ("hand", "target")}
+    winners = game.won.transform("sum")
+    lost = (winners - table.won).astype(bool)
+    return table.assign(winners=winners, lost=lost, alone=table.won.astype(int) - lost, **both)
+
+
+def judged(facts: Facts) -> pd.DataFrame:
+    """The assessor's scores (`value`) of players in logged turns, by its `pass`. kind: models, or of two personas same preference or two
+    preferences; primed: they are personas; outcome: won or lost.
+    """
+    table = scores.scored(facts)
+    same = np.where(table.group == table.against, "same preference", "two preferences")
+    kind = np.where(table.group.isin(PERSONAS), same, "models")
+    groups = [*MODELS, *PERSONAS]
+    made = table[["match", "matchup", "name", "turn", "seat", "value"]].assign(
+        kind=pd.Categorical(kind),
+        primed=kind != "models",
+        outcome=pd.Categorical(np.where(table.won.astype(bool), "won", "lost")),
+        group=pd.Categorical(table.group, groups),
+        against=pd.Categorical(table.against, groups),
+        dimension=pd.Categorical(table.dimension, [*DIMENSIONS]),
+        **{"pass": pd.Categorical(table.repetition.map(scores.PASSES), [*scores.PASSES.values()])},
+    )
+    texts = [name for name in ("matchup", "name") if not is_numeric_dtype(made[name])]
+    return made.astype(dict.fromkeys(texts, "category"))  # grouped in a tenth of the time
+
+
+def rates(facts: Facts) -> pd.DataFrame:
+    """`counts.rates`; index group."""
+    return counts.rates(facts).set_index("group").loc[[*MODELS, *PERSONAS]]
+
+
+def calls(facts: Facts) -> pd.DataFrame:
+    """The recorded calls (agon.games.tradecraft.story); flag, spelled: as logged; forced: a craft that was refused and done."""
+    table = facts.calls
+    logged = {name: [detail.get(name) for detail in table.detail] for name in ("flag", "spelled", "applied")}
+    return table.assign(**logged).assign(forced=lambda calls: calls.applied.eq(True) & ~calls.ok)
+
+
+OF_GAMES: Mapping[str, Callable[[Facts], pd.DataFrame]] = {
+    "players": players,
+    "scores": judged,
+    "all_scores": lambda facts: facts.scores,
+    "calls": calls,
+    "hands": lambda facts: replay(facts).hands,
+    "ends": lambda facts: replay(facts).ends,
+    "rates": rates,
+    "cells": lambda facts: pd.concat([cells(facts, reading) for reading in scores.READINGS]),
+    "coverage": scores.coverage,
+    "retest": scores.retest,
+    "ways": lambda facts: scores.ways(facts, RADAR + ROUNDING),
+    "invalid": counts.invalid_definitions,
+}
+"""Tables that need all games."""
+
+OF_RULES: Mapping[str, Callable[[Facts], pd.DataFrame]] = {
+    "rulesets": lambda facts: setups.rulesets(),
+    "problems": lambda facts: setups.problems(facts.players.problem),
+    "targets": lambda facts: setups.targets(facts.players.problem),
+    "goals": lambda facts: setups.goals(),
+}
+"""Tables of rules and set-ups."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The facts, as tables that games are drawn in."""
+
+    facts: Facts
+    unit: ClassVar[str] = "game"
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
+        """The rows of a table with these values. Raises Missing for a value that no row has, and for tables of games if some are not here."""
+        if table not in self._tables:
+            of = OF_RULES.get(table) or OF_GAMES[table]
+            self._tables[table] = of(self.facts if table in OF_RULES else self.whole)
+        return selected(self._tables[table], where)
+
+    def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
+        """Games drawn within their pair of players, whatever is measured: no spread is of single games. Other tables stay as they are."""
+        if "match" not in table:
+            return lambda number: table
+        places = self._games.get_indexer(table.match)
+
+        def drawn(number: int) -> pd.DataFrame:
+            weights = self._weights(number // BLOCK)[number % BLOCK, places]
+            return table.take(np.repeat(np.arange(len(table)), weights))
+
+        return drawn
+
+    def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
+        """How many of the games each pair of players has."""
+        games = pd.Index([game for table in tables if "match" in table for game in table.match]).unique()
+        sizes = np.bincount(self._pairs[self._games.get_indexer(games)]) if len(games) else np.array([], dtype=int)
+        return [int(size) for size in sizes[sizes > 0]]
+
+    def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
+        """Raises Missing."""
+        raise Missing("what a uniform trader would score, no assessor has said")
+
+    def shown(self, table: int, variant: str) -> str:
+        """Raises Missing."""
+        raise Missing("no table of this paper has a variant in its caption")
+
+    @cached_property
+    def whole(self) -> Facts:
+        """The facts, if every pair of players has played all its ten games. Raises Missing."""
+        games = self.facts.players.groupby("matchup").match.nunique()
+        if len(games) < len(PANELS) or (games < 10).any():
+            raise Missing("the records of some pair of players are not all here")
+        return self.facts
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {}
+
+    @cached_property
+    def _listed(self) -> pd.DataFrame:
+        return self.whole.players.drop_duplicates("match")
+
+    @cached_property
+    def _games(self) -> pd.Index:
+        return pd.Index(self._listed.match)
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.intp]:
+        """The pair of players of each game."""
+        return np.asarray(pd.factorize(self._listed.matchup)[0])
+
+    def _weights(self, block: int) -> NDArray[np.int8]:
+        if block not in self._drawn:
+            self._drawn[block] = within_cells(self._pairs, block)
+        return self._drawn[block]
+
+    @cached_property
+    def _drawn(self) -> dict[int, NDArray[np.int8]]:
+        return {}
+
+
+def selected(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows with the wanted values, one or several, of columns or index levels. Raises Missing for a value that no row has."""
+    for key, wanted in where.items():
+        values = [wanted] if isinstance(wanted, str | int) else [*wanted]
+        have = table[key] if key in table else table.index.get_level_values(key)
+        if gone := [str(value) for value in values if value not in set(have)]:
+            raise Missing(f"no records of {key} {', '.join(gone)}")
+        table = table[have.isin(values)]
+    return table

@@ -1,0 +1,93 @@
+"""The rules and the public set-ups that the paper plays by, as tables: what rulesets hold, and what the planner certified of set-ups."""
+
+from collections.abc import Collection
+
+import pandas as pd
+
+from agon import input_files
+from agon.games.tradecraft.problems import problem
+from agon.games.tradecraft.recipes import Ruleset
+from agon.games.tradecraft.rulesets import ruleset
+from agon.games.tradecraft.settings import Certificate, Items
+from agon_papers.verdict import Missing
+
+
+def rulesets() -> pd.DataFrame:
+    """The paper's two rulesets: items, recipes, fuelled (recipes that burn fuel), ways (recipes for each item that can be made), depth and
+    mean_depth (crafts in a row that such an item takes).
+    """
+    rows = {}
+    for name in ("minecraft", "alchemy"):
+        rules = ruleset(name)
+        depths = pd.Series(_depths(rules))
+        made = depths[depths > 0]
+        ways = sum(recipe.makes in made.index for recipe in rules.recipes) / len(made)
+        fuelled = sum(recipe.fuelled for recipe in rules.recipes)
+        rows[name] = (len(rules.items), len(rules.recipes), fuelled, ways, made.max(), made.mean())
+    columns = ["items", "recipes", "fuelled", "ways", "depth", "mean_depth"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("ruleset")
+
+
+def _depths(rules: Ruleset) -> dict[str, int]:
+    """Crafts in a row that each item takes from what no recipe makes; fuel is taken as given. Without items that cannot be made."""
+    depths, step = dict.fromkeys(rules.raw(), 0), 0
+    while True:
+        step += 1
+        new = {
+            recipe.makes
+            for recipe in rules.recipes
+            if recipe.makes not in depths
+            and all(any(item in depths for item in rules.members(need)) for need, _ in recipe.needs)
+        }
+        if not new:
+            return depths
+        depths |= dict.fromkeys(new, step)
+
+
+def problems(played: Collection[float]) -> pd.DataFrame:
+    """The public set-ups, as certified: chain (the longest shortest one of its targets), trades (the fewest after which all can craft),
+    distractors (items that no shortest chain uses), played (in the recorded games). Absent where it cannot be done.
+    """
+    rows = {}
+    for number, (_, certificate) in _certified().items():
+        chains = [goal.operations for goal in certificate.goals if goal.operations is not None]
+        trades = certificate.together.trades
+        fewest = None if trades is None else len(trades)
+        rows[number] = (max(chains), fewest, len(certificate.distraction), number in set(played))
+    columns = ["chain", "trades", "distractors", "played"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("problem")
+
+
+def targets(played: Collection[float]) -> pd.DataFrame:
+    """The targets of the played set-ups by problem, as certified: first, second (crafts of the shortest chain for the seat's target),
+    trades (of both seats' targets, the most that one takes), harder (whose target takes more crafts: first, second or neither).
+    """
+    rows = {}
+    for number in sorted(set(played) & set(certified := _certified())):
+        goals = certified[int(number)][1].goals
+        first, second = (goal.operations for goal in goals)
+        if first is None or second is None:
+            raise Missing(f"problem {number} of data/problems/minecraft_public has a target without a certified chain")
+        harder = "neither" if first == second else "first" if first > second else "second"
+        rows[number] = (first, second, max(goal.trades or 0 for goal in goals), harder)
+    columns = ["first", "second", "trades", "harder"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("problem")
+
+
+def goals() -> pd.DataFrame:
+    """Every target of the public set-ups, as certified: alone, craftable (from both hands); index problem, item."""
+    rows = [
+        (number, item, goal.alone == "craftable", goal.craftable == "craftable")
+        for number, (targets, certificate) in _certified().items()
+        for goal, target in zip(certificate.goals, targets, strict=True)
+        for item in target
+    ]
+    return pd.DataFrame(rows, columns=["problem", "item", "alone", "craftable"]).set_index(["problem", "item"])
+
+
+def _certified() -> dict[int, tuple[list[Items], Certificate]]:
+    """The paper's ten public set-ups by number: targets and certificate. Raises Missing where they are not there."""
+    files = {int(path.stem): problem(path) for path in input_files("data/problems/minecraft_public", "*.json")}
+    if not files:
+        raise Missing("the public set-ups are not in data/problems/minecraft_public")
+    return {number: (each.targets, each.certificate) for number, each in files.items() if each.certificate is not None}
