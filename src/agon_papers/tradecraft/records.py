@@ -29,7 +29,8 @@ def players(facts: Facts) -> pd.DataFrame:
 
 
 def judged(facts: Facts) -> pd.DataFrame:
-    """The assessor's scores by its `pass`, game, player and dimension: their sum over the logged turns (`total`), and how many (`turns`).
+    """The assessor's scores by game, player and dimension. Columns: the sum over the logged turns (`first pass total`), and of how many
+    (`first pass turns`); the same of the second pass.
 
     kind: models, or of two personas same preference or two preferences; primed: they are personas; outcome: won or lost.
     """
@@ -37,10 +38,11 @@ def judged(facts: Facts) -> pd.DataFrame:
     same = np.where(table.group == table.against, "same preference", "two preferences")
     kind = np.where(table.group.isin(PERSONAS), same, "models")
     outcome = np.where(table.won.astype(bool), "won", "lost")
-    table = table.assign(kind=kind, outcome=outcome, **{"pass": table.repetition.map(scores.PASSES)})
-    keys = ["pass", "match", "matchup", "name", "group", "against", "kind", "outcome", "dimension"]
-    sums = table.groupby(keys).value.agg(total="sum", turns="size").reset_index()
-    return sums.assign(primed=sums.kind != "models")
+    table = table.assign(kind=kind, outcome=outcome, run=table.repetition.map(scores.PASSES))
+    keys = ["match", "matchup", "name", "group", "against", "kind", "outcome", "dimension"]
+    sums = table.groupby([*keys, "run"]).value.agg(total="sum", turns="size").unstack("run", fill_value=0)
+    wide = sums.set_axis([f"{run} {name}" for name, run in sums], axis=1).reset_index()
+    return wide.assign(primed=wide.kind != "models")
 
 
 def rates(facts: Facts) -> pd.DataFrame:
