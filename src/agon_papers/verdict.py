@@ -57,7 +57,7 @@ TAILS = (0.025, 0.975)
 HALF = 0.5
 """Of a row: a count is a whole number, and lies on neither side of a bound by less."""
 STEP = 0.2
-"""Of a threshold called margin, by which it moves: from 5 % of the range to 4 or 6."""
+"""Of a threshold called margin or margin_..., by which it moves: from 5 % of the range to 4 or 6."""
 CHANCE_SETS = 10
 """Record sets of uniform play."""
 DECIMALS = 9
@@ -126,8 +126,9 @@ class Test:
         return float(self.mask.mean() if self.sized else _first(self.numbers).iloc[0])
 
     def __str__(self) -> str:
-        mask, by = self.mask, " and ".join(str(name) for name in self.numbers.index.names if name)
-        count = f"{int(mask.sum())} of {len(mask)}" + f" by {by}" * bool(by)
+        mask, names = self.mask, [str(name) for name in self.numbers.index.names if name]
+        of = f" by {' and '.join(names)}" if 0 < len(names) < 3 else " cells" * bool(names)
+        count = f"{int(mask.sum())} of {len(mask)}{of}"
         if len(self.numbers) > LISTED:
             return f"{count}; {_spans(self.numbers)}"
         return listed(self.numbers) if self.gaps or len(mask) == 1 else f"{count}: {listed(self.numbers)}"
@@ -165,12 +166,12 @@ def at_least(rows: int, numbers: Any, condition: Condition = lambda x: x) -> Tes
 
 def share_of(least: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
     """At least this share of the rows (0 to 1) is as said."""
-    return _counting(numbers, condition, lambda hits, n: hits >= round(least * n, DECIMALS))
+    return _counting(numbers, condition, lambda hits, n: hits >= np.round(least * n, DECIMALS))
 
 
 def share_below(most_of: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
     """Less than this share of the rows (0 to 1) is as said."""
-    return _counting(numbers, condition, lambda hits, n: hits < round(most_of * n, DECIMALS))
+    return _counting(numbers, condition, lambda hits, n: hits < np.round(most_of * n, DECIMALS))
 
 
 def order(numbers: Any, *groups: str | Sequence[str]) -> Test:
@@ -365,21 +366,21 @@ class Trial:
         off = self.estimate.mean() - own.estimate
         if self.sizes is None:
             return self if self.parts.shape[1] == 1 else replace(self, estimate=self.estimate - off)
+        near = (self.estimate - off).clip(0, 1)
+        if own.single and own.true:
+            of_true = self.parts[:, own.mask.to_numpy()]
+            best = of_true[:, [of_true.mean(axis=0).argmax()]]
+            return replace(self, estimate=near, parts=best, chosen=self.parts.shape[1])
         if own.single:
-            if own.true:
-                of_true = self.parts[:, own.mask.to_numpy()]
-                best = of_true[:, [of_true.mean(axis=0).argmax()]]
-                centred = (self.estimate - off).clip(0, 1)
-                return replace(self, estimate=centred, parts=best, chosen=self.parts.shape[1])
-            return replace(self, estimate=(self.estimate - off).clip(0, 1), parts=self.parts.any(axis=1, keepdims=True))
+            return replace(self, estimate=near, parts=np.any(self.parts, axis=1)[:, None])
         if own.every:
-            return replace(self, estimate=(self.estimate - off).clip(0, 1))
+            return replace(self, estimate=near)
         mean = own.estimate
         moved = mean + (self.estimate - off - mean) * stretch(cells, float(self.sizes.mean()))
         beyond = HALF if np.unique(moved).size > 1 else 0.0
         ways = [own.enough((moved * self.sizes + each).round(9), self.sizes) for each in (beyond, -beyond)]
-        parts: NDArray[np.bool_] = np.asarray(np.all(ways, axis=0) if own.true else np.any(ways, axis=0))
-        return replace(self, estimate=moved.clip(0, 1), parts=parts[:, None])
+        both = np.logical_and(*ways) if own.true else np.logical_or(*ways)
+        return replace(self, estimate=moved.clip(0, 1), parts=both[:, None])
 
     def ends(self, tails: Sequence[float]) -> tuple[float, float]:
         """Of an interval of the estimate; where a share of rows varies, by HALF a row more."""
@@ -485,7 +486,7 @@ def steps_of(name: str, threshold: float) -> list[float]:
 
     Where that unit is half of the number or more, by a tenth of the number. 0 does not move.
     """
-    if name == "margin":
+    if name.startswith("margin"):
         return [threshold * (1 + STEP), threshold * (1 - STEP)]
     unit = 10.0 ** -len(repr(threshold).partition(".")[2])
     step = threshold / 10 if 2 * unit >= abs(threshold) else unit

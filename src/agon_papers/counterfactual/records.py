@@ -129,7 +129,9 @@ class Records:
         return [int(size) for size in sizes[sizes > 0]]
 
     def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
-        """The matches, had every model chosen uniformly. Raises Missing without `uniform`, and for other tables."""
+        """The matches, had every model chosen uniformly. Raises Missing without `uniform`, and for shares of actions."""
+        if "match" not in table:
+            return table
         if self.uniform is None or "total_points" not in table:
             raise Missing("nothing says what uniform play gives here")
         taken = self._by_chance[number].iloc[self._units.get_indexer(table.match)]
