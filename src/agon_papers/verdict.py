@@ -159,12 +159,12 @@ def at_least(rows: int, numbers: Any, condition: Condition = lambda x: x) -> Tes
 
 def share_of(least: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
     """At least this share of the rows (0 to 1) is as said."""
-    return _counting(numbers, condition, lambda hits, n: hits >= round(least * n, DECIMALS))
+    return _counting(numbers, condition, lambda hits, n: hits >= np.round(least * n, DECIMALS))
 
 
 def share_below(most_of: float, numbers: Any, condition: Condition = lambda x: x) -> Test:
     """Less than this share of the rows (0 to 1) is as said."""
-    return _counting(numbers, condition, lambda hits, n: hits < round(most_of * n, DECIMALS))
+    return _counting(numbers, condition, lambda hits, n: hits < np.round(most_of * n, DECIMALS))
 
 
 def order(numbers: Any, *groups: str | Sequence[str]) -> Test:
