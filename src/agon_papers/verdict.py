@@ -20,7 +20,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -65,7 +66,7 @@ REST = "the others"
 LISTED = 12
 """Rows whose numbers are all written; of more, the smallest and the largest."""
 
-Numbers = pd.Series | pd.DataFrame
+Numbers: TypeAlias = "pd.Series | pd.DataFrame"
 Condition = Callable[[Any], Numbers]
 
 
@@ -97,9 +98,14 @@ class Test:
     """Whether it is true but for one unit of a printed number's last digit."""
 
     @cached_property
+    def apart(self) -> pd.Series | None:
+        """Of an order: its gaps."""
+        return self.gaps(self.numbers) if self.gaps else None
+
+    @cached_property
     def mask(self) -> pd.Series:
         """Which rows (of an order: pairs) are as said."""
-        return (self.gaps(self.numbers) > 0) if self.gaps else self.condition(self.numbers).astype(bool)
+        return self.condition(self.numbers).astype(bool) if self.apart is None else self.apart > 0
 
     @property
     def true(self) -> bool:
@@ -115,8 +121,8 @@ class Test:
     @property
     def estimate(self) -> float:
         """The smallest gap of an order, the number of a single row, else the share of rows that are as said."""
-        if self.gaps:
-            return float(self.gaps(self.numbers).min())
+        if self.apart is not None:
+            return float(self.apart.min())
         return float(self.mask.mean() if self.sized else _first(self.numbers).iloc[0])
 
     def __str__(self) -> str:
@@ -186,12 +192,14 @@ def smallest(numbers: Any, *names: str) -> Test:
     return order(numbers, REST, names)
 
 
-def printed(numbers: Any, texts: Mapping[Any, str] | str) -> Test:
-    """Each number rounds to the one that is printed, at its decimals."""
+def printed(numbers: Any, texts: Mapping[Any, Any]) -> Test:
+    """Each number rounds to the one that is printed, at its decimals. `texts`: by row, one or, of a table, one for each column."""
     given = _rows(numbers)
-    known = [texts] * len(given) if isinstance(texts, str) else [str(texts[name]) for name in given.index]
-    hits, near = (pd.Series([*map(printed_as, given, known, [off] * len(known))], given.index) for off in (0, 1))
-    return Test(given, lambda x: hits, lambda count, n: count == n, nearly=bool(near.all()))
+    table = given.to_frame() if isinstance(given, pd.Series) else given
+    known = [[texts[name]] if isinstance(texts[name], str) else texts[name] for name in table.index]
+    pairs = [[*zip(row, printed, strict=True)] for row, printed in zip(table.to_numpy(object), known, strict=True)]
+    hits, near = ([all(printed_as(*pair, off) for pair in row) for row in pairs] for off in (0, 1))
+    return Test(given, lambda x: pd.Series(hits, x.index), lambda count, n: count == n, nearly=all(near))
 
 
 def open_if(test: Test, doubt: Any) -> Test:
@@ -234,15 +242,18 @@ def _numeric(numbers: Numbers) -> bool:
 
 
 def _gaps(numbers: Numbers, groups: Sequence[str | Sequence[str]]) -> pd.Series:
+    """How far the number of a name is above that of each name in the next group: an entry for each row and pair."""
     wide = numbers.to_frame().T if isinstance(numbers, pd.Series) else numbers
     named = [[group] if isinstance(group, str) else [*group] for group in groups]
-    known = [name for group in named for name in group]
-    sets = [wide.columns.drop([*wide.columns.intersection(known)]) if group == [REST] else group for group in named]
-    pairs = [
-        (one, other) for above, below in zip(sets, sets[1:], strict=False) for one in above for other in below
-    ]
-    apart = {pair: wide[pair[0]].to_numpy(float) - wide[pair[1]].to_numpy(float) for pair in pairs}
-    return pd.DataFrame(apart, index=wide.index).stack([0, 1])
+    rest = [name for name in wide.columns if all(name not in group for group in named)]
+    sets = [rest if group == [REST] else group for group in named]
+    if gone := [name for group in sets for name in group if name not in wide.columns]:
+        raise ValueError(f"no row is named {', '.join(gone)}; there are {', '.join(map(str, wide.columns[:9]))}")
+    pairs = [(one, other) for above, below in pairwise(sets) for one in above for other in below]
+    values, place = wide.to_numpy(dtype=float), {name: number for number, name in enumerate(wide.columns)}
+    ones, others = ([place[name] for name in names] for names in zip(*pairs, strict=True))
+    index = [f"{row}: {one} > {other}" for row in wide.index for one, other in pairs]
+    return pd.Series((values[:, ones] - values[:, others]).ravel(), pd.Index(index, dtype=object))
 
 
 # ---- how record sets are drawn
@@ -360,17 +371,15 @@ class Trial:
                 best = of_true[:, [of_true.mean(axis=0).argmax()]]
                 centred = (self.estimate - off).clip(0, 1)
                 return replace(self, estimate=centred, parts=best, chosen=self.parts.shape[1])
-            return replace(
-                self, estimate=(self.estimate - off).clip(0, 1), parts=self.parts.any(axis=1, keepdims=True)
-            )
+            return replace(self, estimate=(self.estimate - off).clip(0, 1), parts=self.parts.any(axis=1, keepdims=True))
         if own.every:
             return replace(self, estimate=(self.estimate - off).clip(0, 1))
         mean = own.estimate
         moved = mean + (self.estimate - off - mean) * stretch(cells, float(self.sizes.mean()))
         beyond = HALF if np.unique(moved).size > 1 else 0.0
         ways = [own.enough((moved * self.sizes + each).round(9), self.sizes) for each in (beyond, -beyond)]
-        parts = ways[0] & ways[1] if own.true else ways[0] | ways[1]
-        return replace(self, estimate=moved.clip(0, 1), parts=np.asarray(parts, dtype=bool)[:, None])
+        parts: NDArray[np.bool_] = np.asarray(np.all(ways, axis=0) if own.true else np.any(ways, axis=0))
+        return replace(self, estimate=moved.clip(0, 1), parts=parts[:, None])
 
     def ends(self, tails: Sequence[float]) -> tuple[float, float]:
         """Of an interval of the estimate; where a share of rows varies, by HALF a row more."""
@@ -529,7 +538,7 @@ class Statements:
         def decide(function: Callable[..., Any]) -> Callable[..., Any]:
             claim, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
             claim, why = (" ".join(text.split()) for text in (claim, why))
-            row = dict(paper=self.paper, statement=function.__name__, section=section, rule=kind)
+            row = {"paper": self.paper, "statement": function.__name__, "section": section, "rule": kind}
             row |= {"claim": claim.rstrip(".").format_map(self.said), "published": published.format_map(self.said)}
             try:
                 made = self._judged(function, kind, how, biased, captions or {})
@@ -537,7 +546,7 @@ class Statements:
             except Missing as gap:
                 row |= {"recomputed": "", "verdict": UNCHECKED, "why": f"Missing: {gap}."}
             self.decided.append(row)
-            display(Markdown(words(row)))
+            display(Markdown(words(row)))  # type: ignore[no-untyped-call]
             return function
 
         return decide
@@ -618,9 +627,7 @@ class Statements:
             return None
         return float(np.mean(found))
 
-    def _as_captioned(
-        self, function: Callable[..., Any], given: Mapping[str, Any], others: Mapping[str, str]
-    ) -> str:
+    def _as_captioned(self, function: Callable[..., Any], given: Mapping[str, Any], others: Mapping[str, str]) -> str:
         """What the statement gives with the variants that the tables truly show."""
 
         def changed(value: Any) -> Any:
