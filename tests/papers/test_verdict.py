@@ -104,6 +104,17 @@ def test_nothing_to_test_is_one_clear_error():
     assert shown("cells", pd.Series(dtype=float)) == "cells: none"
 
 
+def test_an_order_of_names_that_are_not_there_is_one_clear_error():
+    with pytest.raises(ValueError, match=r"^no row is named D; there are A, B$"):
+        assert largest(pd.Series({"A": 1.0, "B": 2.0}), "D").true
+
+
+def test_tables_are_compared_with_what_is_printed_column_by_column():
+    table = pd.DataFrame({"mean": [1.04], "sd": [0.25]}, index=["A"])
+    assert printed(table, {"A": ["1.0", "0.3"]}).true and not printed(table, {"A": ["1.0", "0.4"]}).true
+    assert printed(table, {"A": ["1.1", "0.4"]}).nearly and not printed(table, {"A": ["1.2", "0.4"]}).nearly
+
+
 def test_numbers_round_as_they_are_printed():
     assert verdict.printed_as(64.05, "64.0") and verdict.printed_as(64.05, 64.1) and verdict.printed_as(2.5, 3)
     assert not verdict.printed_as(64.06, "64.0") and verdict.printed_as(64.06, "64.0", off=1)
