@@ -23,7 +23,7 @@ def executed(paper: str, **parameters: Any) -> dict[str, Any]:
     with TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
         for number, cell in enumerate(cells):
             if cell.cell_type == "code":
-                exec(compile(cell.source, f"<{paper}_claims, cell {number}>", "exec"), names)  # noqa: S102
+                exec(compile(cell.source, f"<{paper}_claims, cell {number}>", "exec"), names)
             if "parameters" in cell.metadata.get("tags", ()):
                 given = {"out": folder} | parameters
                 assert given.keys() <= names.keys(), f"the notebook has no parameter {given.keys() - names.keys()}"
