@@ -47,14 +47,14 @@ class Records:
                 return self.rows("details", {}).join(self.rows("pairs", {}))
             case "models":
                 before, after = cells.pairs(self.rows("pairs", {}))
-                return before.join(after, rsuffix=AFTER).sort_index()
+                return before.join(after, rsuffix=AFTER)
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
         """For correlations rows are drawn, all but one; else each share whose count is known, and areas follow."""
         if drawing == "correlation":
             return lambda number: table.iloc[any_rows(len(table), number // verdict.BLOCK)[number % verdict.BLOCK]]
-        if "area_after" in table:
+        if f"area{AFTER}" in table:
             raise ValueError("the table models is drawn for correlations only: ask for pairs")
         numbers = table.to_numpy(dtype=float)
         counted = [
