@@ -47,7 +47,7 @@ class Records:
                 return self.rows("details", {}).join(self.rows("pairs", {}))
             case "models":
                 before, after = cells.pairs(self.rows("pairs", {}))
-                return before.join(after, rsuffix=AFTER)
+                return before.join(after.add_suffix(AFTER))
         raise ValueError(f"there is no table {table}")
 
     def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
