@@ -12,7 +12,7 @@ from agon.ingest import ingest
 from agon.report.agreement import whole_cells
 from agon_papers.counterfactual import cells as counterfactual
 from agon_papers.counterfactual import power
-from agon_papers.verdict import rounds_to
+from agon_papers.propositions import rounds_to
 
 FACTS = ROOT / "data/published/counterfactual"
 pytestmark = pytest.mark.skipif(

@@ -65,7 +65,8 @@ def having(rows: pd.DataFrame, values: dict[str, object], **where: object) -> pd
     """`rows` with other values where columns are what `where` says (one value or several)."""
     rows = rows.copy()
     named = {
-        key: [FULL.get(v, v) for v in (value if isinstance(value, tuple | list) else (value,))] for key, value in where.items()
+        key: [FULL.get(v, v) for v in (value if isinstance(value, tuple | list) else (value,))]
+        for key, value in where.items()
     }
     rows.loc[pd.concat([rows[key].isin(value) for key, value in named.items()], axis=1).all(axis=1), [*values]] = [
         *values.values()

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from agon_papers.verdicts import COLUMNS, ENOUGH
 
 from agon import ROOT
 from agon.games.tradecraft.problems import problem
@@ -16,7 +17,6 @@ from agon_papers.tradecraft.evidence import PLAIN, Evidence, chance
 from agon_papers.tradecraft.facts import read_facts
 from agon_papers.tradecraft.functions import gaps, targets
 from agon_papers.tradecraft.scores import outcomes
-from agon_papers.verdicts import COLUMNS, ENOUGH
 
 FACTS, SAMPLE = ROOT / "data/published/tradecraft", ROOT / "tests/smoke/tradecraft"
 

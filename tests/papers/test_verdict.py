@@ -13,43 +13,27 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import ttost_paired
 
 from agon import ROOT
-from agon_papers import verdict
-from agon_papers.verdict import (
-    BLOCK,
-    COLUMNS,
-    ENOUGH,
-    KINDS,
-    LOOKS,
+from agon_papers import propositions, verdict
+from agon_papers.propositions import (
     REST,
-    SEED,
-    Missing,
-    Statements,
-    Trial,
     all_of,
     any_of,
-    any_rows,
     at_least,
-    centred,
     half,
-    jeffreys,
     largest,
     most,
     none_of,
-    on_edge,
     open_if,
     order,
     printed,
-    rows,
-    settle,
     share_below,
     share_of,
     shown,
     smallest,
-    steps_of,
-    stretched,
     text_of_all,
-    within_cells,
 )
+from agon_papers.resampling import BLOCK, SEED, Trial, any_rows, centred, jeffreys, stretched, within_cells
+from agon_papers.verdict import COLUMNS, ENOUGH, KINDS, LOOKS, Missing, Statements, on_edge, rows, settle, steps_of
 
 MODELS, OPPONENTS, MATCHES = ("A", "B", "C"), ("pp", "tft", "mf", "srep"), 5
 CELL = ["model", "opponent"]
@@ -116,9 +100,13 @@ def test_tables_are_compared_with_what_is_printed_column_by_column():
 
 
 def test_numbers_round_as_they_are_printed():
-    assert verdict.printed_as(64.05, "64.0") and verdict.printed_as(64.05, 64.1) and verdict.printed_as(2.5, 3)
-    assert not verdict.printed_as(64.06, "64.0") and verdict.printed_as(64.06, "64.0", off=1)
-    assert verdict.rounded(pd.Series([0.05, 0.149999]), 1).tolist() == [0.1, 0.1]
+    assert (
+        propositions.printed_as(64.05, "64.0")
+        and propositions.printed_as(64.05, 64.1)
+        and propositions.printed_as(2.5, 3)
+    )
+    assert not propositions.printed_as(64.06, "64.0") and propositions.printed_as(64.06, "64.0", off=1)
+    assert propositions.rounded(pd.Series([0.05, 0.149999]), 1).tolist() == [0.1, 0.1]
 
 
 def test_numbers_are_listed_and_many_are_spanned():

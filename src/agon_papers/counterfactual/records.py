@@ -14,7 +14,8 @@ from pandas.api.types import is_numeric_dtype
 from agon.conf import new_names
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
-from agon_papers.verdict import BLOCK, CHANCE_SETS, SEED, Missing, stretched, within_cells
+from agon_papers.resampling import BLOCK, SEED, stretched, within_cells
+from agon_papers.verdict import CHANCE_SETS, Missing
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""

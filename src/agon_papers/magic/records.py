@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from agon.metrics.abilities import area
-from agon_papers import verdict
+from agon_papers import resampling
 from agon_papers.magic import cells, counts
 from agon_papers.magic.facts import ABILITIES, WIN_RATES, Facts
-from agon_papers.verdict import Missing, any_rows, jeffreys
+from agon_papers.resampling import any_rows, jeffreys
+from agon_papers.verdict import Missing
 
 AFTER = "_after"
 """What `models` adds to the name of a column with beliefs."""
@@ -53,7 +54,9 @@ class Records:
     def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
         """For correlations rows are drawn, all but one; else each share whose count is known, and areas follow."""
         if drawing == "correlation":
-            return lambda number: table.iloc[any_rows(len(table), number // verdict.BLOCK)[number % verdict.BLOCK]]
+            return lambda number: table.iloc[
+                any_rows(len(table), number // resampling.BLOCK)[number % resampling.BLOCK]
+            ]
         if f"area{AFTER}" in table:
             raise ValueError("the table models is drawn for correlations only: ask for pairs")
         numbers = table.to_numpy(dtype=float)
@@ -66,7 +69,7 @@ class Records:
 
         @cache
         def sets(block: int) -> NDArray[np.float64]:
-            drawn = np.broadcast_to(numbers, (verdict.BLOCK, *numbers.shape)).copy()
+            drawn = np.broadcast_to(numbers, (resampling.BLOCK, *numbers.shape)).copy()
             for place, k, n, key in counted:
                 drawn[:, *place] = 100 * jeffreys(k, n, key, block)
             if "area" in table:
@@ -75,7 +78,7 @@ class Records:
             return drawn
 
         return lambda number: pd.DataFrame(
-            sets(number // verdict.BLOCK)[number % verdict.BLOCK], table.index, table.columns
+            sets(number // resampling.BLOCK)[number % resampling.BLOCK], table.index, table.columns
         )
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
