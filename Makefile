@@ -37,9 +37,9 @@ line-others: STAGES = 'ingest@c*' 'play@[ms]*' twins printed@magic_tables 'repla
 line-claims: line-others
 line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual own@match_viewer
 line-rest: line-tradecraft line-others
-line-rest: STAGES = statistics twins_notebook paper@tradecraft_tables pocket 'beside@*' findings@magic findings@tradecraft
+line-rest: STAGES = twins_notebook paper@tradecraft_tables pocket 'beside@*' findings@magic findings@tradecraft
 line-matches line-explorers: line-claims line-rest
-line-matches: STAGES = replays
+line-matches: STAGES = replays statistics
 line-explorers: STAGES = explorers
 
 test: repro

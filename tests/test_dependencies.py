@@ -130,6 +130,7 @@ def outside(read, allowed):
 
 
 @BUILT
+@pytest.mark.timeout(LIMIT + 300)  # the certificates of twins, beside three busy processes
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_depends_on_all_that_it_reads(stage, built, tmp_path):
     command, _, outs = STAGES[stage]

@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import sys
-import tomllib
 from pathlib import Path
 
 import click
@@ -21,7 +20,6 @@ from agon.cli.verb import OF_RUNS
 from agon.conf import Twins, built, load
 from agon.games.twins import twin
 from agon.plan import plan
-from agon_papers.statements import Statement
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
 HOW_TOS = sorted(ROOT.glob("docs/how-to/*.md"))
@@ -124,13 +122,6 @@ def test_every_settings_file_shown_can_be_used(path):
                 assert twin(load("game", settings["of"][0]), name, **changes)
             continue
         assert built(settings) is not None if "_target_" in settings else plan(settings)
-
-
-@pytest.mark.parametrize("path", HOW_TOS, ids=lambda path: path.stem)
-def test_every_statement_shown_can_be_read(path):
-    for block in blocks(path, "toml"):
-        for row in tomllib.loads(block).values():
-            assert msgspec.convert(row, Statement).tests()
 
 
 @needs_results
@@ -257,15 +248,20 @@ def test_the_deviations_count_the_records_rightly():
     assert f"at most {limits[0]}, {limits[1]} or {limits[2]} tokens" in page
 
 
-def test_rows_that_decide_what_is_not_judged_are_there():
+def statements():
+    """The statements of the papers: (paper, name of the function in the paper's notebook)."""
+    found = set()
+    for path in ROOT.glob("notebooks/*_claims.ipynb"):
+        code = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+        names = re.findall(r"^@statement\((?:.|\n)*?^def (\w+)", code, re.MULTILINE)
+        found |= {(path.stem.removesuffix("_claims"), name) for name in names}
+    return found
+
+
+def test_statements_that_decide_what_is_not_judged_are_there():
     page = (ROOT / "docs/not-judged.md").read_text()
-    named = set(re.findall(r"`(\w+)`", page))
-    rows = {
-        name
-        for path in (ROOT / "src/agon_papers").glob("*/statements.toml")
-        for name in tomllib.loads(path.read_text())
-    }
-    assert len(named) > 40 and named <= rows, named - rows
+    named, known = set(re.findall(r"`(\w+)`", page)) - {"PAPER_claims"}, {name for _, name in statements()}
+    assert len(named) > 40 and named <= known, named - known
     assert all(line.count("|") == 4 for line in page.splitlines() if line.startswith("|"))
 
 
@@ -285,22 +281,14 @@ def test_what_runs_before_a_commit_is_what_make_checks():
 
 @needs_results
 def test_the_verdicts_that_are_listed_as_changed_are_those_of_the_results():
-    names = {
-        (paper, row["claim"]): name
-        for paper in ("counterfactual", "magic", "tradecraft")
-        for name, row in tomllib.loads((ROOT / f"src/agon_papers/{paper}/statements.toml").read_text()).items()
-    }
-    decided = {
-        (row.paper, names.get((row.paper, row.claim))): row
-        for row in pd.read_csv(ROOT / "results/replication/claims.csv").itertuples()
-    }
+    claims = pd.read_csv(ROOT / "results/replication/claims.csv")
+    decided = {(row.paper, row.statement): row for row in claims.itertuples()}
     listed = re.findall(
         r"^\| (\w+) [^|]* \| `(\w+)` \| [^|]* \| ([^|]*) \| (.*) \|$", (ROOT / "docs/deviations.md").read_text(), re.M
     )
     assert len(listed) > 60
     for paper, name, verdict, why in listed:
-        if (row := decided.get((paper, name))) is None:  # its text is put together from a list of models
-            continue
+        row = decided[paper, name]
         assert row.verdict == verdict, name
         if numbers := re.search(r"\S+ \(\S+ to \S+\)", why):
             assert numbers[0] == f"{row.estimate:.3g} ({row.low:.3g} to {row.high:.3g})", name

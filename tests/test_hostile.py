@@ -73,7 +73,7 @@ ELSEWHERE = [
     "agon.report.index.gather",
     "agon.notebook.execution.run",
     "agon.cli.playing.play",
-    "agon_papers.comparisons.os",
+    "agon_papers.verdict.np",
     "agon.gamesx.Game",
 ]
 WITHIN = [

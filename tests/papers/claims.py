@@ -1,7 +1,10 @@
 """The statements of a paper's notebook, decided without Jupyter."""
 
 import io
+import re
+from collections.abc import Iterable
 from contextlib import redirect_stdout
+from functools import cache
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -9,6 +12,7 @@ import nbformat
 import pandas as pd
 
 from agon import ROOT
+from agon_papers.verdict import Records
 
 
 def decided(paper: str, **parameters: Any) -> pd.DataFrame:
@@ -29,3 +33,23 @@ def executed(paper: str, **parameters: Any) -> dict[str, Any]:
                 assert given.keys() <= names.keys(), f"the notebook has no parameter {given.keys() - names.keys()}"
                 names |= given
     return names
+
+
+@cache
+def cells_of(paper: str) -> tuple[list[str], dict[str, str]]:
+    """Code of that notebook: of the cells that import and define, and of each statement, by its name."""
+    notebook = nbformat.read(ROOT / f"notebooks/{paper}_claims.ipynb", as_version=4)
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    statements = {re.search(r"^def (\w+)", text, re.MULTILINE)[1]: text for text in sources if "@statement(" in text}
+    defining = [text for text in sources if text.startswith(("from ", "import ", "def ", "statement = "))]
+    return defining, statements
+
+
+def decide(paper: str, records: Records, names: Iterable[str] = ()) -> pd.DataFrame:
+    """These statements of that notebook (all, if none is named), decided from other records."""
+    defining, statements = cells_of(paper)
+    namespace: dict[str, Any] = {"__name__": "__main__", "records": records}
+    with redirect_stdout(io.StringIO()):
+        for source in [*defining, *(statements[name] for name in names or statements)]:
+            exec(compile(source, f"<{paper}_claims>", "exec"), namespace)
+    return namespace["statement"].table().set_index("statement")

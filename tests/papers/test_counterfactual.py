@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from claims import cells_of
 
 from agon import ROOT
 from agon.conf import configuration, games
@@ -9,10 +10,9 @@ from agon.games.matrix.metrics import per_match
 from agon.games.tables import payoff_table
 from agon.ingest import ingest
 from agon.report.agreement import whole_cells
-from agon_papers.comparisons import rounds_to
 from agon_papers.counterfactual import cells as counterfactual
 from agon_papers.counterfactual import power
-from agon_papers.counterfactual.claims import STATEMENTS
+from agon_papers.propositions import rounds_to
 
 FACTS = ROOT / "data/published/counterfactual"
 pytestmark = pytest.mark.skipif(
@@ -139,7 +139,5 @@ def test_hidden_reasoning_is_among_the_recorded_tokens():
     for plain in ("Claude 3.7 Sonnet", "Claude Sonnet 4"):
         assert (cheapest[f"{plain} (Thinking)"] > cheapest[plain]).sum() == 6
         assert falls[f"{plain} (Thinking)"] > 3 * falls[plain]
-    whys = [statement.why for statement in STATEMENTS.values()]
-    assert sum("hidden reasoning is in them" in why for why in whys) == 4 and not any(
-        "may leave out hidden" in why for why in whys
-    )
+    texts = [" ".join(text.split()) for text in cells_of("counterfactual")[1].values()]
+    assert sum("hidden reasoning is in them" in text for text in texts) == 4

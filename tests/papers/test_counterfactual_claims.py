@@ -4,14 +4,15 @@ from itertools import product
 
 import pandas as pd
 import pytest
+from claims import cells_of, decide
 
 from agon import ROOT
 from agon_papers.counterfactual import grades
-from agon_papers.counterfactual.cells import MODELS
-from agon_papers.counterfactual.claims import FUNCTIONS, STATEMENTS, claims, decided, evidence_of, in_words
-from agon_papers.counterfactual.evidence import PEERS, PLAIN, SCRIPTS, VARIANTS, VOTED, Evidence, prepared
-from agon_papers.verdicts import COLUMNS, table_of
+from agon_papers.counterfactual.cells import MODELS, VARIANTS
+from agon_papers.counterfactual.records import PEERS, PLAIN, SCRIPTS, VOTED, Records, prepared, records_of
+from agon_papers.verdict import COLUMNS
 
+_, STATEMENTS = cells_of("counterfactual")
 FULL = {short: full for full, short in MODELS.items()}
 ACTIONS = {"pd": ("cooperation", "defection"), "rps": ("rock", "paper", "scissors")}
 TRULY = {"label": "payoff", "payoff": "joint", "joint": "label"}
@@ -64,7 +65,8 @@ def having(rows: pd.DataFrame, values: dict[str, object], **where: object) -> pd
     """`rows` with other values where columns are what `where` says (one value or several)."""
     rows = rows.copy()
     named = {
-        key: [FULL.get(v, v) for v in (value if isinstance(value, tuple) else (value,))] for key, value in where.items()
+        key: [FULL.get(v, v) for v in (value if isinstance(value, tuple | list) else (value,))]
+        for key, value in where.items()
     }
     rows.loc[pd.concat([rows[key].isin(value) for key, value in named.items()], axis=1).all(axis=1), [*values]] = [
         *values.values()
@@ -134,18 +136,18 @@ def tables(rows: pd.DataFrame, **other: object) -> dict[str, object]:
 
 
 def verdict(name: str, rows: pd.DataFrame, **other: object) -> str:
-    if other or STATEMENTS[name].captions:
-        return decided(evidence_of(**tables(rows, **other)), name)["verdict"]
-    return decided(replace(plain_evidence(), matches=prepared(rows, payoff_rows())), name)["verdict"]
+    if other or "captions=" in STATEMENTS[name]:
+        return row(records_of(**tables(rows, **other)), name).verdict
+    return row(replace(plain_records(), matches=prepared(rows, payoff_rows())), name).verdict
+
+
+def row(records: Records, name: str) -> pd.Series:
+    return decide("counterfactual", records, [name]).loc[name]
 
 
 @cache
-def plain_evidence() -> Evidence:
-    return evidence_of(**tables(records()))
-
-
-def all_claims(rows: pd.DataFrame, **other: object) -> pd.DataFrame:
-    return claims(**tables(rows, **other)).set_index(pd.Index([*STATEMENTS]))
+def plain_records() -> Records:
+    return records_of(**tables(records()))
 
 
 RULES = [
@@ -169,39 +171,19 @@ SOME = [name for number, name in enumerate(STATEMENTS) if number % 32 == 0 or na
 """One statement in 32, and those that are named: the notebook decides all of them."""
 
 
-def some(evidence: Evidence) -> pd.DataFrame:
-    return table_of(decided(evidence, name) for name in SOME).set_index(pd.Index(SOME))
+def some(given: Records) -> pd.DataFrame:
+    return decide("counterfactual", given, SOME)
 
 
 @pytest.fixture(scope="module")
 def alike():
-    return some(plain_evidence())
-
-
-def test_every_function_that_a_row_names_is_there_and_the_reverse():
-    named = {name for one in STATEMENTS.values() for part in one.tests() for name in (part.table, part.decide)}
-    assert set(FUNCTIONS) == named - {"", "all", "actions", "payoffs", "captions", "settings", "openings"}
-
-
-def test_every_statement_that_can_be_decided_shows_its_test():
-    said = in_words().set_axis([*STATEMENTS])
-    assert said.index[~said.str.lower().str.contains("holds if")].tolist() == UNRECORDED
-    assert said["peers_cooperate"] == (
-        "total_points / 16, where game pd, variant default, opponent peers → mean per model → holds if most: value >= 3.8"
-    )
-    assert said["payoffs_reach_the_maximum"].endswith("90%: rounded == 96 (and as captioned: payoff in Table 3)")
+    return some(plain_records())
 
 
 def test_columns_and_verdicts_are_those_of_claims_csv(alike):
-    assert list(alike.columns) == COLUMNS
+    assert ["statement", *alike.columns] == [COLUMNS[1], COLUMNS[0], *COLUMNS[2:]]
     assert set(alike.verdict) <= {"holds", "fails", "undecided", "cannot be checked"}
     assert alike.paper.eq("counterfactual").all()
-    assert alike.claim.tolist() == [STATEMENTS[name].claim for name in alike.statement]
-
-
-def test_there_are_many_claims_and_none_is_said_twice():
-    claimed = [statement.claim for statement in STATEMENTS.values()]
-    assert len(claimed) >= 35 and len(set(claimed)) == len(claimed)
 
 
 def test_every_decided_claim_says_its_numbers_and_how(alike):
@@ -363,7 +345,7 @@ def test_every_word_of_table_25_but_the_last_columns_is_a_grade():
 
 def test_equilibria_and_formulas_come_from_the_payoffs(alike):
     assert alike.verdict[RULES].eq("holds").all()
-    assert "0.600" in alike.recomputed["rps_payoff_equilibrium"]
+    assert "scissors 0.60" in alike.recomputed["rps_payoff_equilibrium"]
 
 
 def test_formulas_for_both_dominance_orders_cannot_be_right(alike):
@@ -383,16 +365,16 @@ def test_captions_are_compared_with_the_records(truly, expected):
 
 def test_a_statement_under_a_wrong_caption_is_read_on_both_variants():
     rows = having(records(), {"total_points": 96}, game="pd", variant="payoff", opponent=PEERS)
-    row = decided(evidence_of(**tables(rows)), "labels_keep_the_maximum")
-    assert row["verdict"] == "fails"
-    assert "Table 2 shows: 72 of 72 cells" in row["recomputed"] and "true there" in row["recomputed"]
-    assert "Table 2 does not show" in row["why"]
+    found = row(records_of(**tables(rows)), "labels_keep_the_maximum")
+    assert found.verdict == "fails"
+    _, _, shown = found.recomputed.partition(" | as the tables show (label: payoff): ")
+    assert shown.startswith("72 of 72") and shown.endswith("(true there)")
 
 
 def test_a_statement_under_a_right_caption_is_read_once():
     rows = records()
-    row = decided(evidence_of(**tables(rows, published=printed(rows, {}))), "labels_keep_the_maximum")
-    assert "|" not in row["recomputed"] and "does not show" not in row["why"]
+    found = row(records_of(**tables(rows, published=printed(rows, {}))), "labels_keep_the_maximum")
+    assert "|" not in found.recomputed
 
 
 @pytest.mark.parametrize(
@@ -410,8 +392,8 @@ def test_uniform_play_is_told_from_the_equilibrium(shares, expected):
 def test_a_script_that_opens_in_two_ways_draws(second, expected):
     rows = records()
     openings = rows[["match"]].assign(action=["rock" if number % 2 else second for number in rows.repetition])
-    evidence = replace(plain_evidence(), openings=openings)
-    assert decided(evidence, "scripts_draw_nothing")["verdict"] == expected
+    given = replace(plain_records(), openings=openings)
+    assert row(given, "scripts_draw_nothing").verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -433,7 +415,7 @@ def without(column, value):
     """Some claims, where the records lack some."""
     rows = records()
     few = rows[rows[column] != FULL.get(value, value)]
-    return some(evidence_of(**tables(few, published=printed(rows))))
+    return some(records_of(**tables(few, published=printed(rows))))
 
 
 @pytest.mark.parametrize(
@@ -456,15 +438,16 @@ def test_claims_on_other_models_survive_a_missing_one():
 
 def test_no_records_at_all_decide_only_what_payoffs_can():
     empty = records().iloc[:0]
-    found = all_claims(empty, published=printed(records()), shares=action_rows().iloc[:0])
+    given = tables(empty, published=printed(records())) | {"shares": action_rows().iloc[:0]}
+    found = decide("counterfactual", records_of(**given))
     checked = found.index[found.verdict != "cannot be checked"]
-    of_rules = {name for name, one in STATEMENTS.items() if all(part.table or part.decide for part in one.tests())}
+    of_rules = {name for name, text in STATEMENTS.items() if "played(" not in text}
     assert {"hares_are_risk_dominant", "rps_equilibrium"} <= set(checked) <= of_rules
 
 
 def test_the_same_tables_give_the_same_intervals():
-    once, again = (decided(evidence_of(**tables(records())), "labels_cost_points") for _ in range(2))
-    assert once == again
+    once, again = (row(records_of(**tables(records())), "labels_cost_points") for _ in range(2))
+    assert once.equals(again)
 
 
 DECIDED = ROOT / "results/replication/counterfactual_claims.csv"
@@ -472,7 +455,7 @@ DECIDED = ROOT / "results/replication/counterfactual_claims.csv"
 
 @pytest.mark.skipif(not DECIDED.exists(), reason="the published records are not decided yet: `dvc repro`")
 def test_the_published_records_decide_nearly_all_claims():
-    verdict = pd.read_csv(DECIDED).set_index(pd.Index([*STATEMENTS])).verdict
+    verdict = pd.read_csv(DECIDED).set_index("statement").verdict
     assert verdict.index[verdict == "cannot be checked"].tolist() == UNRECORDED
     assert verdict["strong_models_cooperate_fully"] == verdict["claude_37_reads_patterns_under_labels"] == "holds"
     fails = [

@@ -147,7 +147,7 @@ def test_a_missing_row_leaves_its_numbers_absent_and_not_agreeing(facts):
 
 
 def test_every_table_has_its_models(facts):
-    assert tuple(facts.whole("abilities").index) == MODELS and len(facts.whole("pairs")) == 14
+    assert [*facts.whole("abilities").index] == MODELS and len(facts.whole("pairs")) == 14
 
 
 def test_ballots_are_those_of_every_vote_without_self_votes():

@@ -2,21 +2,21 @@
 
 import ast
 import re
+import shutil
 from dataclasses import replace
 
-import msgspec
+import nbformat
+import numpy as np
+import pandas as pd
 import pytest
+from claims import decided, executed
 
 from agon import ROOT
-from agon_papers.magic.claims import FUNCTIONS, STATEMENTS, claims, decided, in_words
-from agon_papers.magic.evidence import GROUPS, Evidence
-from agon_papers.magic.facts import ABILITIES, MODELS, read_facts
-from agon_papers.statements import decide, filled
-from agon_papers.verdicts import COLUMNS, VERDICTS
+from agon_papers.magic.facts import read_facts
+from agon_papers.magic.records import Records
+from agon_papers.verdict import COLUMNS, Missing, Statements
 
-FACTS, SAMPLE = ROOT / "data/published/magic", ROOT / "tests/smoke/magic"
-SOURCES = [ROOT / "src/agon_papers/magic" / f"{name}.py" for name in ("claims", "evidence", "functions")]
-TEXTS = ("claim", "published", "why")
+FACTS, RESULTS = ROOT / "data/published/magic", ROOT / "results/replication/magic_claims.csv"
 
 HOLD = """
 gpts_are_superior
@@ -32,9 +32,8 @@ rational_play_earns_less
 most_gain_in_three_or_four gpt35_rationality_is_significant
 gpt4_cooperation_is_significant o1_gains case_beliefs_turn_right investment_ignores_the_multiplier
 most_models_overspend defection_ignores_the_scores both_prompts_work settings_are_fair deception_formula
-temperature_is_nought social_games_are_biased gpt4_cooperation_is_significant
+temperature_is_nought social_games_are_biased
 """.split()  # noqa: SIM905
-
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -47,56 +46,63 @@ def facts():
 
 
 @pytest.fixture(scope="module")
-def found(facts):
-    return claims(facts).assign(name=[*STATEMENTS]).set_index("name")
+def notebook(facts, few_draws):
+    return executed("magic", facts_path=FACTS)
 
 
-def with_cell(facts, table, model, metric, value):
-    rows = facts.tables[table].copy()
-    rows.loc[(rows.model == model) & (rows.metric == metric), "value"] = value
-    return replace(facts, tables={**facts.tables, table: rows})
-
-
-def verdict(facts, name):
-    """What the numbers themselves say, whatever is drawn."""
-    statement = filled(STATEMENTS[name], facts.text.set_index("key").value)
-    return VERDICTS[decide(Evidence(facts), statement, FUNCTIONS).holds]
-
-
-def test_every_statement_has_a_test_and_every_function_a_statement(facts):
-    tables = {part.table for statement in STATEMENTS.values() for part in statement.tests()}
-    assert set(FUNCTIONS) <= tables and len(STATEMENTS) >= 40
-    words = in_words(facts)
-    assert len(words) == len(STATEMENTS) and words.str.contains("holds if|shown|no test").all()
-
-
-def test_every_statement_says_what_where_and_why():
-    for statement in STATEMENTS.values():
-        assert statement.section and statement.claim and statement.published
-
-
-def test_groups_are_of_models_and_metrics_that_are_there():
-    known = {*MODELS, *(f"{model}+PGM" for model in MODELS), *ABILITIES, *GROUPS["played"]}
-    assert all(set(members) <= known for name, members in GROUPS.items() if name != "measures")
+@pytest.fixture(scope="module")
+def found(notebook):
+    return notebook["decided"].set_index("statement")
 
 
 def test_verdicts_that_nothing_is_drawn_for_are_stable(found):
-    exact = [name for name, statement in STATEMENTS.items() if statement.kind == "exact"]
-    expected = (
-        dict.fromkeys(exact, "fails") | dict.fromkeys(HOLD, "holds") | dict.fromkeys(UNCHECKED, "cannot be checked")
-    )
+    exact = found[found.rule == "exact"].verdict
+    expected = dict.fromkeys(exact.index, "fails") | dict.fromkeys(HOLD, "holds")
+    expected |= dict.fromkeys(UNCHECKED, "cannot be checked")
     expected |= {"judgement_gain": "undecided"}  # by one unit of the printed number's last digit
-    assert found.verdict[exact].to_dict() == expected
+    assert exact.to_dict() == expected and found.draws[exact.index].isna().all()
+
+
+@pytest.mark.skipif(not RESULTS.exists(), reason="no results yet: make repro")
+def test_statements_and_their_numbers_are_those_of_the_results(found):
+    known = pd.read_csv(RESULTS).set_index("statement").loc[found.index]
+    same = ["paper", "section", "claim", "published", "rule"]
+    assert len(known) == 98 and found[same].equals(known[same].astype(found[same].dtypes))
+    assert (found.verdict == known.verdict)[found.rule == "exact"].all()
+    apart = found.index[~np.isclose(found.estimate, known.estimate, rtol=1e-9, equal_nan=True)]
+    assert {*apart} <= {"gpt35_is_above_llama"}  # of its two tests, few draws find the other one weaker
 
 
 def test_every_row_has_the_numbers_that_decide_it(found):
-    assert found.columns.tolist() == COLUMNS and not found.duplicated("claim").any()
-    assert found.recomputed[found.verdict != "cannot be checked"].ne("").all() and found.why.ne("").all()
-    assert not found[["claim", "published", "why"]].apply(lambda column: column.str.contains("[{}]")).any(axis=None)
+    table = found.reset_index()[COLUMNS]
+    assert not found.index.duplicated().any() and not table.claim.duplicated().any()
+    assert table.recomputed[table.verdict != "cannot be checked"].ne("").all() and table.why.ne("").all()
+    assert not table[["claim", "published", "why"]].apply(lambda column: column.str.contains("[{}]")).any(axis=None)
 
 
-def test_the_same_facts_give_the_same_claims(facts, found):
-    assert claims(facts).equals(found.reset_index(drop=True))
+def test_the_same_facts_give_the_same_claims(found):
+    assert decided("magic", facts_path=FACTS).equals(found)
+
+
+def test_record_sets_keep_what_has_no_known_count(facts):
+    records = Records(facts)
+    table = records.rows("abilities", {})
+    drawn = [records.redraws(table, "mean")(number) for number in range(4)]
+    assert all((each.win_rate == table.win_rate).all() and (each.judgement != table.judgement).all() for each in drawn)
+    assert all(each.area.between(0, 27_364).all() and (each.area != table.area).all() for each in drawn)
+    pairs = records.redraws(records.rows("pairs", {}), "mean")(0)
+    assert pairs.judgement["GPT-4"] == drawn[0].judgement["GPT-4"]  # the same number in two tables is drawn once
+    assert [len(records.redraws(table, "correlation")(number)) for number in range(4)] == [7] * 4
+    with pytest.raises(Missing):
+        records.by_chance(table, 0)
+
+
+def code_cells():
+    """Those that decide: from the first that reads the text's numbers to the table of all that was decided."""
+    cells = nbformat.read(ROOT / "notebooks/magic_claims.ipynb", as_version=4).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    first, last = (next(n for n, cell in enumerate(code) if start in cell) for start in ("def number(", "decided = "))
+    return code[first:last]
 
 
 def untyped(text):
@@ -107,38 +113,26 @@ def untyped(text):
 
 
 def test_no_number_of_the_paper_is_typed_in_the_statements():
-    for name, statement in STATEMENTS.items():
-        for key in TEXTS:
-            left = untyped(getattr(statement, key))
-            assert not re.search(r"\d", left), (name, key, left)
+    nodes = [node for cell in code_cells() for node in ast.walk(ast.parse(cell))]
+    statements = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.decorator_list]
+    assert len(statements) >= 98
+    for node in statements:
+        published = [each.args[2].value for each in node.decorator_list if isinstance(each, ast.Call)]
+        for text in [ast.get_docstring(node), *published]:
+            assert not re.search(r"\d", untyped(text)), (node.name, untyped(text))
 
 
-def test_no_number_of_the_paper_is_typed_in_the_tests():
-    shown = re.compile(r"\{[^}]*\}|2n|3n")
-    for name, statement in STATEMENTS.items():
-        fields = {key: value for key, value in msgspec.to_builtins(statement).items() if key not in (*TEXTS, "section")}
-        left = shown.sub("", untyped(repr(fields)))
-        numbers = set(re.findall(r"\d[\d.e-]*", left)) - {
-            "0",
-            "1",
-        }  # digits of `rounded`, and shown numbers' formats aside:
-        # places, thousands, ranks up to three, a tenth, the rule's margin of correlations, half a unit of three digits, Table 2,
-        # Figures 5 and 7, and the range of percents
-        assert numbers <= {"2", "3", "5", "7", "100.0", "1000", "1.1", "0.3", "0.9985", "1.0015", "1e-9"}, (
-            name,
-            numbers,
-        )
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_no_number_of_the_paper_is_typed_in_the_decisions(path):
+def test_no_number_of_the_paper_is_typed_in_the_decisions():
     numbers = {
-        node.value
-        for node in ast.walk(ast.parse(path.read_text()))
+        (node.value, cell)
+        for cell in code_cells()
+        for node in ast.walk(ast.parse(cell))
         if isinstance(node, ast.Constant) and type(node.value) in (int, float)
     }
-    # figures and tables by number; the seven roles; percent
-    assert numbers <= {0, 1, 2, 3, 5, 7, 8, 10, 100}
+    # places and ranks up to three, percents and thousands, the rule's margins and draws, a tenth, half a unit of three digits,
+    # Figures 5, 7, 8 and 10
+    allowed = {0, 1, 2, 3, 5, 7, 8, 10, 100, 120, 1000, 1.1, 0.3, 0.0015, 1e-9}
+    assert not {(number, cell) for number, cell in numbers if number not in allowed}
 
 
 @pytest.mark.parametrize(("name", "table", "model", "metric", "value", "expected"), [
@@ -161,23 +155,31 @@ def test_no_number_of_the_paper_is_typed_in_the_decisions(path):
     ("beliefs_win_more_for_less", 2, "GPT-4+PGM", "public_good_payback", "180.0", "fails"),
     ("judgement_formula", 1, "GPT-4", "judgement", "84.0", "fails"),
 ])  # fmt: skip
-def test_a_verdict_turns_with_the_number_it_leans_on(facts, name, table, model, metric, value, expected):
-    assert verdict(with_cell(facts, table, model, metric, value), name) == expected
+def test_a_verdict_turns_with_the_number_it_leans_on(
+    notebook, facts, monkeypatch, name, table, model, metric, value, expected
+):
+    rows = facts.tables[table].copy()
+    rows.loc[(rows.model == model) & (rows.metric == metric), "value"] = value
+    changed = replace(facts, tables={**facts.tables, table: rows})
+    monkeypatch.setitem(notebook, "facts", changed)
+    for cached in notebook.values():
+        getattr(cached, "cache_clear", lambda: None)()
+    statement = Statements("magic", Records(changed), notebook["text"])
+    statement("", "exact", "")(notebook[name])  # what the numbers themselves say, whatever is drawn
+    assert statement.decided[0]["verdict"] == expected
 
 
-def test_what_the_text_says_turns_a_verdict_too(facts):
-    text = facts.text.copy()
-    text.loc[text.key == "area_gain", "value"] = "49"
-    changed = replace(facts, text=text)
-    row = decided(Evidence(changed), "area_gain")
-    assert row["verdict"] == "holds" and row["published"] == "49 percent" and "49 percent" in row["claim"]
+def test_what_the_text_says_turns_a_verdict_too(facts, tmp_path):
+    shutil.copytree(FACTS, tmp_path / "magic")
+    text = facts.text.assign(value=facts.text.value.mask(facts.text.key == "area_gain", "49"))
+    text.to_csv(tmp_path / "magic/text.csv", index=False)
+    row = decided("magic", facts_path=tmp_path / "magic").loc["area_gain"]
+    assert row.verdict == "holds" and row.published == "49 percent" and "49 percent" in row.claim
 
 
 def test_a_sample_of_models_says_what_is_missing():
-    found = claims(read_facts(SAMPLE)).assign(name=[*STATEMENTS]).set_index("name")
+    found = decided("magic")  # by default
     assert found.why["strongest_is_o1"].startswith("Missing: Table 1 here has no row GPT o1")
-    assert (
-        found.verdict["beliefs_win_more_for_less"] in ("holds", "undecided")
-        and found.verdict["a_wrong_accusation_is_a_win"] == "fails"
-    )
+    assert found.verdict["beliefs_win_more_for_less"] in ("holds", "undecided")
+    assert found.verdict["a_wrong_accusation_is_a_win"] == "fails"
     assert "Average improvement" in found.why["last_row_is_the_mean"]

@@ -14,7 +14,7 @@ from agon import ROOT
 from agon.games.tradecraft.problems import problem
 from agon.ingest import ingest
 from agon.metrics.exact import holm
-from agon_papers import verdict
+from agon_papers import propositions
 from agon_papers.tradecraft.records import Records
 from agon_papers.tradecraft.scores import outcomes
 from agon_papers.verdict import COLUMNS, Missing, Rows, Statements
@@ -77,7 +77,7 @@ def estimates(statement, records):
     defaults = {name: each.default for name, each in inspect.signature(statement).parameters.items()}
     asked = {name: each for name, each in defaults.items() if isinstance(each, Rows)}
     tables = {name: records.rows(each.table, each.where) for name, each in asked.items()}
-    return [test.estimate for test in verdict.tests_of(statement(**tables))]
+    return [test.estimate for test in propositions.tests_of(statement(**tables))]
 
 
 def test_verdicts_that_nothing_is_drawn_for_are_stable(found):

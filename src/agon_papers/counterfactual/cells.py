@@ -9,7 +9,8 @@ from agon import AgonError
 from agon.games.matrix.metrics import limits
 from agon.metrics import summary
 from agon.report.agreement import whole_cells
-from agon_papers.comparisons import COLUMNS, rounds_to
+from agon_papers.cells import COLUMNS
+from agon_papers.propositions import rounds_to
 
 PAPER = "counterfactual"
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from agon_papers.comparisons import COLUMNS
+from agon_papers.cells import COLUMNS
 from agon_papers.counterfactual.cells import PAPER, READINGS
-from agon_papers.counterfactual.evidence import MODELS, prepared
+from agon_papers.counterfactual.records import MODELS, prepared
 
 TABLE = 25
 

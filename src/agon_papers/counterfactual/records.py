@@ -1,7 +1,7 @@
 """The records that statements of the counterfactual paper are decided from, and the names that stand for several."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
@@ -14,7 +14,8 @@ from pandas.api.types import is_numeric_dtype
 from agon.conf import new_names
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
-from agon_papers.verdict import BLOCK, SEED, CHANCE_SETS, Missing, stretched, within_cells
+from agon_papers.resampling import BLOCK, SEED, stretched, within_cells
+from agon_papers.verdict import CHANCE_SETS, Missing
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
@@ -71,6 +72,8 @@ class Records:
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """Rows of a table: of matches, those of all variants, models, styles and opponents of the paper's tables that are not named.
 
+        Opponent "scripts" stands for those of each game.
+
         Tables: matches, all (of any model), actions (shares of actions), payoffs (of the first seat), captions, settings, openings
         (matches with the opponent's first move). Raises Missing when any wanted cell has no row.
         """
@@ -110,7 +113,9 @@ class Records:
         wide = drawing in ("spread", "correlation")
         source = (self._stretched if wide else self.matches).iloc[places] if "payoffs" not in table else table
         known = table.columns.intersection(source.columns)
-        source = source[[*known]].copy().assign(**{name: table[name].to_numpy() for name in table.columns.difference(known)})
+        source = (
+            source[[*known]].copy().assign(**{name: table[name].to_numpy() for name in table.columns.difference(known)})
+        )
 
         def drawn(number: int) -> pd.DataFrame:
             weights = self._weights(number // BLOCK, drawing == "spread")[number % BLOCK, places]
@@ -125,7 +130,9 @@ class Records:
         return [int(size) for size in sizes[sizes > 0]]
 
     def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
-        """The matches, had every model chosen uniformly. Raises Missing without `uniform`, and for other tables."""
+        """The matches, had every model chosen uniformly. Raises Missing without `uniform`, and for shares of actions."""
+        if "match" not in table:
+            return table
         if self.uniform is None or "total_points" not in table:
             raise Missing("nothing says what uniform play gives here")
         taken = self._by_chance[number].iloc[self._units.get_indexer(table.match)]
@@ -142,6 +149,8 @@ class Records:
 
     def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         [game] = where["game"]
+        if "scripts" in where.get("opponent", ()):
+            where = {**where, "opponent": SCRIPTS[game]}
         wanted = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
         return complete(self.matches, wanted | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
 
@@ -260,7 +269,7 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
     bases = {twin: model for model, twin in THINKING.items()}
     table = table.assign(ceiling=table.mutual.where(table.game == "pd", table.best_of_cycle) * table.rounds)
     made = table.assign(
-        style=pd.Categorical(table.agent.str.removeprefix("sc-"), PLAIN),
+        style=table.agent.str.removeprefix("sc-"),
         voting=table.agent.str.startswith("sc-").map({True: "voted", False: "plain"}),
         base=table.model.replace(bases),
         thinking=table.model.isin(bases).map({True: "thinking", False: "plain"}),
@@ -269,8 +278,7 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
         best_of_cycle=table.best_of_cycle * table.rounds,
     )
     texts = made.columns[[not is_numeric_dtype(kind) for kind in made.dtypes]]
-    kept = ["match", "model"]
-    return made.astype(dict.fromkeys(texts.difference(kept), "category"))  # grouped in a tenth of the time
+    return made.astype(dict.fromkeys(texts, object))  # small tables are drawn and grouped quickest so
 
 
 def short(table: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon_papers.magic.facts import COMPETITIONS, ROUNDS, SETTINGS, Facts
+from agon_papers.magic.facts import COMPETITIONS, ROUNDS, SETTINGS, WIN_RATES, Facts
 
 UNLOST = {"caught": (0,), "guessed": (1,), "even": (1,), "wrong": (1,)}
 """Outcome of a social game -> what it may count for Deception: whether the spy has not lost."""
@@ -64,7 +64,7 @@ def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str,
 
 
 def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sums]) -> dict[str, object]:
-    played = detail[["cost_sharing_wr", "prisoner_wr", "public_good_wr"]]
+    played = detail[WIN_RATES]
     slack = 0.05 * len(played)
     social, error = 7 * pair.win_rate - played.sum(), 0.05 * 7 + slack
     spy = np.unique(_together(spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])

@@ -7,10 +7,11 @@ import pandas as pd
 
 from agon.games.prisoner3.game import prisoner3
 from agon.metrics.abilities import area
-from agon_papers.comparisons import COLUMNS, printed_as
+from agon_papers.cells import COLUMNS
 from agon_papers.magic.bounds import roles
 from agon_papers.magic.facts import ABILITIES, AVERAGE, MODELS, PAPER, PGM, SECOND, STRONGEST, WEAKEST, Facts
 from agon_papers.magic.origins import figure_5, table_1
+from agon_papers.propositions import printed_as
 
 READINGS = ("literal", "reconciled")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from agon.metrics.abilities import ABILITIES as METRICS
-from agon_papers.statements import Missing
+from agon_papers.verdict import Missing
 
 PAPER = "magic"
 
-ABILITIES = tuple(METRICS)
+ABILITIES = [*METRICS]
 """The seven, in the order of the radars' axes."""
 
 SETTINGS, COMPETITIONS, ROUNDS = 20, 21, 5
@@ -20,14 +20,17 @@ SETTINGS, COMPETITIONS, ROUNDS = 20, 21, 5
 STRONGEST, SECOND, WEAKEST = "GPT o1", "GPT-4-turbo", "Llama-2-70B"
 """The models whose areas the paper sets against each other."""
 
-MODELS = ("GPT o1", "GPT-4-turbo", "GPT-4", "GPT-3.5-turbo", "Claude 2", "PaLM 2", "Cohere", "Llama-2-70B")
+MODELS = ["GPT o1", "GPT-4-turbo", "GPT-4", "GPT-3.5-turbo", "Claude 2", "PaLM 2", "Cohere", "Llama-2-70B"]
 """The rows of Table 1, in its order."""
 
 PAIRED = MODELS[1:]
 """The models that Table 4 has without and with beliefs."""
 
-DETAILED = ("Llama-2-70B", "GPT-3.5-turbo", "GPT-4")
+DETAILED = ["Llama-2-70B", "GPT-3.5-turbo", "GPT-4"]
 """The models of Table 2."""
+
+WIN_RATES = ["cost_sharing_wr", "prisoner_wr", "public_good_wr"]
+"""The columns of Table 2 that are shares of games."""
 
 PGM = "+PGM"
 """What Table 4 adds to the name of a model with beliefs."""

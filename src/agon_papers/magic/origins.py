@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from agon.games.deduction.suspicion import Matrix, prior, updated
-from agon_papers.comparisons import COLUMNS
+from agon_papers.cells import COLUMNS
 from agon_papers.magic.counts import granularity
 from agon_papers.magic.facts import PAPER, Facts
 

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from agon_papers.resampling import BLOCK, within_cells
 from agon_papers.tradecraft import counts, scores, setups
 from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
 from agon_papers.tradecraft.facts import MODELS, PANELS, PERSONAS, Facts
 from agon_papers.tradecraft.replay import replay
-from agon_papers.verdict import BLOCK, Missing, within_cells
+from agon_papers.verdict import Missing
 
 
 def players(facts: Facts) -> pd.DataFrame:

@@ -1,0 +1,106 @@
+"""The tables that statements of the MAgIC paper are decided from, and other numbers that the counts behind them leave possible."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from agon.metrics.abilities import area
+from agon_papers import resampling
+from agon_papers.magic import cells, counts
+from agon_papers.magic.facts import ABILITIES, WIN_RATES, Facts
+from agon_papers.resampling import any_rows, jeffreys
+from agon_papers.verdict import Missing
+
+AFTER = "_after"
+"""What `models` adds to the name of a column with beliefs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The paper's tables. Its games are not published: what is drawn anew are the decisions that a printed share counts."""
+
+    facts: Facts
+    whole_games: bool = False
+    """Whether counts are drawn as if all decisions of a game were alike, and not as if they were independent."""
+    unit: ClassVar[str] = "decision"
+
+    def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
+        """The rows of a table, by model; `where` is not asked for.
+
+        abilities: Table 1 with the areas. pairs: Table 4 with the areas and without its last row, models with beliefs as NAME+PGM.
+        details: Table 2; with_pairs: the same with the columns of Table 4. models: the models of Table 4 without beliefs and, in columns
+        NAME_after, with them. Raises Missing where any row of a table is not there.
+        """
+        if where:
+            raise ValueError(f"the tables of the paper are asked for whole, and not where {where}")
+        match table:
+            case "abilities" | "pairs":
+                whole = self.facts.whole(table)
+                return whole.assign(area=cells.areas(whole))
+            case "details":
+                return self.facts.whole(table)
+            case "with_pairs":
+                return self.rows("details", {}).join(self.rows("pairs", {}))
+            case "models":
+                before, after = cells.pairs(self.rows("pairs", {}))
+                return before.join(after.add_suffix(AFTER))
+        raise ValueError(f"there is no table {table}")
+
+    def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
+        """For correlations rows are drawn, all but one; else each share whose count is known, and areas follow."""
+        if drawing == "correlation":
+            return lambda number: table.iloc[
+                any_rows(len(table), number // resampling.BLOCK)[number % resampling.BLOCK]
+            ]
+        if f"area{AFTER}" in table:
+            raise ValueError("the table models is drawn for correlations only: ask for pairs")
+        numbers = table.to_numpy(dtype=float)
+        counted = [
+            ((row, column), *self._counts[cell])
+            for row, model in enumerate(table.index)
+            for column, metric in enumerate(table)
+            if (cell := (model, metric, numbers[row, column])) in self._counts
+        ]
+
+        @cache
+        def sets(block: int) -> NDArray[np.float64]:
+            drawn = np.broadcast_to(numbers, (resampling.BLOCK, *numbers.shape)).copy()
+            for place, k, n, key in counted:
+                drawn[:, *place] = 100 * jeffreys(k, n, key, block)
+            if "area" in table:
+                radii = [drawn[:, :, table.columns.get_loc(ability)] for ability in ABILITIES]
+                drawn[:, :, table.columns.get_loc("area")] = area(radii)
+            return drawn
+
+        return lambda number: pd.DataFrame(
+            sets(number // resampling.BLOCK)[number % resampling.BLOCK], table.index, table.columns
+        )
+
+    def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
+        """None: no games are drawn."""
+        return ()
+
+    def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
+        """Raises Missing: the printed numbers have no uniform player."""
+        raise Missing("nothing is printed of a uniform player")
+
+    def shown(self, table: int, variant: str) -> str:
+        """Raises Missing: no caption names a variant."""
+        raise Missing("no caption names a variant")
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, str, float], tuple[float, int, str]]:
+        """(model, metric, share in percent) -> count, of how many, and a key, as `jeffreys` wants them; see `counts.granularity`."""
+        found = counts.granularity(self.facts)
+        found = found[found.metric.isin([*ABILITIES, *WIN_RATES]) & found.n.notna() & (found.reading == "reconciled")]
+        known = {}
+        for cell in found.itertuples():
+            n = counts.GAMES.get(cell.metric, cell.n) if self.whole_games else cell.n
+            key = f"{cell.model} {cell.metric} {cell.published}"
+            known[cell.model, cell.metric, float(cell.published)] = cell.k * n / cell.n, int(n), key
+        return known
