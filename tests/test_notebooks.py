@@ -53,7 +53,8 @@ class TestEveryNotebook:
 
     def test_is_short(self, path):
         statements = [len(ast.parse(cell.source).body) for cell in cells(path, "code") if not of_a_paper(cell)]
-        assert len(statements) <= 20 and max(statements) <= 15 and statistics.median(statements) <= 8
+        longest = 35 if any(map(of_a_paper, cells(path, "code"))) else 20  # by section of a paper
+        assert len(statements) <= longest and max(statements) <= 15 and statistics.median(statements) <= 8
 
     def test_has_no_line_that_a_page_would_cut(self, path):
         lines = [line for cell in nbformat.read(path, as_version=4).cells for line in cell.source.splitlines()]

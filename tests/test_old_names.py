@@ -125,6 +125,7 @@ QUOTES = {
     "docs/how-to/compare-with-the-paper.md": "says that the paper's name is understood",
     "docs/tutorials/your-model-beside-the-papers.md": "says what the paper calls it",
     "docs/how-to/add-an-agent.md": "shows the file of an old name",
+    "notebooks/counterfactual_claims.ipynb": "the paper's records",
     "notebooks/statistics.ipynb": "designs of the paper's records",
     "notebooks/twins.ipynb": "the paper's records",
 }

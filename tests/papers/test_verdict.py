@@ -85,7 +85,7 @@ def test_an_order_of_columns_is_asked_in_each_row():
 def test_nothing_to_test_is_one_clear_error():
     with pytest.raises(ValueError, match=r"^there is no row to test$"):
         most(pd.Series(dtype=float), lambda x: x > 0)
-    assert shown("cells", pd.Series(dtype=float)) == "cells: none"
+    assert str(shown("cells", pd.Series(dtype=float))) == "cells: none"
 
 
 def test_an_order_of_names_that_are_not_there_is_one_clear_error():
