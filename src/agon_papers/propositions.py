@@ -16,8 +16,8 @@ Condition = Callable[[Any], Numbers]
 
 REST = "the others"
 
-LISTED = 12
-"""Rows whose numbers are all written; of more, the smallest and the largest."""
+LISTED = 20
+"""Numbers that are all written; of more, the smallest and the largest."""
 
 DECIMALS = 9
 """Of the ends of intervals: processors sum in different orders, and differ beyond."""
@@ -75,7 +75,7 @@ class Test:
         mask, names = self.mask, [str(name) for name in self.numbers.index.names if name]
         of = f" by {' and '.join(names)}" if 0 < len(names) < 3 else " cells" * bool(names)
         count = f"{int(mask.sum())} of {len(mask)}{of}"
-        if len(self.numbers) > LISTED:
+        if self.numbers.size > LISTED:
             return "; ".join(filter(None, [count, _spans(self.numbers)]))
         return listed(self.numbers) if self.gaps or len(mask) == 1 else f"{count}: {listed(self.numbers)}"
 
@@ -170,7 +170,7 @@ class Shown:
         if self.condition is not None:
             mask = self.condition(given).astype(bool)
             return f"{self.what}: {int(mask.sum())} of {len(mask)}"
-        return f"{self.what}: {_spans(given) if len(given) > LISTED else listed(given)}"
+        return f"{self.what}: {_spans(given) if given.size > LISTED else listed(given)}"
 
 
 def shown(what: str, numbers: Any, condition: Condition | None = None) -> Shown:
