@@ -54,6 +54,11 @@ class Test:
         return self.condition(self.numbers).astype(bool) if self.apart is None else self.apart > 0
 
     @property
+    def absent(self) -> bool:
+        """Whether it has no number at all, as a correlation of what does not vary."""
+        return bool(_first(self.numbers).isna().all())
+
+    @property
     def true(self) -> bool:
         """Whether the proposition is true of these numbers."""
         mask = self.mask

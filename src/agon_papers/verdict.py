@@ -256,6 +256,8 @@ class Statements:
         tables = {name: self.records.rows(each.table, each.where) for name, each in asked.items()}
         returned = function(**tables)
         tests, text = tests_of(returned), text_of_all(returned)
+        if any(test.absent for test in tests):
+            raise Missing("a number that it needs does not exist for these records")
         row: dict[str, Any] = {"recomputed": text}
         if others := {variant: name for variant, name in shown.items() if variant != name}:
             row |= {"recomputed": f"{text} | {self._as_captioned(function, given, others)}"}

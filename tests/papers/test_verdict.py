@@ -507,6 +507,15 @@ def test_a_share_of_noisy_cells_lies_in_its_own_interval(bound):
     assert found.low <= found.estimate <= found.high
 
 
+def test_a_number_that_does_not_exist_decides_nothing():
+    def constant(m=rows("matches")):
+        """Points go with nothing that does not vary."""
+        return all_of(m.points.corr(0 * m.points), lambda x: x > 0)
+
+    found = judged(matches(8, 4, 0), "correlation", constant)
+    assert found.verdict == "cannot be checked" and "does not exist" in found.why
+
+
 def test_several_tests_must_all_hold_and_the_weakest_is_shown():
     def both(m=rows("matches")):
         """A is above B and C."""
