@@ -334,5 +334,5 @@ def words(row: Mapping[str, Any]) -> str:
         numbers = f" · estimate {row['estimate']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
         numbers += f" · {row['stability']:.0%} of {row['draws']} record sets agree"
         numbers += f" · chance {row['chance']:.3g}" if row["chance"] is not None else ""
-    head = f"**{row['claim']}** ({row['published']})  \n*{row['verdict']}*{numbers}"
+    head = f"**{row['claim']}** ({row['section']})  \n*{row['verdict']}* · the paper: {row['published']}{numbers}"
     return "  \n".join(filter(None, [head, row["recomputed"], row["why"]])).replace("|", "\\|")

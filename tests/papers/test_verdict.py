@@ -112,9 +112,9 @@ def test_numbers_round_as_they_are_printed():
 def test_numbers_are_listed_and_many_are_spanned():
     few = most(pd.Series({"A": 40.25, "B": 1200}), lambda x: x > 50)
     assert str(few) == "1 of 2: A 40.2, B 1,200"
-    index = pd.MultiIndex.from_product([["A", "B"], range(10)], names=["model", "cell"])
-    many = most(pd.Series(np.arange(20.0), index), lambda x: x > 10)
-    assert str(many) == "9 of 20 by model and cell; 0.00 to 19.0"
+    index = pd.MultiIndex.from_product([["A", "B"], range(15)], names=["model", "cell"])
+    many = most(pd.Series(np.arange(30.0), index), lambda x: x > 10)
+    assert str(many) == "19 of 30 by model and cell; 0.00 to 29.0"
     assert text_of_all([few, [shown("of", pd.Series({"A": 1.0}))], ""]) == f"{few}; of: A 1.00"
 
 
@@ -648,10 +648,14 @@ def test_the_statements_of_a_section_are_seen_together():
 
 
 def test_a_statement_on_the_page_breaks_no_table():
-    row = {"claim": "a | b", "published": "p", "verdict": "holds", "recomputed": "x | y", "why": ""}
-    assert verdict.words(row) == "**a \\| b** (p)  \n*holds*  \nx \\| y"
+    row = {"claim": "a | b", "section": "1", "published": "p", "verdict": "holds", "recomputed": "x | y", "why": ""}
+    assert verdict.words(row) == "**a \\| b** (1)  \n*holds* · the paper: p  \nx \\| y"
     row |= {"estimate": 0.5, "low": 0.25, "high": 0.75, "stability": 0.975, "draws": 120, "chance": None}
-    assert verdict.words(row).splitlines()[1].startswith("*holds* · estimate 0.5 (0.25 to 0.75) · 98% of 120 record")
+    assert (
+        verdict.words(row)
+        .splitlines()[1]
+        .startswith("*holds* · the paper: p · estimate 0.5 (0.25 to 0.75) · 98% of 120 record")
+    )
 
 
 # ---- what the rule says of itself
