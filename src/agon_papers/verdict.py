@@ -210,7 +210,7 @@ class Statements:
         """Decides the function below it, and shows the verdict.
 
         `kind`: see KINDS. `biased`: noise moves the mean of its numbers, as of a spread of means, so that record sets are moved back.
-        `drawing`: spread or correlation, where the kind does not say so. `captions`: variant -> the table in whose caption it stands;
+        `drawing`: mean, spread or correlation, where the kind does not say so. `captions`: variant -> the table in whose caption it stands;
         where the table shows another one, the statement is read with that one too. Raises ValueError for a kind that is not in KINDS.
         """
         if kind not in KINDS:
