@@ -94,7 +94,7 @@ class Trial:
         are stretched too (`stretch`), and where they vary must be beyond their bound by HALF a row. Of `any_of` the row is taken that is
         true most often.
         """
-        off = self.estimate.mean() - own.estimate
+        off = self.estimate[~np.isnan(self.estimate)].mean() - own.estimate
         if self.sizes is None:
             return self if self.parts.shape[1] == 1 else replace(self, estimate=self.estimate - off)
         near = (self.estimate - off).clip(0, 1)
@@ -115,7 +115,7 @@ class Trial:
 
     def ends(self, tails: Sequence[float]) -> tuple[float, float]:
         """Of an interval of the estimate; where a share of rows varies, by HALF a row more."""
-        low, high = np.quantile(self.estimate, tails)
+        low, high = np.quantile(self.estimate[~np.isnan(self.estimate)], tails)
         if self.sizes is not None and low < high:
             more = HALF / self.sizes.mean()
             return max(low - more, 0.0), min(high + more, 1.0)

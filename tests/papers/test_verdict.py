@@ -686,3 +686,9 @@ def test_the_rule_says_how_often_it_errs_as_it_was_measured():
         assert ranges == spans, kinds
     kinds = {kind for kinds, *_ in table for kind in re.findall(r"`(\w+)`", kinds)}
     assert kinds == set(measured.kind) == set(KINDS) - {"exact"}
+
+
+def test_an_interval_is_of_the_record_sets_that_have_a_number():
+    estimate = np.append(np.linspace(0, 1, 101), np.nan)
+    trial = Trial(estimate, np.ones((102, 1), dtype=bool))
+    assert trial.ends((0.025, 0.975)) == pytest.approx((0.025, 0.975))
