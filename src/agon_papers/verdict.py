@@ -1,6 +1,6 @@
 """The rule of docs/statements-rule.md: a statement holds or fails if nearly all record sets that could be drawn say it too.
 
-A statement of a paper is a function in the paper's notebook:
+A statement of a paper is a function in the paper's notebook::
 
     @statement("7.1", "share", "4 points a round")
     def peers_cooperate(m=played(game="pd", variant="default", opponent=PEERS), least=3.8):
