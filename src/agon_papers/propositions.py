@@ -228,7 +228,7 @@ def tests_of(returned: Any) -> list[Test]:
 
 def text_of_all(returned: Any) -> str:
     """All that a statement returns, as text."""
-    return "; ".join(filter(None, map(str, _flat(returned))))
+    return "; ".join(str(each) for each in _flat(returned) if each is not None and str(each))
 
 
 def _flat(returned: Any) -> Iterator[Any]:

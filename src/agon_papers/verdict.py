@@ -34,6 +34,9 @@ from agon_papers.resampling import BLOCK, Trial, centred, trial_of
 KINDS = ("exact", "level", "share", "comparison", "order", "extreme", "equivalence", "correlation", "spread")
 """Kinds of sentences: docs/statements-rule.md says how each is decided."""
 
+DRAWINGS = ("mean", "spread", "correlation")
+"""What record sets are drawn for: each asks for another way."""
+
 COLUMNS = [
     *("paper", "statement", "section", "claim", "published", "recomputed", "verdict", "why"),
     *("estimate", "low", "high", "n", "unit", "chance", "stability", "draws", "rule"),
@@ -211,11 +214,14 @@ class Statements:
 
         `kind`: see KINDS. `biased`: noise moves the mean of its numbers, as of a spread of means, so that record sets are moved back.
         `drawing`: mean, spread or correlation, where the kind does not say so. `captions`: variant -> the table in whose caption it stands;
-        where the table shows another one, the statement is read with that one too. Raises ValueError for a kind that is not in KINDS.
+        where the table shows another one, the statement is read with that one too. Raises ValueError for a kind
+        that is not in KINDS, a drawing that is not in DRAWINGS, and a function that returns nothing.
         """
         if kind not in KINDS:
             raise ValueError(f"there is no kind {kind}; there are {', '.join(KINDS)}")
-        how = drawing or (kind if kind in ("spread", "correlation") else "mean")
+        if drawing not in ("", *DRAWINGS):
+            raise ValueError(f"record sets are not drawn for {drawing}, but for {', '.join(DRAWINGS)}")
+        how = drawing or (kind if kind in DRAWINGS else "mean")
 
         def decide(function: Callable[..., Any]) -> Callable[..., Any]:
             claim, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
@@ -256,6 +262,8 @@ class Statements:
         tables = {name: self.records.rows(each.table, each.where) for name, each in asked.items()}
         returned = function(**tables)
         tests, text = tests_of(returned), text_of_all(returned)
+        if not text:
+            raise ValueError(f"{function.__name__} returns no test and shows nothing")
         if any(test.absent for test in tests):
             raise Missing("a number that it needs does not exist for these records")
         row: dict[str, Any] = {"recomputed": text}

@@ -692,3 +692,19 @@ def test_an_interval_is_of_the_record_sets_that_have_a_number():
     estimate = np.append(np.linspace(0, 1, 101), np.nan)
     trial = Trial(estimate, np.ones((102, 1), dtype=bool))
     assert trial.ends((0.025, 0.975)) == pytest.approx((0.025, 0.975))
+
+
+def forgetful(m=rows("matches")):
+    """The return is forgotten."""
+
+
+@pytest.mark.parametrize(
+    ("function", "how", "error"),
+    [
+        (forgetful, {}, "forgetful returns no test and shows nothing"),
+        (level, {"drawing": "sprad"}, "record sets are not drawn for sprad, but for mean, spread, correlation"),
+    ],
+)
+def test_a_statement_that_tests_nothing_is_one_clear_error(function, how, error):
+    with pytest.raises(ValueError, match=error):
+        judged(matches(8, 4, 0), "share", function, **how)

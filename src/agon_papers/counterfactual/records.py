@@ -111,7 +111,7 @@ class Records:
             return lambda number: table
         places = self._units.get_indexer(table.match)
         wide = drawing in ("spread", "correlation")
-        source = (self._stretched if wide else self.matches).iloc[places] if "payoffs" not in table else table
+        source = (self._stretched if wide else self.matches).iloc[places]
         known = table.columns.intersection(source.columns)
         source = (
             source[[*known]].copy().assign(**{name: table[name].to_numpy() for name in table.columns.difference(known)})
