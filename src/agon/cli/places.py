@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agon import ROOT, SHIPPED, AgonError, in_project, shown, visible
+from agon import ROOT, SHIPPED, AgonError, in_project, input_path, shown, visible
 
 if TYPE_CHECKING:
     from agon.models import Model
@@ -28,7 +28,7 @@ OTHER = "name another place with out=, or say force=true to write there all the 
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, the models that they ask, and what these have answered already."""
-    from agon.conf import names, renaming_told
+    from agon.conf import renaming_told
     from agon.ingest import SOURCES
     from agon.models.recording import Recording
     from agon.plan import PEOPLE, agents_of, models_of, plan
@@ -47,15 +47,8 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
         name = experiment["name"]
     if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
         raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
-    known = names("experiment")
-    for file in known:
-        if file != name and called(file) == name:
-            raise AgonError(misnamed(file, name))
-    if not settings["study"] and name in known and name != (file := _chosen()):
-        raise AgonError(
-            f"experiment.name={name} is what conf/experiment/{name}.yaml is called, and this is {file}: take another name, "
-            "or one's turns and recording would be taken for the other's"
-        )
+    if not settings["study"]:
+        _require_own_name(name)
     return name, matches, models, Recording(ROOT / "data/recordings" / name)
 
 
@@ -67,13 +60,23 @@ def say_cautions(settings: Settings) -> None:
         click.echo(visible(f"note: {each}"))
 
 
-def _chosen() -> str:
-    """The file of conf/experiment that this command takes."""
-    from agon.conf import config
+def _require_own_name(name: str) -> None:
+    """Raises AgonError where an experiment is called like another file of conf/experiment, or its file says another name."""
+    from hydra.core.hydra_config import HydraConfig
 
-    words = click.get_current_context().params["words"]
-    given = [word.partition("=")[2] for word in words if word.startswith("experiment=")]
-    return given[-1] if given else config()[1]["experiment"]
+    from agon.conf import CONF, document, names
+
+    chosen = str(HydraConfig.get().runtime.choices["experiment"])
+    written = document(input_path(CONF / f"experiment/{chosen}.yaml")).get("name", chosen)
+    if written != chosen:
+        raise AgonError(
+            f"conf/experiment/{chosen}.yaml says `name: {written}`: call both the same, for stages and files go by it"
+        )
+    if name != chosen and name in names("experiment"):
+        raise AgonError(
+            f"experiment.name={name} is what conf/experiment/{name}.yaml is called, and this is {chosen}: take another name, "
+            "or one's turns and recording would be taken for the other's"
+        )
 
 
 def transcript_of(experiment: str) -> str:
@@ -146,5 +149,7 @@ def own_folder(out: str, own: Collection[str], force: bool) -> Path:
 
 def same_words() -> str:
     """The settings of this command, for another on the same matches."""
-    words = click.get_current_context().params["words"]
+    from hydra.core.hydra_config import HydraConfig
+
+    words = HydraConfig.get().overrides.task
     return shlex.join(word for word in words if not word.startswith(OF_ONE_RUN))

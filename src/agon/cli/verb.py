@@ -6,21 +6,20 @@ annotation ends in a note for the help, and `*names` are what stands without a `
 """
 
 import inspect
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, fault_of, input_path, input_places, text_of
+from agon import CONFIG, MARK, STRANGE, AgonError, fault_of, input_path
+from agon.cli.job import Job
 
 SETTINGS = "[setting=value ...]"
 OF_RUNS = ("run", "force")
@@ -72,63 +71,6 @@ class Verb(click.Command, ABC):
         with suppress(AgonError):  # it is said when the command runs
             found = [each for each in self._offers(ctx.params["words"] or ()) if each.startswith(typed)]
         return [CompletionItem(each) for each in found] or [CompletionItem(typed, type="file")]
-
-
-class Configured(Verb):
-    """A verb whose settings are those of conf/config.yaml."""
-
-    def __init__(self, run: Callable[..., int | None]) -> None:
-        super().__init__(run)
-        told = "Print the folders and files that the settings come from, and do nothing."
-        many = "Not here: a loop in the shell plays several settings, or `dvc exp run --queue -S`."
-        self.params += [
-            click.Option(["-i", "--info"], is_flag=True, help=told),
-            click.Option(["-m", "--multirun"], is_flag=True, help=many, hidden=True),
-        ]
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the settings that it takes, then the options."""
-        with formatter.section("Settings"):
-            formatter.write_dl([*_noted(str(self.name))])
-        super().format_options(ctx, formatter)
-
-    def _called(self, words: Sequence[str], cfg: str | None, info: bool = False, multirun: bool = False) -> int:
-        if multirun:
-            loop = f"for n in 2 4; do agon {self.name} experiment.repetitions=$n out=smoke/$n.parquet; done"
-            queue = "dvc exp run --queue -S conf/experiment/NAME.yaml:repetitions=2,4"
-            raise click.UsageError(f"one command has one setting of everything; for several: {loop}; or {queue}")
-        if info:
-            click.echo("\n".join(self._origin(words)))
-            return 0
-        if STRANGE is None and ROOT not in (here := Path.cwd(), here.resolve()):
-            click.echo(f"note: the project is {ROOT}", err=True)
-        return super()._called(words, cfg)
-
-    def _origin(self, words: Sequence[str]) -> Iterator[str]:
-        from agon.conf import CONF, config, names
-
-        yield f"project: {ROOT}"
-        yield f"agon's own: {SHIPPED}"
-        yield from (f"settings: {path}" for path in input_places(CONF / "config.yaml") if path.is_file())
-        for group, name in (config()[1] | _given(words)).items():
-            if name in names(group):
-                yield f"{group}={name}: {input_path(CONF / group / f'{name}.yaml')}"
-
-    def _composed(self, words: Sequence[str]) -> Composed:
-        from agon.conf import configuration
-
-        settings = configuration(words)
-        return partial(self.run, settings), settings
-
-    def _offers(self, words: Sequence[str]) -> Iterator[str]:
-        from agon.conf import config, names
-
-        settings, chosen = config()
-        for group, name in (chosen | _given(words)).items():
-            if group in chosen and name in names(group):
-                yield from (f"{group}={each}" for each in names(group))
-                settings[group] = _loaded(group, name)
-        yield from _keys(settings)
 
 
 def _study_of(overrides: Sequence[str]) -> str:
@@ -266,25 +208,6 @@ def _listed(kind: str) -> list[str]:
     return [name for name, *_ in listed(kind)] if kind in LISTED else []
 
 
-NOTED = re.compile(r"( *)(?:- )?(?!agon:)(\w+):(?: (\S.*?))? +# (?:((?:(?!true|null)[a-z]+(?:, )?)+): )?(.+)")
-"""A line of conf/config.yaml: how deep it is, a setting, its value, the verbs that take it, and a note on it."""
-
-
-def _noted(verb: str) -> Iterator[tuple[str, str]]:
-    """The settings of conf/config.yaml that a verb takes, each with its value, and the notes on them; a group's are its settings' too."""
-    above, theirs = "", True
-    for line in text_of(SHIPPED / CONFIG).splitlines():
-        if not (match := NOTED.fullmatch(line)):
-            continue
-        deep, name, value, verbs, note = match.groups()
-        inside = bool(deep) and bool(above)
-        if not inside or verbs:
-            theirs = not verbs or verb in verbs.split(", ")
-        if theirs and value:
-            yield f"{above if inside else ''}{name}={value}", note
-        above = above if inside else "" if value else f"{name}."
-
-
 def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
     for key, value in settings.items():
         if isinstance(value, dict):
@@ -293,7 +216,7 @@ def _keys(settings: Mapping[str, Any], above: str = "") -> Iterator[str]:
             yield from (f"{above}{key}={each}" for each in (["true", "false"] if isinstance(value, bool) else [""]))
 
 
-def verb(run: Callable[..., int | None]) -> Verb:
+def verb(run: Callable[..., int | None]) -> click.Command:
     """The function as the kind of verb that fits what it takes."""
     takes = inspect.signature(run).parameters
-    return Configured(run) if "settings" in takes else OfNotebook(run) if "parameters" in takes else Plain(run)
+    return Job(run) if "settings" in takes else OfNotebook(run) if "parameters" in takes else Plain(run)

@@ -1,17 +1,26 @@
-"""Configuration: the files in conf/, and the games, agents and models that they describe.
+"""Configuration: the files in conf/ as Hydra composes them, and the games, agents and models that they describe.
 
-Files are data: what they may name as `_target_` is said by `agon.located`, and nothing in them is replaced.
+`_target_` names what lies in packages that `agon.located` allows, and nothing is read from the environment.
 """
 
 from agon.conf.building import built, distinct, games, load, require_own_names, smaller
-from agon.conf.documents import document, reason
+from agon.conf.composition import (
+    MAIN,
+    PRIMARY,
+    VERSION,
+    checked,
+    compose,
+    compose_together,
+    configuration,
+    explained,
+    file_of,
+    search_project,
+)
 from agon.conf.files import (
     CONF,
     FEW,
     LISTED,
     about,
-    config,
-    file_of,
     find_families,
     id_name,
     name_now,
@@ -21,24 +30,31 @@ from agon.conf.files import (
     offered_of,
     renaming_told,
 )
+from agon.conf.gate import FAULTS, document, reason
 from agon.conf.named import Twins, claims, expand_settings, settings_of, twins
-from agon.conf.overrides import configuration
 from agon.conf.schema import Until
 
 __all__ = [
     "CONF",
+    "FAULTS",
     "FEW",
     "LISTED",
+    "MAIN",
+    "PRIMARY",
+    "VERSION",
     "Twins",
     "Until",
     "about",
     "built",
+    "checked",
     "claims",
-    "config",
+    "compose",
+    "compose_together",
     "configuration",
     "distinct",
     "document",
     "expand_settings",
+    "explained",
     "file_of",
     "find_families",
     "games",
@@ -52,6 +68,7 @@ __all__ = [
     "reason",
     "renaming_told",
     "require_own_names",
+    "search_project",
     "settings_of",
     "smaller",
     "twins",

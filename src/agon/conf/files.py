@@ -1,6 +1,5 @@
-"""The files in conf/: what there is, what stands in them, and what to say of what is not there."""
+"""The files in conf/: what there is, their old names, and what to say of what is not there."""
 
-import copy
 import difflib
 import functools
 import inspect
@@ -11,71 +10,29 @@ from contextlib import suppress
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from agon import PACKAGES, ROOT, AgonError, input_files, input_path, input_places, located, shown, text_of
-from agon.conf.documents import document, require_plain
+from agon.conf.gate import document
 
 CONF = ROOT / "conf"
 OF_READER = ("families", "packages")
 """Settings that say whose code is run."""
 LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
 """What `agon list` lists."""
-NEW_NAME = re.compile(rb"""^new_name:[ \t]*["']?([\w-]+)""", re.MULTILINE)
-"""What a file says of which another file of its folder in conf/ has the contents: its own name is an old one (`new_name: NAME`)."""
 FEW = 12
 """Up to so many names are all said to who asked for another."""
 
 
-def config(conf: Path = CONF) -> tuple[dict[str, Any], dict[str, str]]:
-    """conf/config.yaml, of agon and what the project's says otherwise: its settings, and the file that is taken of each group.
-
-    Raises AgonError.
-    """
-    parts = [document(path) for path in reversed(input_places(conf / "config.yaml")) if path.is_file()]
-    chosen: dict[str, str] = {}
-    for part in parts or [document(conf / "config.yaml")]:
-        part.pop("agon", None)  # agon.MARK
-        for each in part.pop("defaults", None) or ():
-            chosen |= each if isinstance(each, dict) else {}
-    return functools.reduce(merged, parts, {}), chosen
-
-
-def merged(below: Any, above: Any) -> Any:
-    """Settings with others above them: names are put together, all else is as it is above."""
-    if not (isinstance(below, dict) and isinstance(above, dict)):
-        return copy.deepcopy(above)
-    return below | {name: merged(below.get(name), value) for name, value in above.items()}
-
-
 @functools.cache
-def file_of(group: str, name: str, conf: Path) -> dict[str, Any]:
-    """conf/`group`/`name`.yaml, with what its `defaults` name. Raises AgonError.
-
-    `defaults` are taken in their order: _self_ (the file itself; first unless named), NAME, or NAME@KEY, which goes under a key.
-    """
-    find_families(conf)
-    if (now := name_now(group, name, conf)) != name:
-        return file_of(group, now, conf)
-    if name not in names(group, conf):
-        raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered_of(group, name, conf)}")
-    path = input_path(conf / group / f"{name}.yaml")
-    own = document(path)
-    defaults = own.pop("defaults", [])
-    if not isinstance(defaults, list) or not all(isinstance(each, str) for each in defaults):
-        raise AgonError(f"{shown(path)}: defaults is a list of NAME or NAME@KEY, and _self_")
-    if not defaults:
-        return own
-    parts = []
-    for each in defaults if "_self_" in defaults else ["_self_", *defaults]:
-        file, _, key = each.partition("@")
-        try:
-            part = own if each == "_self_" else file_of(group, file, conf)
-        except RecursionError:
-            raise AgonError(f"{shown(path)}: its defaults go round in a circle, by {file}") from None
-        parts.append({key: part} if key else part)
-        require_plain(parts, shown(path))
-    return functools.reduce(merged, parts, {})
+def reader_settings(conf: Path = CONF) -> dict[str, list[str]]:
+    """`families` and `packages` of conf/config.yaml, the project's own file. Raises AgonError."""
+    path = conf / "config.yaml"
+    settings = document(path) if path.is_file() else {}
+    for name in OF_READER:
+        given = settings.get(name) or []
+        if not isinstance(given, list) or not all(isinstance(item, str) and item.strip() for item in given):
+            raise AgonError(f"{name} in conf/config.yaml is {given!r}; it must be a list of names")
+    return {name: settings.get(name) or [] for name in OF_READER}
 
 
 @functools.cache
@@ -84,12 +41,8 @@ def find_families(conf: Path = CONF) -> list[Path]:
 
     What files may name as `_target_` may then lie in them, and in its `packages`. Raises AgonError.
     """
-    settings = config(conf)[0] if input_path(conf / "config.yaml").is_file() else {}
-    for setting in OF_READER:
-        given = settings.get(setting) or []
-        if not isinstance(given, list) or not all(isinstance(each, str) and each.strip() for each in given):
-            raise AgonError(f"{setting} in conf/config.yaml is {given!r}; it must be a list of names")
-    folders = [input_path(each) for each in settings.get("families") or ()]
+    settings = reader_settings(conf)
+    folders = [input_path(name) for name in settings["families"]]
     for folder in folders:
         if not (folder / "game.py").is_file():
             raise AgonError(f"families in conf/config.yaml: {shown(folder)} has no game.py")
@@ -103,7 +56,7 @@ def find_families(conf: Path = CONF) -> list[Path]:
     names = [folder.name for folder in folders]
     if twice := {name for name in names if names.count(name) > 1}:
         raise AgonError(f"families in conf/config.yaml: two folders are called {twice.pop()}: rename one")
-    PACKAGES.update(names, settings.get("packages") or ())
+    PACKAGES.update(names, settings["packages"])
     return folders
 
 
@@ -112,27 +65,31 @@ def _resolved(folder: str) -> Path:
 
 
 def names(group: str, conf: Path = CONF) -> list[str]:
-    """The names of the files in a folder of conf/, of the project's and of agon's own, without old names."""
-    return sorted(name for name, now in _all_names(group, conf) if name == now)
-
-
-def new_names(group: str, conf: Path = CONF) -> dict[str, str]:
-    """Old name -> the name that a file of conf/`group` has now, however often it was renamed. Raises AgonError for a circle."""
-    said = {name: now for name, now in _all_names(group, conf) if name != now}
-    found = {}
-    for old in said:
-        path = [old]
-        while path[-1] in said:
-            path.append(said[path[-1]])
-            if path.count(path[-1]) > 1:
-                raise AgonError(
-                    f"conf/{group}: {' -> '.join(path)}: new names go in a circle; delete one of these files"
-                )
-        found[old] = path[-1]
-    return found
+    """The names of the files in a folder of conf/, of the project's and of agon's own."""
+    files = input_files(conf / group, "*.yaml")
+    return sorted(path.stem for path in files if path.is_file() and path.stem.isprintable())
 
 
 @functools.cache
+def _old_names(conf: Path) -> dict[str, dict[str, dict[str, str]]]:
+    """conf/old_names.yaml, of agon and of the project."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for path in reversed(input_places(conf / "old_names.yaml")):
+        for group, names in document(path).items() if path.is_file() else ():
+            found[group] = found.get(group, {}) | names
+    return found
+
+
+def new_names(group: str, conf: Path = CONF) -> dict[str, str]:
+    """Old name -> the name that a file of conf/`group` has now. A file of its own takes an old name back. Raises AgonError."""
+    entries = _old_names(conf).get(group, {})
+    return {old: entry["name"] for old, entry in entries.items() if not _path(group, old, conf).is_file()}
+
+
+def _path(group: str, name: str, conf: Path) -> Path:
+    return input_path(conf / group / f"{name}.yaml")
+
+
 def name_now(group: str, name: str, conf: Path = CONF) -> str:
     """The name that conf/`group`/`name`.yaml has now: its own, unless it is an old one."""
     return new_names(group, conf).get(name, name)
@@ -142,48 +99,33 @@ def name_now(group: str, name: str, conf: Path = CONF) -> str:
 def id_name(group: str, name: str, conf: Path = CONF) -> str:
     """The name that ids hash: the old one of a file that has one, so that a new name changes no id.
 
-    A project's own file that has a new name of agon's is another file, and is hashed by that name. Raises AgonError where a
-    file has two old names.
+    A project's own file that is called like a file of agon is another file, and is hashed by its name.
     """
-    folder = input_path(conf / group / f"{name}.yaml").parent
-    said = {each: now for each, now in _all_names(group, conf) if each != now}
-    first = [each for each, now in new_names(group, conf).items() if now == name and each not in said.values()]
-    old = [each for each in first if input_path(conf / group / f"{each}.yaml").parent == folder]
-    if len(old) > 1:
-        raise AgonError(
-            f"conf/{group}: {old[0]} and {old[1]} both say new_name: {name}; ids keep one old name, so delete one"
-        )
-    return (old or [name])[0]
+    folder = _path(group, name, conf).parent
+    for place in (place for place in input_places(conf) if place / group == folder):
+        path = place / "old_names.yaml"
+        for old, entry in (document(path).get(group, {}) if path.is_file() else {}).items():
+            if entry["name"] == name:
+                return str(old)
+    return name
 
 
 def renaming_told(group: str, asked: Collection[str], conf: Path = CONF) -> list[str]:
-    """A line for every old name among those `asked` for: how it is called now, and what conf/`group`/OLD.yaml says of it."""
-    new = new_names(group, conf)
+    """A line for every old name among those `asked` for: how it is called now, and what conf/old_names.yaml says of it."""
+    new, entries = new_names(group, conf), _old_names(conf).get(group, {})
     return [
-        f"note: {group} {old} is called {new[old]} here. {about(group, old, conf)}"
+        f"note: {group} {old} is called {new[old]} here. {entries[old].get('note', '')}".rstrip()
         for old in sorted(new.keys() & asked)
     ]
 
 
-def _all_names(group: str, conf: Path) -> list[tuple[str, str]]:
-    """The name of every file in a folder of conf/, and the one that it has now."""
-    files = [path for path in input_files(conf / group, "*.yaml") if path.is_file() and path.stem.isprintable()]
-    return [(path.stem, _new_name(path) or path.stem) for path in files]
-
-
-def _new_name(path: Path) -> str | None:
-    """What a file that bears an old name says of its new one."""
-    found = NEW_NAME.search(path.read_bytes()) if path.is_file() else None
-    return found[1].decode() if found else None
-
-
 def about(group: str, name: str, conf: Path = CONF) -> str:
     """A sentence on conf/`group`/`name`.yaml: the first of the comment that it begins with, else of its class or function."""
-    lines = text_of(input_path(conf / group / f"{name}.yaml")).splitlines()
+    lines = text_of(_path(group, name, conf)).splitlines()
     said = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
     if not said:
         with suppress(AgonError):  # it is listed though it cannot be used
-            said = " ".join((inspect.getdoc(located(file_of(group, name, conf).get("_target_"))) or "").split())
+            said = " ".join((inspect.getdoc(located(document(_path(group, name, conf)).get("_target_"))) or "").split())
     return re.split(r"(?<=[.?]) (?=[A-Z`])", said)[0]
 
 
@@ -203,8 +145,4 @@ def offered(name: str, names: Sequence[str], more: str = "") -> str:
 
 def offered_of(group: str, name: str, conf: Path = CONF) -> str:
     """The same of the files in conf/`group`."""
-    if group == "experiment" and name in config(conf)[0].get("recorded", {}):
-        return (
-            "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"
-        )
     return offered(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")

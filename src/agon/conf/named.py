@@ -10,7 +10,8 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from agon import AgonError, fault_of
-from agon.conf.files import CONF, file_of, names, offered
+from agon.conf.composition import compose_together, file_of
+from agon.conf.files import CONF, names, offered
 from agon.games.settings import variants
 
 TWIN = "agon.games.twins.twin"
@@ -72,6 +73,7 @@ def twins(conf: Path = CONF) -> dict[tuple[str, str], bool]:
 def claims(conf: Path = CONF) -> dict[tuple[str, str], Claim]:
     """All that conf/twin declares, by game and name. Raises AgonError."""
     found: dict[tuple[str, str], Claim] = {}
+    compose_together({"twin": names("twin", conf)}, conf)
     for file in names("twin", conf):
         try:
             own = msgspec.convert(file_of("twin", file, conf), Twins)
@@ -111,6 +113,7 @@ def twin_of(of: str, name: str, conf: Path, more: dict[str, Any] | None = None) 
 def expand_settings(names: Sequence[str], conf: Path = CONF) -> list[str]:
     """Names of games, with all its settings (FILE/SETTING) in the place of a game that has some. Raises AgonError."""
     found = []
+    compose_together({"game": [re.split("[/~]", name)[0] for name in names]}, conf)
     for name in names:
         file, mark, twin = name.partition("~")
         settings = {} if "/" in file else file_of("game", file, conf)

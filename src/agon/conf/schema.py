@@ -1,4 +1,4 @@
-"""What conf/config.yaml may say."""
+"""What conf/agon.yaml and conf/config.yaml may say."""
 
 from typing import Annotated, Any, Literal
 
@@ -51,8 +51,9 @@ class Until(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
-    """conf/config.yaml as composed."""
+    """The settings of a command as composed."""
 
+    agon: Literal[True]
     debug: bool
     fresh: bool
     partial: bool

@@ -1,5 +1,6 @@
 """Matches: all that an experiment plays, with ids and seeds that are hashes of each match's own content."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
@@ -8,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from agon import AgonError, count
-from agon.conf import CONF, distinct, expand_settings, id_name, load, name_now, require_own_names, settings_of
+from agon.conf import (
+    CONF,
+    compose_together,
+    distinct,
+    expand_settings,
+    id_name,
+    load,
+    name_now,
+    require_own_names,
+    settings_of,
+)
 from agon.games import Game
 from agon.models import Model
 from agon.models.standin import StandIn
@@ -44,6 +55,7 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     cannot play a game, and, unless it is `large`, for more than MATCHES or DECISIONS.
     """
     asked = experiment_of(experiment)
+    _compose_files(asked, conf)
     models = models_of(experiment, conf)
     for each in asked.meetings:
         each.games = expand_settings(each.games, conf)
@@ -74,6 +86,14 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     if not found:
         raise AgonError(f"experiment {asked.name} plays nothing: {ALONE}")
     return list(found.values())
+
+
+def _compose_files(asked: Experiment, conf: Path) -> None:
+    """Composes all files that an experiment names, at once."""
+    agents, models = named(asked)
+    games = [re.split("[/~]", name)[0] for each in asked.meetings for name in each.games]
+    sampling = [asked.sampling] if asked.sampling else []
+    compose_together({"game": games, "agent": agents, "model": models, "sampling": sampling}, conf)
 
 
 ALONE = (

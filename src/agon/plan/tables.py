@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agon import AgonError
-from agon.conf import CONF, load, names, require_own_names, settings_of
+from agon.conf import CONF, compose_together, load, names, require_own_names, settings_of
 from agon.models import Model
 from agon.models.standin import StandIn
 from agon.plan.seats import (
@@ -69,6 +69,7 @@ def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
     """The agents of conf/agent that can play a game, and whether each asks a model."""
     found, game = {}, load("game", game_name, conf)
     questions = questions_of(game)
+    compose_together({"agent": names("agent", conf)}, conf)
     for name in names("agent", conf):
         with suppress(AgonError):
             player = player_of(name, conf)
@@ -98,5 +99,6 @@ def models_for(game_name: str, conf: Path = CONF) -> list[str]:
 @functools.cache
 def _policies(conf: Path) -> dict[str, Any]:
     """The scripts that the stand-ins of conf/model speak for; None for models that are real."""
+    compose_together({"model": names("model", conf)}, conf)
     found = {name: load("model", name, conf) for name in names("model", conf)}
     return {name: model.policy if isinstance(model, StandIn) else None for name, model in found.items()}

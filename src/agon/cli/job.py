@@ -1,0 +1,89 @@
+"""A verb that Hydra runs: its settings are those of conf/, and its words are overrides and options of Hydra."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, text_of
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+Settings = Mapping[str, Any]
+"""The settings of a command, as composed."""
+
+
+class Job(click.Command):
+    """A function of settings as a verb."""
+
+    def __init__(self, run: Callable[[Settings], int | None]) -> None:
+        words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[setting=value ...]")
+        context = {"ignore_unknown_options": True}
+        super().__init__(run.__name__, context, self._start, [words], inspect.getdoc(run))
+        self.run = run
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes what Hydra takes, and the file of settings as it is."""
+        with formatter.section("Hydra's options (--hydra-help says more)"):
+            formatter.write_dl(
+                [
+                    ("--cfg job", "Print the composed settings, and do nothing."),
+                    ("--info searchpath", "Print the folders that settings come from; defaults-tree: the files."),
+                    ("-m, --multirun", "Run once for each value: experiment.repetitions=2,4."),
+                ]
+            )
+        formatter.write(f"\nSettings (conf/agon.yaml):\n\n{text_of(SHIPPED / 'conf/agon.yaml')}")
+
+    def _start(self, words: Sequence[str]) -> int:
+        if STRANGE is not None:
+            raise AgonError(
+                f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
+                "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
+            )
+        if ROOT not in (here := Path.cwd(), here.resolve()):
+            click.echo(f"note: the project is {ROOT}", err=True)
+        codes: list[int] = []
+        _run_by_hydra(lambda settings: codes.append(self.run(settings) or 0), f"agon {self.name}", words)
+        return max(codes, default=0)
+
+
+class _Ended(BaseException):
+    """A job's error on its way through Hydra, which would print an Exception itself."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequence[str]) -> None:
+    """Has `hydra.main` compose settings, and call `run` with them, checked. Raises AgonError, and what `run` raises."""
+    import hydra
+    from hydra.errors import HydraException
+
+    from agon.conf import FAULTS, MAIN, PRIMARY, VERSION, checked, explained, search_project
+
+    def job(composed: DictConfig) -> None:
+        try:
+            run(checked(composed))
+        except Exception as error:
+            raise _Ended(error) from error
+
+    search_project()
+    before = sys.argv
+    sys.argv = [program, *words]
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # an error of composition is raised, and not printed by Hydra
+    try:
+        hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
+    except (HydraException, *FAULTS) as error:
+        raise explained(error) from error
+    except _Ended as ended:
+        raise ended.error from None
+    finally:
+        sys.argv = before

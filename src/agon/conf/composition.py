@@ -1,0 +1,142 @@
+"""Composition of conf/ by Hydra: the settings of a command, and single files of its groups, as plain data."""
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from omegaconf import DictConfig
+
+from agon import ROOT, SHIPPED, AgonError, fault_of
+from agon.conf.files import CONF, OF_READER, find_families, name_now, names, offered, offered_of, reader_settings
+from agon.conf.gate import FAULTS, plain, reason
+from agon.conf.schema import Settings
+
+MAIN = SHIPPED / "conf"
+"""The folder of agon's own conf; a project's conf is searched before it."""
+PRIMARY = "agon"
+"""The file of MAIN with the settings of all commands. It takes the project's conf/config.yaml in."""
+VERSION = "1.3"
+"""The behaviour of Hydra that is asked for."""
+
+
+@functools.cache
+def search_project() -> None:
+    """Has Hydra search the project's conf before agon's own."""
+    from hydra.core.config_search_path import ConfigSearchPath
+    from hydra.core.plugins import Plugins
+    from hydra.plugins.search_path_plugin import SearchPathPlugin
+
+    class ProjectConf(SearchPathPlugin):
+        def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+            search_path.prepend("project", f"file://{CONF}", anchor="main")
+
+    if ROOT != SHIPPED:
+        Plugins.instance().register(ProjectConf)
+
+
+def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) -> DictConfig:
+    """What Hydra composes of conf/`name`.yaml (None: of nothing) and overrides in its syntax. Raises AgonError."""
+    import hydra  # it takes a fifth of a second
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
+
+    search_project()
+    folder = MAIN if conf == CONF else conf.absolute()
+    initialized = GlobalHydra().is_initialized()  # as in a verb that Hydra runs
+    try:
+        with nullcontext() if initialized else hydra.initialize_config_dir(str(folder), version_base=VERSION):
+            return hydra.compose(name, list(overrides))
+    except (HydraException, *FAULTS) as error:
+        raise explained(error, conf) from error
+
+
+def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
+    """The settings of a command: conf/agon.yaml, conf/config.yaml, and overrides in Hydra's syntax. Raises AgonError."""
+    return checked(compose(PRIMARY, overrides, conf), conf)
+
+
+def checked(composed: DictConfig, conf: Path = CONF) -> dict[str, Any]:
+    """Composed settings as plain data. Raises AgonError for values that do not fit `Settings`."""
+    settings = plain(composed)
+    if any(settings.get(name) != reader_settings(conf)[name] for name in OF_READER):
+        raise AgonError(
+            f"{' and '.join(OF_READER)} are named in conf/config.yaml alone: every command trusts the same code"
+        )
+    try:
+        msgspec.convert(settings, Settings)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"the settings do not fit: {fault_of(error, Settings)}") from None
+    return settings
+
+
+_FILES: dict[tuple[Path, str, str], dict[str, Any]] = {}
+"""What was composed already: the folder of conf, the group and the name of a file -> its settings."""
+
+
+def file_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
+    """conf/`group`/`name`.yaml as Hydra composes it, as plain data. Raises AgonError."""
+    find_families(conf)
+    name = name_now(group, name, conf)
+    if (conf, group, name) not in _FILES:
+        if name not in names(group, conf):
+            raise AgonError(f"there is no {group} {name!r} in conf/{group}: {offered_of(group, name, conf)}")
+        try:
+            _compose_files([(group, name)], conf)
+        except AgonError as error:
+            raise AgonError(f"conf/{group}/{name}.yaml: {error}") from error.__cause__
+    return _FILES[conf, group, name]
+
+
+def compose_together(wanted: Mapping[str, Iterable[str]], conf: Path = CONF) -> None:
+    """Composes files of conf/ (group -> names) at once, which is quicker. Where one has a fault, `file_of` says which."""
+    find_families(conf)
+    files = {(group, name_now(group, name, conf)) for group, names in wanted.items() for name in names}
+    with suppress(AgonError):
+        _compose_files(sorted(file for file in files if (conf, *file) not in _FILES), conf)
+
+
+def _compose_files(files: Sequence[tuple[str, str]], conf: Path) -> None:
+    words = [
+        "+{}@file{}='{}'".format(group, place, name.replace("'", "\\'")) for place, (group, name) in enumerate(files)
+    ]
+    composed = compose(None, words, conf) if files else {}
+    for place, file in enumerate(files):
+        _FILES[conf, *file] = plain(composed[f"file{place}"])
+
+
+def explained(error: Exception, conf: Path = CONF) -> AgonError:
+    """What Hydra says in several lines, in one: what is wrong, and the nearest name that is there."""
+    from hydra.errors import MissingConfigException, OverrideParseException
+
+    if isinstance(error, OverrideParseException):
+        name, _, value = error.override.partition("=")
+        if not value:
+            return AgonError(f"{error.override!r:.200} sets nothing: write setting=value")
+        quote = '"' if "'" in value else "'"
+        return AgonError(
+            f"{error.override!r:.200} cannot be read: a text with marks or spaces is put in quotes, {name}={quote}...{quote}, "
+            "within quotes of the shell, and a number has a point"
+        )
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        near = offered_of(group, name, conf) if group else "mend `defaults`"
+        return AgonError(f"there is no {group or 'file'} {name!r} in conf/{group}: {near}")
+    if unknown := re.match(r"Could not override '([^']*)'", str(error)):
+        return AgonError(f"there is no setting {unknown[1][:80]!r} in conf/: {_nearest(unknown[1])}")
+    return AgonError(reason(error))
+
+
+def _nearest(key: str) -> str:
+    settings = compose(PRIMARY)
+    return offered(key[:80], _keys(settings), "--cfg job prints all")
+
+
+def _keys(settings: Any, above: str = "") -> list[str]:
+    found = []
+    for key, value in settings.items():
+        found += [f"{above}{key}", *(_keys(value, f"{above}{key}.") if isinstance(value, dict | DictConfig) else ())]
+    return found

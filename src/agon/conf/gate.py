@@ -1,0 +1,125 @@
+"""The gate between files of conf/ and code: composed settings are plain data, and name only what may be built."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError  # type: ignore[import-untyped]
+
+from agon import AgonError, fault_of, located, shown, text_of
+from agon.games import Game
+
+DIRECTIVES = {"_target_", "_partial_", "_convert_"}
+"""What a file may say beside settings. Objects are built as `_convert_: all` has it; ids hash the word where it is written."""
+
+
+FAULTS = (
+    OmegaConfBaseException,
+    YAMLError,
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
+"""What reading YAML raises; the last ones, where a value is not what its tag (!!) says."""
+
+
+def document(path: Path) -> dict[str, Any]:
+    """A file of YAML as plain data: names and values. Raises AgonError."""
+    text = text_of(path)
+    try:
+        settings = OmegaConf.create(text)
+        if not OmegaConf.is_dict(settings):
+            raise AgonError("it holds no settings: write name: value")
+        return plain(settings)
+    except (AgonError, *FAULTS) as error:
+        raise AgonError(f"{shown(path)}: {reason(error)}") from error
+
+
+def plain(settings: Any) -> dict[str, Any]:
+    """Settings of OmegaConf as plain data. Raises AgonError for a resolver (${name:...}), and for what is no data.
+
+    A reference to another setting, ${name}, is replaced by its value; a resolver could read the environment.
+    """
+    _require_plain(OmegaConf.to_container(settings))
+    try:
+        resolved: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
+    except OmegaConfBaseException as error:
+        raise AgonError(reason(error)) from error
+    return resolved
+
+
+def _require_plain(value: Any) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise AgonError(f"the name {key!r} is no text: put it in quotes; a number has a point, not a comma")
+            _require_plain(item)
+    elif isinstance(value, list):
+        for item in value:
+            _require_plain(item)
+    elif isinstance(value, str) and "${" in value and ":" in value:
+        raise AgonError(f"{value[:80]!r}: ${{...:...}} is not computed here: write the value")
+    elif isinstance(value, float) and not isfinite(value):
+        raise AgonError(f"{value} is no number to count with: null means none")
+    elif not isinstance(value, str | int | float | None):
+        raise AgonError(f"{str(value)[:80]} is a {type(value).__name__}: write it as text, in quotes")
+
+
+def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The `_target_` of settings, and what it is called with.
+
+    Called are only games and models; kept to be called later (`_partial_: true`) are only functions, and agents' classes.
+    Raises AgonError for a `_target_` that is none of them, and for settings that it does not have or whose types are others.
+    """
+    name, partial = settings["_target_"], settings.get("_partial_", False)
+    target = located(name)
+    if strange := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
+        raise AgonError(f"there is no setting {strange[0]!r}")
+    if type(partial) is not bool:
+        raise AgonError(f"_partial_ is {partial!r}; it must be true or false")
+    makes = target if isinstance(target, type) else get_type_hints(target).get("return")
+    if partial and isinstance(target, type) and not hasattr(target, "act"):
+        raise AgonError(f"_target_: {name!r} is no agent: it has no `act`")
+    if not partial and not (isinstance(makes, type) and (issubclass(makes, Game) or hasattr(makes, "identity"))):
+        raise AgonError(f"_target_: {name!r} makes no game and no model; agents have _partial_: true")
+    given = {key: value for key, value in settings.items() if key not in DIRECTIVES}
+    _require_fitting(target, given)
+    return target, given
+
+
+def _require_fitting(target: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Raises AgonError for settings that a class or function does not have, or whose values are of other types."""
+    from agon.conf.files import offered
+
+    try:
+        parameters = inspect.signature(target, eval_str=True).parameters
+    except NameError:  # a type that is known to its author's tools alone
+        parameters = inspect.signature(target).parameters
+    unknown = [name for name in given if name not in parameters]
+    if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        raise AgonError(f"{target.__qualname__} has no setting {unknown[0]!r}: {offered(unknown[0], list(parameters))}")
+    for name, value in given.items():
+        hint = parameters[name].annotation if name in parameters else inspect.Parameter.empty
+        if hint is inspect.Parameter.empty or (isinstance(value, dict) and "_target_" in value):
+            continue
+        try:
+            msgspec.convert(value, hint)
+        except msgspec.ValidationError as error:
+            raise AgonError(f"{name} does not fit: {fault_of(error, hint)}") from None
+        except TypeError:  # a hint that msgspec does not know
+            continue
+
+
+def reason(error: BaseException) -> str:
+    """What was wrong at first, in one line, which may be cut off."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return " ".join(str(error)[:300].split())
