@@ -28,7 +28,7 @@ OTHER = "name another place with out=, or say force=true to write there all the 
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
     """The experiment's name, its matches, the models that they ask, and what these have answered already."""
-    from agon.conf import names, renaming_told
+    from agon.conf import renaming_told
     from agon.ingest import SOURCES
     from agon.models.recording import Recording
     from agon.plan import PEOPLE, agents_of, models_of, plan
@@ -47,16 +47,25 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
         name = experiment["name"]
     if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
         raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
-    known = names("experiment")
-    for file in known:
-        if file != name and called(file) == name:
-            raise AgonError(misnamed(file, name))
-    if not settings["study"] and name in known and name != (file := _chosen()):
+    if not settings["study"]:
+        _require_own_name(name, _chosen())
+    return name, matches, models, Recording(ROOT / "data/recordings" / name)
+
+
+def _require_own_name(name: str, file: str) -> None:
+    """Raises AgonError where conf/experiment/`file`.yaml has another name, or is to have that of another file."""
+    from agon.conf import names, settings_of
+
+    written = settings_of("experiment", file).get("name", file)
+    if written != file:
+        raise AgonError(
+            f"conf/experiment/{file}.yaml says `name: {written}`: call both the same, for stages and files go by it"
+        )
+    if name != file and name in names("experiment"):
         raise AgonError(
             f"experiment.name={name} is what conf/experiment/{name}.yaml is called, and this is {file}: take another name, "
             "or one's turns and recording would be taken for the other's"
         )
-    return name, matches, models, Recording(ROOT / "data/recordings" / name)
 
 
 def say_cautions(settings: Settings) -> None:
@@ -87,21 +96,6 @@ def transcript_of(experiment: str) -> str:
             f"there is no experiment {experiment!r}: {offered(experiment, sorted(known), 'agon list experiments')}"
         )
     return path
-
-
-def called(file: str) -> str | None:
-    """How conf/experiment/`file`.yaml calls itself; None where it cannot be read, which is said where it is used."""
-    from agon.conf import settings_of
-
-    try:
-        return str(settings_of("experiment", file).get("name", file))
-    except AgonError:
-        return None
-
-
-def misnamed(file: str, name: str) -> str:
-    """What is said of a file that calls itself `name`."""
-    return f"conf/experiment/{file}.yaml says `name: {name}`: call both the same, for stages and files go by it"
 
 
 def lock_of(name: str) -> Path:
