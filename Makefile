@@ -10,37 +10,14 @@ ifeq ($(shell [ -w "$$HOME" ] && echo yes),)   # what others keep at home, such 
 export HOME := $(CURDIR)/.venv/home
 endif
 
-.PHONY: repro waves test again checks sources suite site bench soak fuzz lock pocket prices licences clean
+.PHONY: repro test again checks sources suite site bench soak fuzz lock pocket prices licences clean
 .DEFAULT_GOAL := repro
 
 repro: .venv/.ok
 	@[ -e data ] || dvc pull --quiet data.dvc || true   # verify says why it could not
 	@python -m agon verify
-	@[ -e reports/index.html ] || $(MAKE) --silent waves
-	@dvc --wait-for-lock repro --quiet || { echo "once more, to say why:" >&2; dvc --wait-for-lock repro >/dev/null; }
+	@dvc repro
 	@cat reports/summary.txt
-
-# A command behind $(NURSED) gets Jupyter kernels that start quicker (src/agon/notebook/nursery.py); the results are the same without.
-ifeq ($(shell uname -s),Linux)
-NURSED := python -m agon.notebook.nursery run
-endif
-
-# DVC runs stage after stage, on one core. From nothing, two lines of stages run beside each other; a line begins when those that it reads
-# from have ended. What is in none of them, or did not come to its end there, is for the `dvc repro` that follows.
-waves: .venv/.ok
-	-@dvc repro --quiet compose
-	@$(NURSED) $(MAKE) --silent --jobs=2 line-matches line-explorers
-line-%:
-	-@dvc --wait-for-lock repro --quiet --single-item --glob $(STAGES)
-line-tradecraft: STAGES = '*rating*' 'ingest@t*' 'play@t*' 'replay@*tradecraft*' own@tradecraft_viewer 'tradecraft_*'
-line-others: STAGES = 'ingest@c*' 'play@[ms]*' twins printed@magic_tables 'replay@[ms]*' replay@pocket replay@pocket_magic replay@twins_pocket printed@magic_claims play_notebook
-line-claims: line-others
-line-claims: STAGES = 'paper@counterfactual_*' own@scripted own@counterfactual_play findings@counterfactual own@match_viewer
-line-rest: line-tradecraft line-others
-line-rest: STAGES = twins_notebook paper@tradecraft_tables pocket 'beside@*' findings@magic findings@tradecraft
-line-matches line-explorers: line-claims line-rest
-line-matches: STAGES = replays statistics
-line-explorers: STAGES = explorers
 
 test: repro
 	@$(MAKE) --silent --jobs=2 checks sources suite
@@ -48,7 +25,7 @@ test: repro
 
 # Every executed report once more, cell by cell. After a run from nothing it finds no more than `git diff dvc.lock` does: that has their bytes.
 again: repro
-	$(NURSED) pytest --nbval --nbval-cell-timeout 500 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
+	pytest --nbval --nbval-cell-timeout 500 --nbval-sanitize-with tests/nbval.cfg -n 2 --dist loadscope reports
 
 checks: .venv/.ok
 	ruff check
@@ -58,10 +35,9 @@ checks: .venv/.ok
 	nbstripout --verify notebooks/*.ipynb
 
 sources:
-	$(NURSED) pytest --nbval-lax --nbval-cell-timeout 500 -n 2 --dist loadscope notebooks
+	pytest --nbval-lax --nbval-cell-timeout 500 -n 2 --dist loadscope notebooks
 
-suite:   # begins when the checks are over, beside the rest of the notebooks. In a new clone its files are compiled once, not by each worker
-	@[ -e tests/__pycache__ ] || pytest --collect-only -qq -p no:nbval >/dev/null 2>&1 || true
+suite:   # begins when the checks are over, beside the rest of the notebooks
 	MAKEFLAGS= pytest -n 3 --dist worksteal -p no:nbval -rs
 
 # Findings, guides and docstrings with a search: site/index.html, of the pages that `make repro` has made. Then every link is followed.

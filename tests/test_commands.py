@@ -929,8 +929,8 @@ def test_an_experiment_and_its_file_are_called_the_same(project):
     oops.write_text(re.sub("^name: scripted$", "name: ops", text, flags=re.MULTILINE))
     said = "agon: conf/experiment/oops.yaml says `name: ops`: call both the same, for stages and files go by it\n"
     try:
-        asked = [f"{verb} experiment=oops" for verb in ("plan", "record", "play", "compose")]
-        assert [each[1:] for each in told(project, *asked)] == [["", said]] * 4
+        asked = [f"{verb} experiment=oops" for verb in ("plan", "record", "play")]
+        assert [each[1:] for each in told(project, *asked)] == [["", said]] * 3
         assert not (project.folder / "transcripts/ops.parquet").exists()
     finally:
         oops.unlink()

@@ -17,12 +17,11 @@ AUDIT = Path(__file__).parent / "audit"
 LIMIT = 1200
 """Seconds for one command, on a machine with much else to do."""
 BUILT = pytest.mark.skipif(not (ROOT / "reports/index.html").is_file(), reason="nothing is built yet: make repro")
-COMPOSED = "transcripts/composed/"
 OWN = {".agon", "played", "reports"}
 """Where commands keep what is theirs, besides their outputs: locks, what a table in a notebook has
 played, and the copy of a notebook while it runs."""
-NAMES = {"conf/agent", "conf/notebook"}
-"""Looked through by notebooks for old names (`new_name`); of other files in them nothing else is taken."""
+NAMES = {"conf/agent", "conf/experiment", "conf/notebook"}
+"""Looked through for names of files, and for old names (`new_name`). What else is in a file is read by stages that name it."""
 
 
 def stages():
@@ -82,22 +81,32 @@ def restore(folder, contents):
 
 @contextmanager
 def hidden(folder, away, places):
-    """Takes away the data and outputs that are not in `places`: libraries in C read files that Python's audit does not see."""
+    """Takes away the data and outputs that are not in `places`: libraries in C read files that Python's audit does not see.
+
+    A file whose name alone is looked through has nothing in it meanwhile, unless it is an old name.
+    """
     unnamed = [
         path
-        for part in ("data", "results", "transcripts")
+        for part in ("data", "results", "transcripts", *NAMES)
         for path in sorted((folder / part).rglob("*"))
-        if path.is_file() and outside([str(path.relative_to(folder))], places)
+        if path.is_file() and outside([str(path.relative_to(folder))], places) and "new_name" not in text(path)
     ]
     try:
         for number, path in enumerate(unnamed):
             away.mkdir(exist_ok=True)
             path.rename(away / str(number))
+            if path.suffix == ".yaml":
+                path.write_text("{}")
         yield
     finally:
         for number, path in enumerate(unnamed):
             path.parent.mkdir(parents=True, exist_ok=True)
             (away / str(number)).rename(path)
+
+
+def text(path):
+    """What a YAML file says; nothing for other files."""
+    return path.read_text() if path.suffix == ".yaml" else ""
 
 
 def run(command, folder, log):
@@ -116,14 +125,6 @@ def run(command, folder, log):
     return {re.sub(r"__pycache__/([^/]+)\.cpython-\d+(\.opt-\d)?\.pyc(\.\d+)?$", r"\1.py", path) for path in read}
 
 
-def allowed(stage):
-    """What a stage may read: what it names, its own, and what the settings are composed of that it names."""
-    command, deps, outs = STAGES[stage]
-    composed = any(path.startswith(COMPOSED) for path in deps)
-    names = NAMES if "agon notebook" in command else set()
-    return deps | outs | OWN | names | (STAGES["compose"][1] if composed else set())
-
-
 def outside(read, allowed):
     """The files that none of these files and folders is or holds."""
     return sorted(path for path in read if not any(f"{path}/".startswith(f"{place}/") for place in allowed))
@@ -133,16 +134,17 @@ def outside(read, allowed):
 @pytest.mark.timeout(LIMIT + 300)  # the certificates of twins, beside three busy processes
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_depends_on_all_that_it_reads(stage, built, tmp_path):
-    command, _, outs = STAGES[stage]
+    command, deps, outs = STAGES[stage]
+    named = deps | outs | OWN
     before = files(ROOT, outs)
     remove(built, outs)
     try:
-        with hidden(built, tmp_path / "away", allowed(stage)):
+        with hidden(built, tmp_path / "away", named):
             read = run(command, built, tmp_path / "log")
         after = files(built, outs)
     finally:
         restore(built, before)
     assert any(path.startswith("src/agon/") for path in read), "nothing was watched"
-    assert not outside(read, allowed(stage))
+    assert not outside(read, named | NAMES)
     assert sorted(after) == sorted(before)
     assert [name for name in after if after[name] != before[name]] == []

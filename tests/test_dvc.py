@@ -73,6 +73,11 @@ def test_plots_show_needs_nothing_but_the_clone(clone):
     assert len(drawn) == len(yaml.safe_load((ROOT / "dvc.yaml").read_text())["plots"])
 
 
+def test_the_lock_has_the_stages_that_there_are_and_no_others(clone):
+    stages = set(clone.dvc("stage", "list", "--name-only").split()) - {"data.dvc"}
+    assert stages == set(yaml.safe_load((ROOT / "dvc.lock").read_text())["stages"])
+
+
 def test_a_plain_pull_brings_all_that_the_lock_says_is_stored(pulled):
     with_places = json.loads(pulled.dvc("data", "status", "--json"))
     assert not with_places.get("not_in_cache")
@@ -81,6 +86,36 @@ def test_a_plain_pull_brings_all_that_the_lock_says_is_stored(pulled):
     transcripts = [out["path"] for stage in locked.values() for out in stage["outs"] if ".parquet" in out["path"]]
     assert transcripts and all((pulled.folder / path).is_file() for path in transcripts)
     assert [*(pulled.folder / "results/tables").glob("*.csv")]
+
+
+def changed_deps(clone):
+    """Stage -> what it depends on and `dvc status` calls changed."""
+    stages = json.loads(clone.dvc("status", "--json"))
+    return {
+        name: {
+            path: how for change in changes if "changed deps" in change for path, how in change["changed deps"].items()
+        }
+        for name, changes in stages.items()
+        if name != "data.dvc"
+    }
+
+
+def test_in_a_fresh_clone_nothing_is_changed_and_only_pages_are_to_be_made(pulled):
+    changed = changed_deps(pulled)
+    assert {how for deps in changed.values() for how in deps.values()} <= {"deleted"}
+    assert not [name for name in changed if name.startswith(("ingest@", "play@", "replay@"))]
+
+
+def test_an_agent_that_is_added_concerns_what_plays_and_no_paper(pulled):
+    added = pulled.folder / "conf/agent/added.yaml"
+    shutil.copy(added.with_name("grim.yaml"), added)
+    try:
+        concerned = {name for name, deps in changed_deps(pulled).items() if "conf/agent" in deps}
+    finally:
+        added.unlink()
+    stages = pulled.dvc("stage", "list", "--name-only").split()
+    plays = {name for name in stages if name.startswith(("play@", "replay@"))}
+    assert plays and concerned == plays | {"play_notebook"}
 
 
 @pytest.mark.parametrize("where", [(), ("--temp",)], ids=["workspace", "temp"])
@@ -123,3 +158,18 @@ def test_metrics_say_what_agrees_without_anything_made(clone):
     shown = json.loads(clone.dvc("metrics", "show", "--json"))
     agreement = json.loads((ROOT / "results/agreement.json").read_text())
     assert shown[""]["data"]["results/agreement.json"]["data"] == agreement
+
+
+def test_metrics_diff_says_what_agrees_less_than_at_the_last_commit(clone):
+    path = clone.folder / "results/agreement.json"
+    before = path.read_text()
+    agreement = json.loads(before)
+    agree = agreement["magic"]["literal"]["agree"]
+    agreement["magic"]["literal"]["agree"] = agree - 7
+    path.write_text(json.dumps(agreement))
+    try:
+        changes = json.loads(clone.dvc("metrics", "diff", "--json"))
+    finally:
+        path.write_text(before)
+    change = {"old": agree, "new": agree - 7, "diff": -7}
+    assert changes == {"results/agreement.json": {"magic.literal.agree": change}}

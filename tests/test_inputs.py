@@ -44,7 +44,7 @@ def made(tmp_path_factory):
     dvc(folder, "config", "core.no_scm", "true")
     dvc(folder, "add", "data")
     dvc(folder, "push")
-    assert repro(folder) == (0, ["the content of one.txt"])
+    assert summary(folder) == "the content of one.txt"
     return folder
 
 
@@ -59,11 +59,18 @@ def dvc(folder, *words):
 
 
 def repro(folder):
-    """The exit code of `make repro`, and what it says; make's own last line is left out."""
+    """The exit code of `make repro`, and what it says: its errors first. make's own last line is left out."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     words = ["make", "repro", "PIP=false"]
     run = patience.run(words, cwd=folder, env=environment)
-    return run.returncode, [line for line in (run.stdout + run.stderr).splitlines() if not line.startswith("make:")]
+    return run.returncode, [line for line in (run.stderr + run.stdout).splitlines() if not line.startswith("make:")]
+
+
+def summary(folder):
+    """The last line of a `make repro` that ends well."""
+    code, said = repro(folder)
+    assert code == 0, said
+    return said[-1]
 
 
 def flip(path: Path) -> str:
@@ -119,13 +126,13 @@ def test_what_the_line_says_undoes_the_change(project):
     flip(project / "data/one.txt")
     (project / "data/one.txt").touch()
     dvc(project, "checkout", "--force", "data.dvc")
-    assert repro(project)[0] == 0
+    assert summary(project) == "the content of one.txt"
 
 
 def test_what_the_line_says_keeps_the_change_on_purpose(project):
     (project / "data/one.txt").write_text("mine\n")
     dvc(project, "add", "data")
-    assert repro(project) == (0, ["mine"])
+    assert summary(project) == "mine"
 
 
 @pytest.mark.parametrize("damaged", ["one.txt", "list"])
@@ -133,12 +140,12 @@ def test_a_damaged_cache_is_mended_as_the_line_says(project, damaged):
     path = kept(project, ".dvc/cache", damaged)
     flip(path)
     path.unlink()
-    assert repro(project) == (0, ["the content of one.txt"])
+    assert summary(project) == "the content of one.txt"
 
 
 def test_without_a_cache_all_is_made_again(project):
     shutil.rmtree(project / ".dvc/cache")
-    assert repro(project) == (0, ["the content of one.txt"])
+    assert summary(project) == "the content of one.txt"
 
 
 def fails(folder, part):

@@ -92,21 +92,6 @@ def transcript_of(experiment: str) -> str:
     return path
 
 
-def called(file: str) -> str | None:
-    """How conf/experiment/`file`.yaml calls itself; None where it cannot be read, which is said where it is used."""
-    from agon.conf import settings_of
-
-    try:
-        return str(settings_of("experiment", file).get("name", file))
-    except AgonError:
-        return None
-
-
-def misnamed(file: str, name: str) -> str:
-    """What is said of a file that calls itself `name`."""
-    return f"conf/experiment/{file}.yaml says `name: {name}`: call both the same, for stages and files go by it"
-
-
 def lock_of(name: str) -> Path:
     """The lock of what only one command at a time may do."""
     path = ROOT / ".agon/locks" / f"{name}.lock"

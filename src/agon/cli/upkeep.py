@@ -1,4 +1,4 @@
-"""What a project's files must be: settings composed and made, inputs checked, twins certified."""
+"""What a project's files must be: inputs checked, twins certified, settings made."""
 
 from __future__ import annotations
 
@@ -10,64 +10,12 @@ from typing import Annotated, Any
 
 import click
 
-from agon import ROOT, AgonError, count, in_project, keep_file, shown, text_of, visible
-from agon.cli.places import called, misnamed, outside_data
+from agon import ROOT, AgonError, count, in_project, keep_file, shown, visible
+from agon.cli.places import outside_data
 from agon.games.base import modules
 from agon.games.settings import Count, Force
 
 SETTINGS = "data/settings/magic"
-
-
-def compose(*, experiment: Annotated[str, "a file in conf/experiment; nothing: all"] = "") -> None:
-    """Writes what each experiment is composed of.
-
-    transcripts/composed/NAME.json has all settings that experiment NAME uses, and for a source of recorded games the games
-    that it may hold. `dvc repro` begins with it: stages depend on these files, so what nothing uses runs nothing else again.
-    Files of experiments that are gone are deleted, if it wrote them; what another has made stays.
-    """
-    from agon.conf import configuration, expand_settings, names, settings_of
-    from agon.plan import composed
-
-    folder, sources = ROOT / "transcripts/composed", configuration()["recorded"]
-    found: dict[str, Any] = {
-        source: {"game": {name: settings_of("game", name) for name in expand_settings(held)}}
-        for source, held in sources.items()
-        if not experiment
-    }
-    for name in [experiment] if experiment else names("experiment"):
-        if name in sources:
-            raise AgonError(f"conf/experiment/{name}.yaml is called like a source of recorded games: rename it")
-        try:
-            if (own := called(name)) not in (name, None):
-                raise AgonError(misnamed(name, str(own)))
-            found[name] = composed(settings_of("experiment", name))
-        except AgonError as fault:  # its own stage, if it has one, says the same and fails; others go on
-            if experiment:
-                raise
-            click.echo(visible(f"conf/experiment/{name}.yaml: {fault}"), err=True)
-            found[name] = {"fault": str(fault)}
-    for name in found:
-        if (path := folder / f"{name}.json").exists() and not _is_composed(path):
-            raise AgonError(f"{shown(path)} was not written by `agon compose`: move it away")
-    written = ROOT / ".agon/composed.json"
-    before = set(json.loads(text_of(written)) if written.is_file() else ())
-    for name in () if experiment else sorted(before - set(found)):
-        if _is_composed(old := folder / f"{name}.json"):
-            old.unlink()
-    for name, settings in found.items():
-        keep_file(folder / f"{name}.json", json.dumps(settings, indent=1, sort_keys=True) + "\n", force=True)
-    keep_file(written, json.dumps(sorted(before | set(found) if experiment else found)), force=True)
-    click.echo(f"{shown(folder)}: {count(len(found), 'file')}")
-
-
-def _is_composed(path: Path) -> bool:
-    """Whether a file is of the form that `compose` writes."""
-    try:
-        made = json.loads(text_of(path, 100_000_000))
-    except (AgonError, ValueError, RecursionError):
-        return False
-    parts = {"experiment", "game", "agent", "model", "sampling"}
-    return isinstance(made, dict) and set(made) in ({"fault"}, {"game"}, parts)
 
 
 def verify() -> None:

@@ -7,7 +7,7 @@ from agon.cli.people import collect, rehearse, serve
 from agon.cli.planning import plan
 from agon.cli.playing import ingest, play
 from agon.cli.recording import record
-from agon.cli.upkeep import certify_twins, compose, make_settings, verify
+from agon.cli.upkeep import certify_twins, make_settings, verify
 
 VERBS = [
     new,
@@ -23,7 +23,6 @@ VERBS = [
     compare,
     rate,
     list_,
-    compose,
     verify,
     certify_twins,
     make_settings,

@@ -1,6 +1,6 @@
 """From configuration to matches: what will be played, by whom, and whether it can be."""
 
-from agon.plan.matches import Match, agents_of, cautions, composed, models_of, plan
+from agon.plan.matches import Match, agents_of, cautions, models_of, plan
 from agon.plan.seats import PERSON, Seat
 from agon.plan.tables import PEOPLE, Seating, agents_for, models_for, seating
 from agon.plan.trial import raised
@@ -14,7 +14,6 @@ __all__ = [
     "agents_for",
     "agents_of",
     "cautions",
-    "composed",
     "models_for",
     "models_of",
     "plan",

@@ -16,7 +16,6 @@ from agon.conf import (
     expand_settings,
     id_name,
     load,
-    name_now,
     require_own_names,
     settings_of,
 )
@@ -220,23 +219,3 @@ def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]
 def agents_of(experiment: dict[str, Any]) -> set[str]:
     """The agents that an experiment names, as it names them. Raises AgonError."""
     return {*named(experiment_of(experiment))[0]}
-
-
-def composed(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Any]:
-    """All settings that an experiment uses: its own, and by name those of its games, agents, models and sampling.
-
-    Nothing else in conf/ or data/ decides what is played. Raises AgonError for what is not there.
-    """
-    asked = experiment_of(experiment)
-    agents, models = named(asked)
-    used = {
-        "game": expand_settings([name for each in asked.meetings for name in each.games], conf),
-        "agent": [name_now("agent", name, conf) for name in agents],
-        "model": models,
-        "sampling": [asked.sampling or ""],
-    }
-    parts = {
-        group: {name: settings_of(group, name, conf) for name in sorted(set(names) - {""})}
-        for group, names in used.items()
-    }
-    return {"experiment": experiment, **parts}

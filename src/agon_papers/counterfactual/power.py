@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from math import inf, nan, sqrt
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from agon.conf import names, settings_of
 from agon.figures import COLOURS, styled
 from agon.metrics.power import cells_of, detectable, mean_of, needed, power
 from agon.metrics.sequential import course, decided
@@ -105,19 +105,19 @@ def differences(cells: pd.DataFrame) -> pd.DataFrame:
     return found.assign(large=found.difference.abs() >= found.detectable)
 
 
-def prices(composed: Mapping[str, Any]) -> dict[str, float]:
-    """US dollars per million tokens sent, by name in the records, of `composed` settings of an experiment with models called likewise.
+def prices() -> dict[str, float]:
+    """US dollars per million tokens sent, by name in the records: those of conf/model, whose files are named likewise.
 
     Models whose price is not known are absent.
     """
-    found = {}
-    for name in MODELS:
-        words = re.sub(r"\W+", "_", name.lower())
-        own = max((each for each in composed["model"] if words.startswith(each)), key=len, default="")
-        price = composed["model"].get(own, {}).get("price", {}).get("input")
+    files, dollars = names("model"), {}
+    for model in MODELS:
+        words = re.sub(r"\W+", "_", model.lower())
+        file = max((name for name in files if words.startswith(name)), key=len)
+        price = settings_of("model", file).get("price", {}).get("input")
         if price is not None:
-            found[name] = float(price)
-    return found
+            dollars[model] = float(price)
+    return dollars
 
 
 def enough(
