@@ -8,16 +8,17 @@ from agon.cli.planning import plan
 from agon.cli.playing import ingest, play
 from agon.cli.recording import record
 from agon.cli.upkeep import certify_twins, compose, make_settings, verify
+from agon.cli.verb import Configured
 
 VERBS = [
     new,
-    plan,
-    record,
-    play,
-    ingest,
-    serve,
-    collect,
-    rehearse,
+    Configured(plan),
+    Configured(record),
+    Configured(play),
+    Configured(ingest),
+    Configured(serve),
+    Configured(collect),
+    Configured(rehearse),
     notebook,
     export,
     compare,

@@ -53,7 +53,6 @@ class Until(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """conf/config.yaml as composed."""
 
-    debug: bool
     fresh: bool
     partial: bool
     force: bool
