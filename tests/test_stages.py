@@ -167,7 +167,7 @@ def test_compose_owns_what_it_wrote_and_nothing_else(tmp_path):
     copied.write_text((folder / "scripted.json").read_text())
     notes.write_text('{"mine": 1}')
     (tmp_path / "conf/experiment/standin_demo.yaml").unlink()
-    run = project.run("compose", "experiment=scripted")
+    run = project.run("compose", "--experiment=scripted")
     assert run.stdout == "transcripts/composed: 1 file\n" and (folder / "standin_demo.json").is_file()
     assert project.run("compose").returncode == 0
     names = {path.stem for path in folder.iterdir()}

@@ -178,9 +178,7 @@ def _by_metric(detect: float | Mapping[str, float] | None, names: Sequence[str])
         raise AgonError(f"a difference to be detected must be a number above 0, not {wrong[0]}")
     if isinstance(detect, Mapping):
         if strange := [each for each in detect if each not in names]:
-            raise AgonError(
-                f"a difference is to be detected of {strange[0]!r}, which is not compared: {offered(strange[0], names)}"
-            )
+            raise AgonError(f"detect has {strange[0]!r}, which is not compared: {offered(strange[0], names)}")
         return detect
     if detect is not None and len(names) > 1:
         each = " ".join(f"--detect {name}=..." for name in names)
