@@ -84,20 +84,20 @@ def run(tmp_path_factory):
         project.experiment("canary", 2)
         server.key = "another"
         does("refused", 1, "record", "experiment=canary")
-        does("refused, debug", 1, "record", "experiment=canary", "debug=true")
-        does("refused, dask, debug", 1, "record", "experiment=canary", "debug=true", *dask)
-        does("not recorded, debug", 1, "play", "experiment=canary", "debug=true")
+        does("refused, debug", 1, "--debug", "record", "experiment=canary")
+        does("refused, dask, debug", 1, "--debug", "record", "experiment=canary", *dask)
+        does("not recorded, debug", 1, "--debug", "play", "experiment=canary")
         does("failing notebook", 1, "notebook", "failing")
         if FULL:
-            does("failing notebook, debug", 1, "notebook", "failing", "debug=true")
+            does("failing notebook, debug", 1, "--debug", "notebook", "failing")
         server.key, server.faults = None, {"drop": 0.5, "malformed": 0.5}
         does("dropped", 3, "record", "experiment=canary")
         project.model(server.openai.replace("http", "https"), key=NAME, pause=0.001, tries=2)
-        does("no TLS, debug", 3, "record", "experiment=canary", "debug=true")
+        does("no TLS, debug", 3, "--debug", "record", "experiment=canary")
         project.model("not an address", key=NAME, pause=0.001, tries=2)
-        does("no address, debug", 3, "record", "experiment=canary", "debug=true")
+        does("no address, debug", 3, "--debug", "record", "experiment=canary")
         project.model(server.openai, key=NAME, parameters={"temprature": 1})
-        does("misspelt, debug", 1, "plan", "experiment=canary", "debug=true")
+        does("misspelt, debug", 1, "--debug", "plan", "experiment=canary")
     return project, said, key
 
 

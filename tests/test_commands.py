@@ -38,8 +38,8 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
 @pytest.mark.parametrize(
     ("words", "why", "code"),
     [
-        ("certify-twins out=README.md", "out=README.md is there, and holds no certificates: name another file", 1),
-        ("certify-twins out=docs", "out=docs is there, and holds no certificates: name another file", 1),
+        ("certify-twins --out README.md", "--out README.md is there, and holds no certificates: name another file", 1),
+        ("certify-twins --out docs", "--out docs is there, and holds no certificates: name another file", 1),
         (
             "play experiment=scripted experiment.name=magic_scripted",
             "experiment.name=magic_scripted is what conf/experiment/",
@@ -51,14 +51,14 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
             1,
         ),
         (
-            "make-settings games=prisoner3 folder=smoke prefix=../x",
-            "prefix=../x: it is the beginning of a file's name",
+            "make-settings --games prisoner3 --folder smoke --prefix ../x",
+            "--prefix ../x: it is the beginning of a file's name",
             1,
         ),
         ("plan experiment=scripted experiment=magic_scripted", "experiment= is there twice: write it once", 2),
-        ("notebook scripted run=x run=y", "run= is there twice: write it once", 2),
-        ("notebook scripted run=x turns_path=null", "turns_path=None does not fit notebook scripted", 1),
-        ("notebook scripted run=x force=yes", "force=yes: it is true or false", 2),
+        ("notebook scripted run=x", "notebook has options: write --run x in the place of run=x", 2),
+        ("notebook scripted --run x turns_path=null", "turns_path=None does not fit notebook scripted", 1),
+        ("notebook scripted --run x force=true", "notebook has options: write --force in the place of force=true", 2),
     ],
 )
 def test_what_would_take_another_s_place_is_refused(capfd, words, why, code):
@@ -133,7 +133,7 @@ def test_an_unknown_notebook_parameter_names_those_there_are(capfd):
 
 
 def test_no_notebook_name_says_how_to_give_one(capfd):
-    assert "name one notebook" in failed(capfd, "notebook")
+    assert "Missing argument 'NAME'. (agon notebook --help)" in failed(capfd, "notebook", code=2)
 
 
 def test_missing_data_say_where_they_come_from(capfd, tmp_path):
@@ -157,7 +157,7 @@ def test_a_corrupt_parquet_is_named(capfd, tmp_path):
 def test_a_corrupt_transcript_stops_a_notebook_in_one_line(capfd, tmp_path):
     broken = tmp_path / "turns.parquet"
     broken.write_bytes(b"PAR1 torn")
-    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", "run=corrupt-by-a-test")
+    line = failed(capfd, "notebook", "counterfactual_claims", f"turns_path={broken}", "--run=corrupt-by-a-test")
     assert "turns.parquet cannot be read" in line
     (ROOT / "runs/corrupt-by-a-test.counterfactual_claims.failed.ipynb").unlink()
     assert not (ROOT / "runs/corrupt-by-a-test").exists()
@@ -178,7 +178,9 @@ def test_debug_shows_the_traceback():
     from agon import AgonError
 
     with pytest.raises(AgonError, match="scriptd"):
-        main(["plan", "experiment=scriptd", "debug=true"])
+        main(["--debug", "plan", "experiment=scriptd"])
+    with pytest.raises(AgonError, match="scriptd"):
+        main(["--debug", "rate", "--experiment", "scriptd"])
 
 
 VERBS = agon.list_commands(click.Context(agon))
@@ -193,17 +195,18 @@ def test_help_lists_every_command(capfd, words):
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_explains_itself_in_a_line_and_its_settings_each_with_a_note(capfd, verb):
+def test_every_verb_explains_itself_in_a_line_and_its_options_each_in_another(capfd, verb):
     assert main([verb, "--help"]) == 0
-    text = capfd.readouterr().out
-    assert text.startswith(f"Usage: agon {verb} ") and "--cfg" in text
-    short = agon.get_command(click.Context(agon), verb).get_short_help_str(56)
-    assert not short.endswith("...") and "...  ..." not in text
+    assert capfd.readouterr().out.startswith(f"Usage: agon {verb} ")
+    command = agon.get_command(click.Context(agon), verb)
+    assert command.help and not command.get_short_help_str(56).endswith("...")
+    assert all(option.help for option in command.params if isinstance(option, click.Option))
 
 
-def test_a_setting_of_a_verb_comes_with_its_default_and_a_note(capfd):
-    assert main(["make-settings", "--help"]) == 0
-    assert re.search(r"^  keep=20 +settings kept of a game of clues$", capfd.readouterr().out, re.MULTILINE)
+def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
+    assert main(["make-problems", "--help"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert "--trades INTEGER The fewest after which all can craft at once. [default: 1]" in said
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,7 @@ def test_a_setting_of_a_verb_comes_with_its_default_and_a_note(capfd):
     [
         (
             "plan",
-            ("experiment=scripted", "budget.usd=null", "detect=null", "debug=false"),
+            ("experiment=scripted", "budget.usd=null", "detect=null"),
             ("out=", "serve.", "fresh="),
         ),
         ("serve", ("serve.address=127.0.0.1", "serve.port=8642", "serve.days=30"), ("experiment=", "budget.")),
@@ -237,23 +240,17 @@ def test_cfg_job_prints_the_composed_configuration_as_hydra_does_and_does_nothin
     assert printed == OmegaConf.to_yaml(configuration(words)) and "repetitions: 7" in printed
 
 
-def test_cfg_job_prints_the_settings_of_verbs_that_have_their_own(capfd):
-    assert main(["make-problems", "folder=x", "ruleset=alchemy", "count=3", "--cfg", "job"]) == 0
-    assert capfd.readouterr().out.splitlines()[:4] == ["folder: x", "ruleset: alchemy", "players: 2", "count: 3"]
-    assert main(["notebook", "scripted", "simulated=5", "--cfg", "job"]) == 0
-    assert "simulated: 5\n" in capfd.readouterr().out
-
-
 def test_what_a_verb_does_not_understand_is_one_line_that_offers_the_nearest(capfd):
     for words, said in {
         ("paly",): "there is no command 'paly': did you mean play?",
         ("plan", "--colour"): "No such option '--colour'.",
-        ("make-settings", "keeep=3"): "make-settings has no setting 'keeep': did you mean keep?",
-        ("make-settings", "keep=0"): "it must be a whole number, at least 1",
-        ("make-settings", "other"): "'other' sets nothing: write setting=value",
-        ("make-logs", "turns=x"): "folder is missing",
-        ("export", "experiment=scripted", "format=csv"): "format: it is 'csv', and must be ",
-        ("certify-problems",): "say which: agon certify-problems FILES ...",
+        ("make-settings", "--keeep=3"): "No such option '--keeep'.",
+        ("make-settings", "--keep=0"): "'--keep': 0 is not in the range x>=1. (agon make-settings --help)",
+        ("make-settings", "other"): "unexpected extra argument (other)",
+        ("make-logs", "--turns=x"): "Missing option '--folder'. (agon make-logs --help)",
+        ("compare", "by=agent: zs"): "compare has options: write --by 'agent: zs' in the place of by=agent: zs",
+        ("export", "--experiment=scripted", "--format=csv"): "'csv' is not one of 'jsonl', 'inspect'",
+        ("certify-problems",): "Missing argument 'FILES...'. (agon certify-problems --help)",
     }.items():
         assert said in failed(capfd, *words, code=2)
 
@@ -264,11 +261,14 @@ def test_a_family_s_verb_is_found_in_its_folder(capfd):
 
 
 CHESS = '''"""Of chess."""
-from typing import Annotated
-def set_up(*, size: Annotated[int, "of the board"] = 8):
+import click
+@click.command()
+@click.option("--size", default=8, help="Of the board.")
+def set_up(size):
     "Sets up."
     if not size: raise SystemExit
     print(size * size)
+@click.command()
 def plan(): "Plans."
 VERBS = [set_up]
 '''
@@ -293,8 +293,8 @@ def with_chess(tmp_path_factory):
 
 
 def test_a_family_outside_src_has_verbs_of_its_own_too(with_chess):
-    assert with_chess(CHESS, "set-up", "size=3").stdout == "9\n" and "  set-up " in with_chess(CHESS, "--help").stdout
-    ended = with_chess(CHESS, "set-up", "size=0")
+    assert with_chess(CHESS, "set-up", "--size=3").stdout == "9\n" and "  set-up " in with_chess(CHESS, "--help").stdout
+    ended = with_chess(CHESS, "set-up", "--size=0")
     assert ended.returncode == 1 and "SystemExit() was raised while set-up ran" in ended.stderr
 
 
@@ -308,7 +308,10 @@ def test_a_family_outside_src_has_verbs_of_its_own_too(with_chess):
         ("VERBS = [", "chess.commands cannot be used: SyntaxError: "),
         ("raise SystemExit(3)", "chess.commands cannot be used: SystemExit: 3"),
         ("", "chess.commands cannot be used: AttributeError: "),
-        ("def set_up(size): pass\nVERBS = [set_up]", "chess.commands cannot be used: KeyError: 'size'"),
+        (
+            "def set_up(size): pass\nVERBS = [set_up]",
+            "chess.commands cannot be used: AttributeError: 'function'",
+        ),
         (CHESS.replace("[set_up]", "[plan]"), "chess.commands: there is a command plan already: rename its own"),
     ],
 )
@@ -345,10 +348,9 @@ def test_a_decimal_comma_is_said_to_be_none(capfd):
     assert "a number has a point, as in budget.usd=0.5" in failed(capfd, "plan", "budget.usd=0,5")
 
 
-def test_quotation_marks_about_a_value_are_none_of_it_in_any_verb(capfd, tmp_path):
-    for verb in (["play", f"out='{tmp_path}/a b.txt'"], ["make-logs", f"turns='{tmp_path}/a b.txt'", "folder=here"]):
-        said = failed(capfd, *verb)
-        assert f"'{tmp_path}" not in said and "/a b.txt'" not in said
+def test_quotation_marks_about_a_value_are_none_of_it(capfd, tmp_path):
+    said = failed(capfd, "play", f"out='{tmp_path}/a b.txt'")
+    assert f"'{tmp_path}" not in said and "/a b.txt'" not in said
 
 
 # --- the script, and the shell
@@ -403,7 +405,7 @@ def completed(*words, shell="zsh"):
     return run.stdout.splitlines()[1::3]
 
 
-def test_the_shell_completes_verbs_settings_and_their_values():
+def test_the_shell_completes_verbs_options_names_and_settings():
     names = sorted(path.stem for path in (ROOT / "conf/experiment").glob("*.yaml"))
     assert completed("make-l") == ["make-logs"]
     assert completed("plan", "experiment=") == [f"experiment={name}" for name in names]
@@ -414,28 +416,24 @@ def test_the_shell_completes_verbs_settings_and_their_values():
     ]
     assert completed("play", "experiment=standin_demo", "experiment.p") == ["experiment.pairings="]
     assert completed("play", "fresh=t") == ["fresh=true"]
-    assert "tradecraft_own" in completed("notebook", "trade") and completed("notebook", "scripted", "sim") == [
-        "simulated="
-    ]
-    assert completed("notebook", "scripted", "run") == ["run="]
-    assert completed("export", "format=") == ["format=jsonl", "format=inspect"]
+    assert "tradecraft_own" in completed("notebook", "trade")
+    assert completed("notebook", "scripted", "--r") == ["--run"]
+    assert completed("export", "--format", "") == ["jsonl", "inspect"]
+    assert completed("rate", "--experiment", "stand") == ["standin_demo"]
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
-def test_bash_completes_settings_though_it_takes_them_apart(tmp_path):
+def test_bash_completes_verbs_options_and_names(tmp_path):
     (tmp_path / "agon").write_text(f'#!/bin/sh\nexec {sys.executable} -m agon "$@"\n')
     (tmp_path / "agon").chmod(0o755)
     for words, offered in {
-        "agon plan experiment = script": ["scripted"],
-        "agon plan experiment = stand": ["standin_demo"],
-        "agon plan executor =": ["dask", "local"],
-        "agon play experiment = scripted fre": ["fresh=true", "fresh=false"],
-        "agon record budget.u": ["budget.usd="],
         "agon list mo": ["models"],
-        "agon export experiment = script": ["scripted"],
-        "agon compare metric = opponent_comprehension_": ["opponent_comprehension_as_done"],
+        "agon export --exp": ["--experiment"],
+        "agon export --experiment script": ["scripted"],
+        "agon compare --metric opponent_comprehension_": ["opponent_comprehension_as_done"],
         "agon new": ["new"],
         "agon new st": ["study"],
+        "agon new study x --model smollm2_c": ["smollm2_cool"],
     }.items():
         asked = f"compopt() {{ :; }}; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))"
         script = f'eval "$(_AGON_COMPLETE=bash_source agon)"; {asked}; _agon_completion agon; echo "${{COMPREPLY[@]}}"'
@@ -630,12 +628,12 @@ def test_a_registered_analysis_is_told_from_another(project):
     (project.folder / "prereg.yaml").write_text(PREREG)
     pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "zs_sc3"], ["srep"]]}
     project.conf("experiment", "said", name="said", repetitions=3, pairings=[pairing], prereg="prereg.yaml")
-    by = "compare experiment=said by=agent:zs,zs_sc3 within=game,opponent"
+    by = "compare --experiment said --by agent:zs,zs_sc3 --within game,opponent"
     commands = [
         f"record experiment=said {UNTIL}",
         f"record experiment=said {UNTIL}",
         "play experiment=said",
-        f"{by} metric=points",
+        f"{by} --metric points",
         "notebook said",
     ]
     parameter = nbformat.v4.new_code_cell("turns_path = 'transcripts/said.parquet'", metadata={"tags": ["parameters"]})
@@ -659,7 +657,7 @@ def test_a_registered_analysis_is_told_from_another(project):
         and "stopped as registered" in told_there
     )
     (project.folder / "prereg.yaml").write_text(PREREG.replace("more", "less"))
-    later, other = told(project, "record experiment=said experiment.repetitions=2", f"{by} metric=won")
+    later, other = told(project, "record experiment=said experiment.repetitions=2", f"{by} --metric won")
     assert re.search(r"registered: prereg.yaml \(\w+\), after \d+ exchanges", later[1])
     assert (
         "note: 4 matches are planned, and not the 6 registered first" in later[1]
@@ -784,7 +782,7 @@ def test_recorded_games_are_listed_with_what_takes_them(project):
         project,
         "list experiments",
         "plan experiment=counterfactual",
-        "compare experiment=lent metric=points by=agent:grim,best_reply_to_last",
+        "compare --experiment lent --metric points --by agent:grim,best_reply_to_last",
     )
     lines = {line.split()[0]: line for line in listed[1].splitlines()}
     for name, made in (("counterfactual", "agon ingest source=counterfactual"), ("lent", "transcripts/lent.parquet")):
@@ -937,7 +935,7 @@ def test_an_experiment_and_its_file_are_called_the_same(project):
 
 
 def test_a_misspelt_experiment_is_said_to_be_none(project):
-    asked = ("compare experiment=scriptd metric=points by=agent", "rate experiment=scriptd")
+    asked = ("compare --experiment scriptd --metric points --by agent", "rate --experiment scriptd")
     assert [each[2] for each in told(project, *asked)] == [
         "agon: there is no experiment 'scriptd': did you mean scripted?\n"
     ] * 2

@@ -286,11 +286,11 @@ def test_of_three_conditions_all_pairs_are_compared_and_corrected():
 @pytest.mark.parametrize(
     ("detect", "said"),
     [
-        (0.1, "detect=0.1 of which metric.* write detect.points=... detect.won=..."),
+        (0.1, "0.1 of which metric.* write --detect points=... --detect won=..."),
         ({"point": 1}, "detect has 'point', which is not compared: did you mean points?"),
-        ({"points": -1}, "detect=-1: a difference to be detected must be a number above 0"),
-        ({"points": float("nan")}, "detect=nan: a difference to be detected must be a number above 0"),
-        ({"points": float("inf")}, "detect=inf: a difference to be detected must be a number above 0"),
+        ({"points": -1}, "a difference to be detected must be a number above 0, not -1"),
+        ({"points": float("nan")}, "a difference to be detected must be a number above 0, not nan"),
+        ({"points": float("inf")}, "a difference to be detected must be a number above 0, not inf"),
     ],
 )
 def test_a_difference_to_detect_is_of_one_metric(detect, said):
@@ -336,7 +336,7 @@ def test_one_match_of_each_in_every_stratum_makes_pairs():
         (
             "points",
             "agent:zs,pp",
-            "zs and pp share no stratum .*: they never have the same seat; within=game,variant,role,model,opponent",
+            "zs and pp share no stratum .*: they never have the same seat; --within game,variant,role,model,opponent",
         ),
     ],
 )
@@ -409,21 +409,21 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
     write(typed(dict(PLAYED.items())), tmp_path / "turns.parquet")
     words = [
         "compare",
-        f"turns={tmp_path}/turns.parquet",
-        "metric=cooperation_rate,points",
-        "by=agent:zs,cot",
-        "detect.cooperation_rate=0.1",
+        f"--turns={tmp_path}/turns.parquet",
+        "--metric=cooperation_rate,points",
+        "--by=agent:zs,cot",
+        "--detect=cooperation_rate=0.1",
     ]
-    assert main([*words, f"out={tmp_path}/made"]) == 0
+    assert main([*words, f"--out={tmp_path}/made"]) == 0
     told = capfd.readouterr().out
     assert "cooperation_rate: zs" in told and "for a power of 80 %" in told
     names = {path.name for path in (tmp_path / "made").iterdir()}
     assert names >= {"pairs.csv", "strata.csv", "conditions.csv", "points_zs_cot.png", "cooperation_rate_zs_cot.svg"}
-    assert main([*words, f"out={tmp_path}/made"]) == 1 and "another has made" in capfd.readouterr().err
+    assert main([*words, f"--out={tmp_path}/made"]) == 1 and "another has made" in capfd.readouterr().err
     for wrong, said in (
-        ("detect=0.1", "of which metric"),
-        ("detect.points=much", "it must be a number, and is text"),
-        ("experiment=scripted", "both say what to compare"),
+        ("--detect=0.1", "of which metric"),
+        ("--detect=points=much", "write a number, or METRIC=NUMBER"),
+        ("--experiment=scripted", "both say what to compare"),
     ):
         words[-1] = wrong
         assert main(words) == 1 + wrong.endswith("much") and said in capfd.readouterr().err
@@ -432,7 +432,7 @@ def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
 def test_without_a_name_it_is_the_projects_own_experiment(capfd, monkeypatch):
     asked = []
     monkeypatch.setattr("agon.turns.read", lambda path, *_: asked.append(path) or PLAYED)
-    assert main(["compare", "metric=points", "by=agent:zs,cot"]) == 0
+    assert main(["compare", "--metric=points", "--by=agent:zs,cot"]) == 0
     assert [str(path) for path in asked] == ["transcripts/scripted.parquet"], "as conf/config.yaml has it"
 
 
@@ -443,7 +443,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
         )
         write(typed(dict(some.assign(repetition=place).items())), tmp_path / f"{name}.parquet")
     files = [f"{tmp_path}/{name}.parquet" for name in ("a/t", "b/t", "b/u")]
-    assert main(["compare", f"turns={','.join(files)}", "metric=points", "by=file", "within=opponent"]) == 0
+    assert main(["compare", f"--turns={','.join(files)}", "--metric=points", "--by=file", "--within=opponent"]) == 0
     told = capfd.readouterr().out
     assert all(f"\n{name}: 3 matches" in told for name in ("a/t", "b/t", "b/u"))
 
@@ -451,8 +451,8 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
 def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):
     for name in ("one", "other"):
         write(typed(dict(PLAYED.items())), tmp_path / f"{name}.parquet")
-    files = f"turns={tmp_path}/one.parquet,{tmp_path}/other.parquet"
-    assert main(["compare", files, "metric=points", "by=agent:zs,cot"]) == 1
+    files = f"--turns={tmp_path}/one.parquet,{tmp_path}/other.parquet"
+    assert main(["compare", files, "--metric=points", "--by=agent:zs,cot"]) == 1
     assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet hold the same match, m0 (" in said
     with pytest.raises(
         AgonError, match="first match m0, turn 1, seat 0; of tables put together two hold the same match"
@@ -489,10 +489,10 @@ def test_players_are_rated_by_the_matches_in_which_they_met():
 def test_the_command_rates_players(capsys, tmp_path):
     path, out = tmp_path / "turns.parquet", tmp_path / "rated.csv"
     write(tidy(together(*[("zs", "cot", "DDD", "CCC")] * 6, ("cot", "zs", "DDD", "CCC"))), path)
-    assert main(["rate", f"turns={path}", "by=agent", f"out={out}"]) == 0
+    assert main(["rate", f"--turns={path}", "--by=agent", f"--out={out}"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["zs", "7"]
     assert pd.read_csv(out)["rank"].tolist() == [1, 2]
-    assert main(["rate", f"turns={path}", f"out={out}"]) == 1 and "is there" in capsys.readouterr().err
+    assert main(["rate", f"--turns={path}", f"--out={out}"]) == 1 and "is there" in capsys.readouterr().err
     assert main(["rate"]) == 1 and "say whose matches" in capsys.readouterr().err
 
 
@@ -512,7 +512,7 @@ def test_players_are_not_told_apart_by_what_is_compared(column):
 def test_where_every_match_is_a_tie_rate_says_that_nothing_is_known(tmp_path, capsys):
     write(tidy(together(("grim", "pp", "CCCC", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "ties.parquet")
     write(tidy(together(("grim", "pp", "DDDD", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "some.parquet")
-    assert main(["rate", f"turns={tmp_path / 'ties.parquet'}", "by=agent"]) == 0
+    assert main(["rate", f"--turns={tmp_path / 'ties.parquet'}", "--by=agent"]) == 0
     assert "every match was a tie: nothing tells these players apart" in capsys.readouterr().out
-    assert main(["rate", f"turns={tmp_path / 'some.parquet'}", "by=agent"]) == 0
+    assert main(["rate", f"--turns={tmp_path / 'some.parquet'}", "--by=agent"]) == 0
     assert "every match was a tie" not in capsys.readouterr().out

@@ -16,7 +16,6 @@ import yaml
 
 from agon import ROOT
 from agon.cli import agon, main
-from agon.cli.verb import OF_RUNS
 from agon.conf import Twins, built, load
 from agon.games.twins import twin
 from agon.plan import plan
@@ -70,10 +69,15 @@ def test_every_command_named_exists(path):
 
 
 @every_doc
-def test_every_setting_of_a_command_exists(path, capsys):
+def test_every_setting_and_option_of_a_command_exists(path, capsys):
     for verb, *rest in commands(path):
-        if verb != "VERB" and not {"X", "NAME"} & set(re.findall(r"\w+", " ".join(rest))):
+        if verb == "VERB" or {"X", "NAME"} & set(re.findall(r"\w+", " ".join(rest))):
+            continue
+        command = agon.get_command(click.Context(agon), verb)
+        if any(option.name == "cfg" for option in command.params):
             assert main([verb, *rest, "--cfg", "job"]) == 0, capsys.readouterr().err
+        else:
+            command.make_context(verb, rest)
 
 
 @every_doc
@@ -82,9 +86,9 @@ def test_every_notebook_that_is_run_has_the_parameters_given(path):
         if verb == "notebook" and rest[0] != "NAME":
             cells = nbformat.read(ROOT / f"notebooks/{rest[0]}.ipynb", as_version=4).cells
             source = next(cell.source for cell in cells if "parameters" in cell.metadata.get("tags", []))
-            for item in rest[1:]:
-                name = item.partition("=")[0]
-                assert name in OF_RUNS or re.search(rf"^{name} =", source, re.MULTILINE), item
+            words = agon.get_command(click.Context(agon), verb).make_context(verb, rest).params["parameters"]
+            for word in words:
+                assert re.search(rf"^{word.partition('=')[0]} =", source, re.MULTILINE), word
 
 
 @every_doc

@@ -250,7 +250,7 @@ WORDS = st.builds(
             "game",
             "game@x",
             "a.b.c",
-            "debug",
+            "force",
             "experiment.tournaments.0.games",
         ]
     )

@@ -107,11 +107,10 @@ def test_a_match_is_looked_up_under_both_names(path):
 
 
 def test_the_old_name_of_a_notebook_is_understood(capfd):
-    assert main(["notebook", "magic_viewer", "--cfg", "job"]) == 0
-    said = capfd.readouterr()
-    assert (
-        "out: results/notebooks/match_viewer" in said.out and said.err.count("magic_viewer is called match_viewer") == 1
-    )
+    assert main(["notebook", "magic_viewer", "nothing=1", "--run=old-name"]) == 1
+    said = capfd.readouterr().err
+    assert said.count("magic_viewer is called match_viewer") == 1
+    assert "agon: notebook match_viewer has no parameter 'nothing'" in said
 
 
 # --- pages

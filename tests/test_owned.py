@@ -51,12 +51,15 @@ TAKEN = [
     ("play experiment=tiny out=data/x.parquet", "lies in data/"),
     ("play experiment=tiny out=notes.parquet", "is no turns table"),
     ("play experiment=tiny out=folder.parquet", "is no turns table"),
-    ("export experiment=tiny out=conf", "holds agent"),
-    ("export experiment=tiny out=notes.parquet", "is a file: name a folder"),
-    ("export experiment=tiny format=inspect out=notes.parquet", "is there"),
-    ("export experiment=tiny out=data/exports", "lies in data/"),
-    ("make-settings folder=made games=prisoner3", "made/prisoner3/01.json is there, and is another"),
-    ("invent-ruleset name=mine folder=rules items=60 recipes=70 raw=20 depth=3", "rules/mine.json is there"),
+    ("export --experiment tiny --out conf", "holds agent"),
+    ("export --experiment tiny --out notes.parquet", "is a file: name a folder"),
+    ("export --experiment tiny --format inspect --out notes.parquet", "is there"),
+    ("export --experiment tiny --out data/exports", "lies in data/"),
+    ("make-settings --folder made --games prisoner3", "made/prisoner3/01.json is there, and is another"),
+    (
+        "invent-ruleset --name mine --folder rules --items 60 --recipes 70 --raw 20 --depth 3",
+        "rules/mine.json is there",
+    ),
 ]
 
 
@@ -83,14 +86,14 @@ def test_with_force_it_is_written_over(project):
     target.write_bytes((project.folder / "transcripts/other.parquet").read_bytes())
     assert project.run(*PLAY.split(), f"out={target}", "force=true").returncode == 0
     assert set(read(target).experiment) == {"tiny"}
-    again = ["invent-ruleset", "name=again", "folder=rules", "items=60", "recipes=70", "raw=20", "depth=3"]
+    again = ["invent-ruleset", "--name=again", "--folder=rules", "--items=60", "--recipes=70", "--raw=20", "--depth=3"]
     assert project.run(*again).returncode == project.run(*again).returncode == 0
-    assert "force=true" in refused(project, *again, "seed=2")
-    assert project.run(*again, "seed=2", "force=true").returncode == 0
+    assert "--force" in refused(project, *again, "--seed=2")
+    assert project.run(*again, "--seed=2", "--force").returncode == 0
 
 
 def test_what_the_same_command_made_is_made_again(project):
-    for words in (PLAY, f"{PLAY} fresh=true", "export experiment=tiny", "export experiment=tiny"):
+    for words in (PLAY, f"{PLAY} fresh=true", *["export --experiment tiny"] * 2):
         assert project.run(*words.split()).returncode == 0
     assert len(list((project.folder / "exports/tiny").iterdir())) == 3
 

@@ -168,11 +168,15 @@ def test_compare_leaves_out_what_was_registered(file, scripts, capfd):
     turns, said = scripts
     Path(file).write_text(OF_SCRIPTS.replace("[matches", "[{agent: tit_for_tat}, matches"))
     said()
-    words = ["compare", f"turns={TURNS}", "metric=points", "by=agent:uniform,grim"]
+    words = ["compare", f"--turns={TURNS}", "--metric=points", "--by=agent:uniform,grim"]
     assert main(words) == 0
     told = capfd.readouterr().out
     lost = turns["match"][turns.agent.eq("tit_for_tat")].nunique()
-    rest = compare(turns[~turns["match"].isin(turns["match"][turns.agent.eq("tit_for_tat")])], "points", words[-1][3:])
+    rest = compare(
+        turns[~turns["match"].isin(turns["match"][turns.agent.eq("tit_for_tat")])],
+        "points",
+        words[-1].removeprefix("--by="),
+    )
     assert str(rest) in told and f"with agent tit_for_tat: {lost:,} of {turns['match'].nunique():,} matches" in told
 
 
@@ -180,7 +184,7 @@ def test_exclusions_that_leave_nothing_are_named(file, scripts, capfd):
     turns, said = scripts
     Path(file).write_text(OF_SCRIPTS.replace("[matches", "[{rounds: 99}, matches"))
     said()
-    assert main(["compare", f"turns={TURNS}", "metric=points", "by=agent:uniform,grim"]) == 1
+    assert main(["compare", f"--turns={TURNS}", "--metric=points", "--by=agent:uniform,grim"]) == 1
     assert "no match is left to compare: registered exclusion: matches of fewer than 99" in capfd.readouterr().err
     assert any(line.startswith("points by agent:uniform,grim: no match") for line in as_registered(turns))
 

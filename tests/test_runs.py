@@ -54,17 +54,17 @@ def test_one_file_is_a_notebook(project):
 
 def test_a_run_has_a_name_and_overwrites_neither_the_report_nor_another_run(project):
     report, folder = files(project.folder), project.folder / "runs/a-run"
-    run = project.run("notebook", "mine", "n=2", "run=a-run")
+    run = project.run("notebook", "mine", "n=2", "--run=a-run")
     assert (run.returncode, run.stdout) == (0, "runs/a-run/reports/mine.ipynb\n"), run
     made = {str(path.relative_to(folder)) for path in files(folder)}
     assert made == {"reports/mine.ipynb", "reports/mine.html", "results/notebooks/mine/tables/of_2.csv"}
     assert report.items() <= files(project.folder).items()
-    assert "run=a-run has a page of mine already" in refused(project, "notebook", "mine", "n=3", "run=a-run")
-    assert project.run("notebook", "mine", "n=3", "run=a-run", "force=true").returncode == 0
+    assert "runs/a-run has a page of mine already" in refused(project, "notebook", "mine", "n=3", "--run=a-run")
+    assert project.run("notebook", "mine", "n=3", "--run=a-run", "--force").returncode == 0
     assert [path.name for path in (folder / "results").rglob("*.csv")] == ["of_3.csv"]
     assert report.items() <= files(project.folder).items()
     before = files(folder)
-    failed = project.run("notebook", "mine", "n=" + "9" * 300, "run=a-run", "force=true")
+    failed = project.run("notebook", "mine", "n=" + "9" * 300, "--run=a-run", "--force")
     assert failed.returncode == 1 and "see runs/a-run.mine.failed.ipynb" in failed.stderr, failed
     (folder.parent / "a-run.mine.failed.ipynb").unlink()
     assert files(folder) == before, "a run that fails leaves what was there"
@@ -80,26 +80,26 @@ def test_a_kernel_that_is_killed_is_told_with_its_notebook(project):
 
 
 def test_a_run_that_fails_leaves_its_failed_copy_alone(project):
-    run = project.run("notebook", "mine", "n=" + "9" * 300, "run=first")
+    run = project.run("notebook", "mine", "n=" + "9" * 300, "--run=first")
     copy = project.folder / "runs/first.mine.failed.ipynb"
     assert "(see runs/first.mine.failed.ipynb)" in run.stderr and copy.is_file()
     assert not (project.folder / "runs/first").exists()
-    assert project.run("notebook", "mine", "n=2", "run=first").returncode == 0 and not copy.exists()
+    assert project.run("notebook", "mine", "n=2", "--run=first").returncode == 0 and not copy.exists()
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("simulated=5", "name the run with run=NAME"),
-        ("out=elsewhere", "with run=NAME all goes to runs/NAME"),
-        ("out=elsewhere run=b", "with run=NAME all goes to runs/NAME"),
-        ("simulate=5 run=b", "has no parameter 'simulate': it has turns_path, out, simulated, seed"),
-        ("seed=abc run=b", "seed='abc' does not fit notebook scripted: it must be such as 1"),
-        ("simulated=1.5 run=b", "simulated=1.5 does not fit notebook scripted"),
-        ("turns_path=5 run=b", "turns_path=5 does not fit notebook scripted"),
-        ("run=../b", "cannot name a folder"),
-        ("run=.b", "cannot name a folder"),
-        ("run=b/c", "cannot name a folder"),
+        ("simulated=5", "name the run with --run NAME"),
+        ("out=elsewhere", "with --run NAME all goes to runs/NAME"),
+        ("out=elsewhere --run=b", "with --run NAME all goes to runs/NAME"),
+        ("simulate=5 --run=b", "has no parameter 'simulate': it has turns_path, out, simulated, seed"),
+        ("seed=abc --run=b", "seed='abc' does not fit notebook scripted: it must be such as 1"),
+        ("simulated=1.5 --run=b", "simulated=1.5 does not fit notebook scripted"),
+        ("turns_path=5 --run=b", "turns_path=5 does not fit notebook scripted"),
+        ("--run=../b", "cannot name a folder"),
+        ("--run=.b", "cannot name a folder"),
+        ("--run=b/c", "cannot name a folder"),
     ],
 )
 def test_what_is_no_run_is_refused_in_a_line(capfd, words, said):

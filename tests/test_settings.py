@@ -54,7 +54,7 @@ def test_there_are_103_settings_and_143_games():
 
 
 def test_the_shipped_settings_are_those_that_the_command_makes(tmp_path):
-    assert main(["make-settings", f"folder={tmp_path}"]) == 0
+    assert main(["make-settings", f"--folder={tmp_path}"]) == 0
     for game in BUILT:
         made, shipped = (
             {path.name: path.read_text() for path in (folder / game).iterdir()} for folder in (tmp_path, MAGIC)
@@ -64,8 +64,8 @@ def test_the_shipped_settings_are_those_that_the_command_makes(tmp_path):
 
 def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
     """Of candidates by the words of a list it keeps those in which both sides come out most even."""
-    sizes = ["games=chameleon", "keep=6", "matches=4", f"topics={KNOWLEDGE}", "prefix=mine-"]
-    assert main(["make-settings", f"folder={tmp_path}", *sizes]) == 0
+    sizes = ["--games=chameleon", "--keep=6", "--matches=4", f"--topics={KNOWLEDGE}", "--prefix=mine-"]
+    assert main(["make-settings", f"--folder={tmp_path}", *sizes]) == 0
     said = capsys.readouterr().out
     low, high, least, most = (int(number) for number in re.findall(r"(\d+)%", said))
     assert "6 settings of 176 candidates" in said and least < 25 < low <= 50 <= high < 75 < most
@@ -81,15 +81,16 @@ def test_balancing_is_a_command_that_says_how_even_it_became(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["games=chess"], 1, "there is no game chess: there are chameleon, undercover"),
-        (["topics=none.json"], 1, "none.json is not there"),
-        (["keep=0"], 2, "it must be a whole number, at least 1"),
-        (["keeep=3"], 2, "did you mean keep?"),
-        (["other"], 2, "write setting=value"),
+        (["--games=chess"], 1, "there is no game chess: there are chameleon, undercover"),
+        (["--topics=none.json"], 1, "none.json is not there"),
+        (["--keep=0"], 2, "'--keep': 0 is not in the range x>=1"),
+        (["--keeep=3"], 2, "'--keep'"),
+        (["other"], 2, "unexpected extra argument (other)"),
+        (["keep=3"], 2, "make-settings has options: write --keep 3 in the place of keep=3"),
     ],
 )
 def test_what_balancing_does_not_understand_writes_nothing(arguments, code, said, tmp_path, capsys):
-    assert main(["make-settings", f"folder={tmp_path / 'made'}", *arguments]) == code
+    assert main(["make-settings", f"--folder={tmp_path / 'made'}", *arguments]) == code
     assert said in capsys.readouterr().err and not (tmp_path / "made").exists()
 
 
@@ -100,21 +101,21 @@ def test_a_family_outside_src_makes_settings_too(tmp_path, monkeypatch):
     (tmp_path / "far/settings.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("agon.conf.find_families", lambda: [tmp_path / "far"])
-    assert main(["make-settings", f"folder={tmp_path / 'made'}", "games=far,cost_sharing"]) == 0
+    assert main(["make-settings", f"--folder={tmp_path / 'made'}", "--games=far,cost_sharing"]) == 0
     assert [*json.loads((tmp_path / "made/far/01.json").read_text())] == ["size", "topics"]
     made, shipped = ((folder / "cost_sharing/01.json").read_text() for folder in (tmp_path / "made", MAGIC))
     assert made == shipped
 
 
 def test_balancing_explains_itself(capsys):
-    assert main(["make-settings", "--help"]) == 0 and "keep=20" in capsys.readouterr().out
+    assert main(["make-settings", "--help"]) == 0 and "default: 20" in capsys.readouterr().out
 
 
 def test_too_few_clues_are_said_in_a_line(tmp_path, capsys):
     clues = [{"clue": clue, "fits": ["rain", "snow", "hail"]} for clue in ("falls", "is wet")]
     topics = [{"topic": "Weather", "words": ["rain", "snow", "hail"], "pairs": [["rain", "snow"]], "clues": clues}]
     (tmp_path / "topics.json").write_text(json.dumps(topics))
-    assert main(["make-settings", f"folder={tmp_path / 'made'}", f"topics={tmp_path / 'topics.json'}"]) == 1
+    assert main(["make-settings", f"--folder={tmp_path / 'made'}", f"--topics={tmp_path / 'topics.json'}"]) == 1
     assert "topic Weather has too few clues" in capsys.readouterr().err
 
 

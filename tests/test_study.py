@@ -61,7 +61,7 @@ def test_a_project_of_another_program_is_none_of_agons(tmp_path):
     assert python(ask, other / "conf").split() == [str(tmp_path)]
     said = run("agon", "plan", where=other, code=1)
     assert said.startswith(f"agon: {other}/conf/config.yaml does not say `agon: true`") and len(said.splitlines()) == 1
-    assert "is made" in run("agon", "new", "study", "own", "model=standin", where=other)
+    assert "is made" in run("agon", "new", "study", "own", "--model=standin", where=other)
     (other / "conf/config.yaml").write_text("agon: true\n")
     assert python(ask, other).split() == [str(other)]
     assert "matches" in run("agon", "plan", where=other)
@@ -189,7 +189,7 @@ def test_a_study_runs_at_once_in_a_repository_that_stays_clean(tmp_path):
         "dvc init -q",
     ):
         run(*words.split(), where=tmp_path)
-    said = run("agon", "new", "study", "kind", "model=standin", where=tmp_path)
+    said = run("agon", "new", "study", "kind", "--model=standin", where=tmp_path)
     assert "cd studies/kind" in said and "dvc init" not in said
     study = tmp_path / "studies/kind"
     assert "now: python -m agon play" in run("agon", "record", where=study)
@@ -242,13 +242,13 @@ def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["new"], "say which: agon new"),
-        (["new", "game", "chess"], "say: agon new study NAME"),
+        (["new"], "Missing argument"),
+        (["new", "game", "chess"], "'game' is not 'study'"),
         (["new", "study", "2x"], "is no name of a study"),
         (["new", "study", "a/b"], "is no name of a study"),
         (["new", "study", "scripted"], "agon's own conf/experiment has scripted"),
         (["new", "study", "kind"], "studies/kind is there"),
-        (["new", "study", "x", "model=gpt"], "there is no model 'gpt'"),
+        (["new", "study", "x", "--model=gpt"], "there is no model 'gpt'"),
     ],
 )
 def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, tmp_path):
@@ -258,7 +258,7 @@ def test_what_cannot_be_a_study_is_refused_in_a_line(words, why, tmp_path):
 
 
 def test_a_study_inside_another_is_refused_with_the_way_out(tmp_path):
-    run("agon", "new", "study", "one", "model=standin", where=tmp_path)
+    run("agon", "new", "study", "one", "--model=standin", where=tmp_path)
     said = run("agon", "new", "study", "two", where=tmp_path / "studies/one/notebooks", code=1)
     way = re.search("`(agon .*)`", said)[1]
     assert not (tmp_path / "studies/one/studies").exists() and len(said.splitlines()) == 1
@@ -268,7 +268,7 @@ def test_a_study_inside_another_is_refused_with_the_way_out(tmp_path):
 
 @pytest.mark.parametrize("path", ["src", "src/agon/games", "data", ".dvc", "tests", "conf/game"])
 def test_a_study_keeps_out_of_what_a_project_runs_and_makes(path):
-    assert "a study cannot be in" in run("agon", "new", "study", "x", f"path={path}", where=ROOT, code=1)
+    assert "a study cannot be in" in run("agon", "new", "study", "x", f"--path={path}", where=ROOT, code=1)
     assert not (ROOT / path / "x").exists()
 
 
@@ -313,5 +313,5 @@ def test_an_installed_package_plays_elsewhere(tmp_path):
     few = ["experiment.name=few", "experiment.tournaments=[{games: [pd, public_goods/01], agents: [anything]}]"]
     assert "matches" in run("agon", "play", *few, "experiment.repetitions=1", **place)
     assert (tmp_path / "elsewhere/transcripts/few.parquet").is_file()
-    said = run("agon", "new", "study", "own", "model=standin", **place)
+    said = run("agon", "new", "study", "own", "--model=standin", **place)
     assert "git init" in said and (tmp_path / "elsewhere/studies/own/metrics.py").is_file()

@@ -187,7 +187,7 @@ def keep_file(path: Path, text: str | bytes, force: bool = False) -> None:
     try:
         if not force and path.exists() and (not path.is_file() or path.read_bytes() != data):
             raise AgonError(
-                f"{shown(path)} is there, and is another: take another folder, or say force=true to write over it"
+                f"{shown(path)} is there, and is another: take another folder, or say --force to write over it"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path.resolve(), data)

@@ -1,4 +1,4 @@
-"""python -m agon VERB [setting=value ...], and the script `agon`."""
+"""python -m agon VERB ..., and the script `agon`."""
 
 import gc
 import signal

@@ -100,7 +100,7 @@ assert "auction" not in set(payoff_table(games()).game) and "auction" in set(sea
 print("seen")
 """
     (played.folder / "look.py").write_text(code)
-    done(played.run("export", "experiment=auction"))
+    done(played.run("export", "--experiment=auction"))
     assert list(played.folder.glob("exports/**/*.jsonl"))
     found = patience.run([sys.executable, "look.py"], cwd=played.folder, env=played.environment)
     assert found.stdout == "seen\n", found.stderr

@@ -17,7 +17,7 @@ from agon import ROOT, AgonError
 from agon.agents import seat_dice
 from agon.agents.scripts import anything, reference
 from agon.agents.telling import told
-from agon.cli.upkeep import certify_twins
+from agon.cli import main
 from agon.conf import built, load, settings_of, twins
 from agon.games import Choice
 from agon.games.base import Event
@@ -596,7 +596,7 @@ def test_a_wrong_claim_is_one_line_and_an_exit_code(tmp_path, monkeypatch, capsy
     text = "of: [pd]\ntwins: {x: {words: {coperation: moss}}}\nnear: {y: {order: {actions: reversed}}}\n"
     rows = list(certified(conf_of_twins(tmp_path, text)))
     monkeypatch.setattr("agon.games.certificates.certified", lambda: rows)
-    assert certify_twins(out=str(tmp_path / "certificates.csv")) == 3
+    assert main(["certify-twins", f"--out={tmp_path}/certificates.csv"]) == 3
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "pd default~x is no twin: at the start: none of the words coperation is told"
     assert said[1].startswith("pd default~y is no near-twin: what solves the one solves the other")

@@ -198,7 +198,7 @@ def test_a_new_link_voids_the_old_one_and_answers_stay(tmp_path):
 
 
 def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys):
-    words = ["names=ann, bob, ann", f"logs={LOGS}", f"folder={tmp_path}", "url=https://hall.example.org/"]
+    words = ["--names=ann, bob, ann", f"--logs={LOGS}", f"--folder={tmp_path}", "--url=https://hall.example.org/"]
     assert main(["make-raters", *words]) == 0
     said = capsys.readouterr().out.split()
     assert said[::2] == ["ann", "bob"] and said[1].startswith("https://hall.example.org/annotate?key=")
@@ -206,17 +206,17 @@ def test_the_command_says_each_link_once_and_refuses_in_a_line(tmp_path, capsys)
     assert [desk.opened(link.partition("=")[2]) for link in said[1::2]] == ["ann", "bob"]
     for more, why in (
         ([], "ann has a link already"),
-        (["days=0"], "days"),
-        (["days=9999"], "days"),
-        (["url=javascript:x"], "url"),
-        (["logs=nowhere"], "nowhere"),
+        (["--days=0"], "days"),
+        (["--days=9999"], "days"),
+        (["--url=javascript:x"], "url"),
+        (["--logs=nowhere"], "nowhere"),
     ):
         other = [each for each in words if each.partition("=")[0] not in {one.partition("=")[0] for one in more}]
         assert (
             main(["make-raters", *other, *more]) and why in (told := capsys.readouterr().err) and told.count("\n") == 1
         )
-    assert main(["make-raters", *words, "force=true"]) == 0 and not desk.opened(said[1].partition("=")[2])
-    assert main(["make-raters", "names=,", f"folder={tmp_path}"]) == 1
+    assert main(["make-raters", *words, "--force"]) == 0 and not desk.opened(said[1].partition("=")[2])
+    assert main(["make-raters", "--names=,", f"--folder={tmp_path}"]) == 1
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a b", "x" * 41])

@@ -37,8 +37,8 @@ def jsonl(turns: pd.DataFrame, folder: Path, replace: bool = False) -> int:
     older = {path for path in others if _experiment_of(path) in known}
     if others - older or (older and not replace):
         what = f"{shown(folder)} holds {count(len(others), 'other match')}"
-        ways = "empty it" if others - older else "force=true deletes them"
-        raise AgonError(f"{what}: {ways}, or name another folder with out=")
+        ways = "empty it" if others - older else "--force deletes them"
+        raise AgonError(f"{what}: {ways}, or name another folder with --out")
     try:
         for path in older:
             path.unlink()

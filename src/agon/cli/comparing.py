@@ -6,34 +6,68 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Literal
 
 import click
 
 from agon import AgonError, count, in_project, input_path, shown, visible
-from agon.cli.places import OTHER, outside_data, own_folder, transcript_of
+from agon.cli import options
+from agon.cli.places import ELSEWHERE, outside_data, own_folder, transcript_of
 from agon.cli.words import say_columns
-from agon.games.settings import Force
 
 
+def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) -> float | dict[str, float] | None:
+    """One difference, or that of each metric by its name."""
+    pairs = [word.rpartition("=") for word in words]
+    try:
+        differences = {metric: float(number) for metric, _, number in pairs}
+    except ValueError:
+        raise click.BadParameter("write a number, or METRIC=NUMBER") from None
+    if "" in differences and len(words) > 1:
+        raise click.BadParameter("write METRIC=NUMBER for each of several metrics")
+    return differences.get("", differences or None)
+
+
+@click.command()
+@click.option(
+    "--metric",
+    metavar="METRIC,...",
+    required=True,
+    shell_complete=options.names_of("metrics"),
+    help="One or several, as points,won (agon list metrics).",
+)
+@click.option(
+    "--by",
+    metavar="COLUMN:ONE,OTHER",
+    required=True,
+    help="As agent:zs,cot; a column alone compares all its values.",
+)
+@options.experiment(help="Whose transcript, transcripts/NAME.parquet; else that of the project's own experiment.")
+@options.turns(metavar="FILE,...", help="Or turns tables, which the column `file` tells apart.")
+@click.option(
+    "--within",
+    metavar="COLUMN,...",
+    help="What two matches must share to be compared; else all that tells seats apart.",
+)
+@click.option(
+    "--detect",
+    metavar="[METRIC=]NUMBER",
+    multiple=True,
+    callback=_differences,
+    help="How many matches show this difference? Of several metrics METRIC=NUMBER, once for each.",
+)
+@click.option("--alike", is_flag=True, help="All strata count alike, however many matches they have.")
+@options.out(help="A new folder for the tables and a figure of each pair; else they are not written.")
+@options.force
 def compare(
-    *,
-    metric: Annotated[str, "one or several, as points,won (agon list metrics)"],
-    by: Annotated[str, "COLUMN:ONE,OTHER, as agent:zs,cot; a column alone: all its values"],
-    experiment: Annotated[
-        str, "whose transcript, transcripts/NAME.parquet; nothing: the project's own experiment"
-    ] = "",
-    turns: Annotated[str, "or FILE,FILE: turns tables, told apart by the column `file`"] = "",
-    within: Annotated[
-        str, "columns that two matches must share to be compared; nothing: all that tell seats apart"
-    ] = "",
-    detect: Annotated[
-        float | dict[str, float] | None,
-        "a difference: how many matches show it? Of several metrics detect.METRIC=...",
-    ] = None,
-    alike: Annotated[bool, "all strata count alike, however many matches they have"] = False,
-    out: Annotated[str, "a new folder for the tables and a figure per pair; nothing: they are not written"] = "",
-    force: Force = False,
+    metric: str,
+    by: str,
+    experiment: str | None,
+    turns: str | None,
+    within: str | None,
+    detect: float | dict[str, float] | None,
+    alike: bool,
+    out: str | None,
+    force: bool,
 ) -> None:
     """Compares conditions by a metric.
 
@@ -47,7 +81,7 @@ def compare(
     from agon.turns import read, write_table
 
     if experiment and turns:
-        raise AgonError("experiment= and turns= both say what to compare: write one of them")
+        raise AgonError("--experiment and --turns both say what to compare: write one of them")
     if not turns:
         experiment = experiment or configuration()["experiment"]["name"]
         turns = transcript_of(experiment)
@@ -60,7 +94,7 @@ def compare(
                 f"{shown(one)} and {shown(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
             )
     table = pd.concat([each.assign(file=name) for name, each in zip(_told_apart(paths), tables, strict=True)])
-    keys = [each for each in within.split(",") if each]
+    keys = [each for each in (within or "").split(",") if each]
     kept, left_out = excluded(table)
     if kept.empty and left_out:
         raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
@@ -88,14 +122,18 @@ def _told_apart(paths: Sequence[Path]) -> list[str]:
     return [str(path) for path in paths]
 
 
-def rate(
-    *,
-    metric: Annotated[str, "of which more is better (agon list metrics)"] = "points",
-    by: Annotated[str, "columns that name a player"] = "agent,model",
-    experiment: Annotated[str, "whose transcript: transcripts/NAME.parquet"] = "",
-    turns: Annotated[str, "or a turns table"] = "",
-    out: Annotated[str, "a new CSV file for the table; nothing: it is not written"] = "",
-) -> None:
+@click.command()
+@click.option(
+    "--metric",
+    default="points",
+    shell_complete=options.names_of("metrics"),
+    help="Of which more is better (agon list metrics).",
+)
+@click.option("--by", metavar="COLUMN,...", default="agent,model", help="Columns that name a player.")
+@options.experiment()
+@options.turns()
+@options.out(help="A new CSV file for the table; else it is not written.")
+def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: str | None) -> None:
     """Ranks all players at once.
 
     Strengths by Bradley and Terry's model, or Plackett and Luce's, with intervals, ranks and the advantage of seats:
@@ -104,12 +142,15 @@ def rate(
     from agon.inference.compare import rate as rated
     from agon.turns import read, write_table
 
-    if bool(experiment) == bool(turns):
-        raise AgonError("say whose matches: experiment=NAME, or turns=FILE")
+    if experiment and turns:
+        raise AgonError("--experiment and --turns both say whose matches: write one of them")
+    source = transcript_of(experiment) if experiment else turns
+    if not source:
+        raise AgonError("say whose matches: --experiment NAME, or --turns FILE")
     path = outside_data(out) if out else None
     if path is not None and path.exists():
-        raise AgonError(f"out={out} is there: name another place")
-    found = rated(read(turns or transcript_of(experiment)), metric, [each for each in by.split(",") if each])
+        raise AgonError(f"--out {out} is there: name another place")
+    found = rated(read(source), metric, [each for each in by.split(",") if each])
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], found.players)
     for each in found.seats.itertuples():
@@ -122,15 +163,17 @@ def rate(
         write_table(found.players, path)
 
 
-def export(
-    *,
-    experiment: Annotated[str, "whose transcript: transcripts/NAME.parquet"],
-    format: Annotated[
-        Literal["jsonl", "inspect"], "one JSONL file per match, or Inspect's log: one per model"
-    ] = "jsonl",
-    out: Annotated[str, "a folder, or for Inspect a file; nothing: exports/NAME"] = "",
-    force: Force = False,
-) -> None:
+@click.command()
+@options.experiment(required=True)
+@click.option(
+    "--format",
+    type=click.Choice(["jsonl", "inspect"]),
+    default="jsonl",
+    help="One JSONL file per match, or Inspect's log: one per model.",
+)
+@options.out(help="A folder, or for Inspect a file; else exports/NAME.")
+@options.force
+def export(experiment: str, format: str, out: str | None, force: bool) -> None:
     """Writes a transcript for other tools."""
     from agon.bridges import inspect_log, jsonl
     from agon.turns import read
@@ -143,6 +186,6 @@ def export(
         click.echo(f"{shown(target)}: {count(jsonl(turns, target, force), 'match')}")
     else:
         if target.is_dir() or (target.exists() and out and not force):
-            raise AgonError(f"out={out or usual} is there: {OTHER}")
+            raise AgonError(f"--out {out or usual} is there: {ELSEWHERE}")
         made = inspect_log(turns, target, input_path(f"data/recordings/{experiment}"))
         click.echo(", ".join(shown(path) for path in made))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agon import CONFIG, MARK, ROOT, SHIPPED, STRANGE, AgonError, text_of
+from agon import ROOT, SHIPPED, text_of
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -42,11 +42,6 @@ class Job(click.Command):
         formatter.write(f"\nSettings (conf/agon.yaml):\n\n{text_of(SHIPPED / 'conf/agon.yaml')}")
 
     def _start(self, words: Sequence[str]) -> int:
-        if STRANGE is not None:
-            raise AgonError(
-                f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
-                "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
-            )
         if ROOT not in (here := Path.cwd(), here.resolve()):
             click.echo(f"note: the project is {ROOT}", err=True)
         codes: list[int] = []

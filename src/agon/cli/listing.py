@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Annotated
 
 import click
 
 from agon import AgonError, input_files, shown, text_of, visible
 
 
-def _kinds() -> Sequence[str]:
+def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     from agon.conf import LISTED
 
-    return LISTED
+    return [kind for kind in LISTED if kind.startswith(typed)]
 
 
-def list_(*kinds: Annotated[str, _kinds]) -> None:
+@click.command("list")
+@click.argument("kinds", nargs=-1, required=True, shell_complete=_kinds)
+def list_(kinds: Sequence[str]) -> None:
     """Lists what there is, with a line on each.
 
     agon list games, agents, models, experiments, notebooks or metrics.

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
 
 import click
 
 from agon import AgonError, in_project, shown
+from agon.cli import options
 
 
-def new(
-    *what: Annotated[str, lambda: ("study",)],
-    path: Annotated[str, "the folder in which it is made"] = "studies",
-    model: Annotated[str, "who is asked at first: a file in conf/model; standin needs no model at all"] = "smollm2",
-) -> None:
+@click.command()
+@click.argument("kind", type=click.Choice(["study"]), expose_value=False)
+@click.argument("name")
+@click.option("--path", metavar="FOLDER", default="studies", help="The folder in which it is made.")
+@click.option(
+    "--model",
+    default="smollm2",
+    shell_complete=options.names_of("models"),
+    help="Who is asked at first: a file in conf/model; standin needs no model at all.",
+)
+def new(name: str, path: str, model: str) -> None:
     """Makes a study: a folder of one's own.
 
     agon new study NAME makes studies/NAME, with conf, a metric, a notebook and stages of its own, which run at once.
     """
     from agon.study import make_study
 
-    if len(what) != 2 or what[0] != "study":
-        raise click.UsageError("say: agon new study NAME")
-    folder, here = make_study(what[1], model, path), Path.cwd()
+    folder, here = make_study(name, model, path), Path.cwd()
     inside = {part for part in (".git", ".dvc") for each in (folder, *folder.parents) if (each / part).exists()}
     first = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(inside)]
     place = folder.relative_to(here) if folder.is_relative_to(here) else folder
@@ -35,29 +39,42 @@ def new(
     click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
 
 
-def notebook(name: str, parameters: Mapping[str, Any], run: str, changed: Sequence[str], force: bool) -> None:
+@click.command()
+@click.argument("name", shell_complete=options.names_of("notebooks"))
+@click.argument("parameters", nargs=-1, metavar="[PARAMETER=VALUE]...")
+@click.option("--run", help="The name of the run: all goes to runs/RUN.")
+@options.force
+def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool) -> None:
     """Runs a notebook.
 
     agon notebook NAME runs notebooks/NAME.ipynb as the report has it, into reports/; conf/notebook/NAME.yaml, where it is there,
-    has its parameters. Others, parameter=value, need a name: run=RUN writes all of it below runs/RUN/. A run that is there is
-    made again with force=true. Of a study, study=NAME, the run is called NAME, and is made again whenever it is asked for.
+    has its parameters. Others, PARAMETER=VALUE, need a name: --run RUN writes all of it below runs/RUN/. A run that is there is
+    made again with --force. Of a study, study=NAME, the run is called NAME, and is made again whenever it is asked for.
     """
-    from agon.notebook.execution import PARTS, folder_of
-    from agon.notebook.execution import run as executed
+    from agon.conf import name_now, renaming_told
+    from agon.notebook import execution
 
-    folder = folder_of(run)
-    if changed and not run and not force:
+    name = name.removeprefix("notebooks/").removesuffix(".ipynb")
+    for line in renaming_told("notebook", [name]):
+        click.echo(line, err=True)
+    name = name_now("notebook", name)
+    study = dict(word.partition("=")[::2] for word in parameters).get("study", "")
+    force = force or bool(study and not run)
+    run = run or study
+    settings = execution.parameters(name, parameters, run)
+    folder = execution.folder_of(run)
+    if parameters and not run and not force:
         raise AgonError(
-            f"{' '.join(changed)} is not what the report has: name the run with run=NAME, and all goes to runs/NAME; "
-            "force=true writes over the report's own page"
+            f"{' '.join(parameters)} is not what the report has: name the run with --run NAME, and all goes to runs/NAME; "
+            "--force writes over the report's own page"
         )
     again = bool(run) and (folder / "reports" / f"{name}.ipynb").exists()
     if again and not force:
-        raise AgonError(f"run={run} has a page of {name} already: take another name, or make it again with force=true")
-    changes = [in_project(parameters["out"]) / part for part in PARTS] if again and "out" in parameters else []
+        raise AgonError(f"runs/{run} has a page of {name} already: take another name, or make it again with --force")
+    changes = [in_project(settings["out"]) / part for part in execution.PARTS] if again and "out" in settings else []
     with _aside([folder] if run and not folder.exists() else changes):
-        made = executed(name, parameters, folder)
-    click.echo(shown(made))
+        page = execution.run(name, settings, folder)
+    click.echo(shown(page))
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""The one parser of commands: `agon VERB [setting=value ...]`, with help, completion, and errors in one line.
+"""The group of all commands, whose errors are one line.
 
-Verbs are the functions (agon.cli.verb) among the VERBS of agon.cli.verbs, and of a `commands.py` in the folder of any family of games.
+Verbs are the click commands in VERBS of agon.cli.verbs, and of a `commands.py` in the folder of any family of games.
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,10 +16,8 @@ from traceback import extract_tb
 from typing import Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from agon import CODE, AgonError, shown, stopped, visible
-from agon.cli.verb import SETTINGS, Verb, verb
+from agon import CODE, CONFIG, MARK, STRANGE, AgonError, shown, stopped, visible
 
 
 def _families() -> Iterator[str]:
@@ -32,14 +31,13 @@ def _families() -> Iterator[str]:
 
 
 @cache
-def _verbs(module: str) -> dict[str, Verb]:
-    """The verbs of a commands.py, by name."""
-    verbs = [verb(run) for run in import_module(module).VERBS]
-    return {each.name or "": each for each in verbs}
+def _verbs(module: str) -> dict[str, click.Command]:
+    """The verbs of a module, by name."""
+    return {verb.name or "": verb for verb in import_module(module).VERBS}
 
 
 @cache
-def _all() -> tuple[dict[str, Verb], list[str]]:
+def _all() -> tuple[dict[str, click.Command], list[str]]:
     """All verbs by name; and, in a line each, what is wrong with a family's commands, which breaks no others."""
     known, faults = dict(_verbs("agon.cli.verbs")), []
     for module in _families():
@@ -60,7 +58,7 @@ class Verbs(click.Group):
         """Their names."""
         return list(_all()[0])
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> Verb | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The verb of that name, if there is one."""
         return _verbs("agon.cli.verbs").get(cmd_name) or _all()[0].get(cmd_name)
 
@@ -71,62 +69,62 @@ class Verbs(click.Group):
             formatter.write_text(fault)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The verb that `args` begin with. Raises UsageError, which names the nearest."""
-        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            from agon.conf import offered
+        """The verb that `args` begin with. Raises AgonError and UsageError for what cannot be run."""
+        name, *words = args
+        if not ctx.resilient_parsing:
+            if (verb := self.get_command(ctx, name)) is None:
+                from agon.conf import offered
 
-            near = "; ".join([offered(args[0], self.list_commands(ctx)), *_all()[1]])
-            raise click.UsageError(f"there is no command {args[0]!r}: {near} (agon --help)")
+                near = "; ".join([offered(name, self.list_commands(ctx)), *_all()[1]])
+                raise click.UsageError(f"there is no command {name!r}: {near} (agon --help)")
+            if name != "new" and not {"-h", "--help"} & {*words}:
+                _require_project()
+            _require_options(verb, words)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
         """Runs a verb."""
         try:
-            code: int = super().invoke(ctx)
+            return super().invoke(ctx) or 0
         except KeyboardInterrupt:
             return _failed(stopped([ctx.invoked_subcommand or ""]), 130)
         except (SystemExit, GeneratorExit) as error:  # a reader's own code may raise anything
             raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
-        return code
+
+
+def _require_project() -> None:
+    """Raises AgonError where a nearer folder has a conf/config.yaml that does not bear the mark."""
+    if STRANGE is not None:
+        raise AgonError(
+            f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
+            "write this line into the file; if not, go to one that is, or make one: agon new study NAME"
+        )
+
+
+def _require_options(verb: click.Command, words: Sequence[str]) -> None:
+    """Raises UsageError for a word name=value where the verb has an option of that name."""
+    options = {option.name: option for option in verb.params if isinstance(option, click.Option)}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in options:
+            right = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
+            raise click.UsageError(f"{verb.name} has options: write {right} in the place of {word}")
 
 
 @click.group(
     cls=Verbs,
-    subcommand_metavar=f"VERB {SETTINGS}",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    subcommand_metavar="VERB ...",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
 )
+@click.option("--debug", is_flag=True, expose_value=False, help="Errors come with their traceback.")
 @click.version_option(package_name="agon", message="%(prog)s %(version)s")
 def agon() -> None:
     """Games that need social and strategic reasoning, played by language models, scripts and people.
 
     Settings are those of conf/config.yaml, experiments are files in conf/experiment, and paths begin in the project's
-    folder: the nearest one, from here upwards, whose conf/config.yaml says `agon: true`. debug=true shows tracebacks. The shell completes
-    verbs and settings after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
+    folder: the nearest one, from here upwards, whose conf/config.yaml says `agon: true`. The shell completes verbs, options
+    and names after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
     """
-
-
-@add_completion_class
-class Bash(BashComplete):
-    """Bash ends a word at `=`, so a setting comes in three words; and it must put no space behind `budget.usd=`."""
-
-    source_template = BashComplete.source_template.replace(
-        "    return 0", "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n    return 0"
-    )
-    cut = False
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before, and the one that is being typed."""
-        args, typed = super().get_completion_args()
-        if typed == "=":
-            args, typed, self.cut = args[:-1], f"{args[-1]}=", True
-        elif args[-1:] == ["="]:
-            args, typed, self.cut = args[:-2], f"{args[-2]}={typed}", True
-        return args, typed
-
-    def format_completion(self, item: CompletionItem[str]) -> str:
-        """What takes the place of the word, as Bash takes it."""
-        value = item.value.partition("=")[2] if self.cut else item.value
-        return super().format_completion(CompletionItem(value, item.type))
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -134,18 +132,19 @@ def main(words: Sequence[str] | None = None) -> int:
 
     Exit code 0: done; 1: an error, in one line; 2: not understood; 3: stopped, or done but for what is listed; 130: interrupted
     (and 143 when a process is told to end, see `agon.__main__`).
-    With debug=true errors come with their traceback.
+    With --debug errors come with their traceback.
     """
     words = list(sys.argv[1:] if words is None else words)
     try:
         code: int = agon.main(["--help"] if words in ([], ["help"]) else words, "agon", standalone_mode=False)
         return code
     except click.ClickException as error:
-        return _failed(error.format_message(), error.exit_code)
+        hint = f"({error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
+        return _failed(" ".join([*error.format_message().split(), hint]).rstrip(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _failed(stopped(words), 130)
     except Exception as error:
-        if "debug=true" in words:
+        if "--debug" in words:
             raise
         return _failed(_said(error), 1)
 
@@ -156,13 +155,13 @@ def _said(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.filename:
         name = shown(Path(os.fsdecode(error.filename)))
-        return f"{name}: {error.strerror}: mend this, and give the same command again (debug=true shows where)"
+        return f"{name}: {error.strerror}: mend this, and give the same command again (agon --debug shows where)"
     if isinstance(error, OSError) and error.errno == ENOSPC:
         return "the disk is full: make room, and give the same command again"
     text = " ".join(str(error).split())
     if not text and (frames := extract_tb(error.__traceback__)):
         text = f"{frames[-1].line} in {shown(Path(frames[-1].filename))}, line {frames[-1].lineno}"
-    return f"{type(error).__name__}: {text} (debug=true shows where)"
+    return f"{type(error).__name__}: {text} (agon --debug shows where)"
 
 
 def _failed(text: str, code: int) -> int:

@@ -20,10 +20,11 @@ Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
 OF_ONE_RUN = (
     *("budget", "until", "batch", "readable", "executor", "concurrency"),
-    *("fresh", "partial", "debug", "out"),
+    *("fresh", "partial", "out"),
 )
 """Settings that say how a command goes about it, and not what its matches are."""
 OTHER = "name another place with out=, or say force=true to write there all the same"
+ELSEWHERE = "name another place with --out, or say --force to write there all the same"
 
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
@@ -103,7 +104,7 @@ def outside_data(out: str) -> Path:
     """Where an output goes. Raises AgonError for a place among the inputs."""
     path = in_project(out)
     if any(path.resolve().is_relative_to(project / "data") for project in (ROOT, SHIPPED)):
-        raise AgonError(f"out={out} lies in data/, which holds inputs only: name another place")
+        raise AgonError(f"{out} lies in data/, which holds inputs only: name another place")
     return path
 
 
@@ -125,10 +126,10 @@ def own_folder(out: str, own: Collection[str], force: bool) -> Path:
     """The folder, which is none yet, or holds only files of `own` names. Raises AgonError."""
     path = outside_data(out)
     if path.exists() and not path.is_dir():
-        raise AgonError(f"out={out} is a file: name a folder")
+        raise AgonError(f"--out {out} is a file: name a folder")
     strange = [each.name for each in sorted(path.glob("*")) if each.name not in own] if path.is_dir() else []
     if strange and not force:
-        raise AgonError(f"out={out} holds {strange[0]}, which another has made: {OTHER}")
+        raise AgonError(f"--out {out} holds {strange[0]}, which another has made: {ELSEWHERE}")
     return path
 
 

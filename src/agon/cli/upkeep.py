@@ -6,14 +6,14 @@ import json
 from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import Annotated, Any
+from typing import Any
 
 import click
 
 from agon import ROOT, AgonError, count, in_project, keep_file, shown, visible
+from agon.cli import options
 from agon.cli.places import outside_data
 from agon.games.base import modules
-from agon.games.settings import Count, Force
 
 SETTINGS = "data/settings/magic"
 
@@ -30,7 +30,9 @@ def verify() -> None:
     verified(ROOT)
 
 
-def certify_twins(*, out: Annotated[str, "a CSV file for the certificates"] = "results/twins/certificates.csv") -> int:
+@click.command()
+@options.out(default="results/twins/certificates.csv", help="A CSV file for the certificates.")
+def certify_twins(out: str) -> int:
     """Checks all twins and near-twins that conf/twin declares.
 
     One row each: what was compared, what solves both, what moved, or a counterexample. Exit code 3: a claim is wrong.
@@ -42,7 +44,7 @@ def certify_twins(*, out: Annotated[str, "a CSV file for the certificates"] = "r
 
     path, rows = outside_data(out), []
     if path.exists() and (not path.is_file() or path.read_bytes()[:18] != b"game,setting,twin,"):
-        raise AgonError(f"out={out} is there, and holds no certificates: name another file")
+        raise AgonError(f"--out {out} is there, and holds no certificates: name another file")
     for row in certified():
         rows.append(row)
         if not row["holds"]:
@@ -55,16 +57,24 @@ def certify_twins(*, out: Annotated[str, "a CSV file for the certificates"] = "r
     return 3 if wrong else 0
 
 
+@click.command()
+@click.option("--folder", default=SETTINGS, help="Where the files go: FOLDER/GAME/01.json, ...")
+@click.option("--games", metavar="GAME,...", help="Which games; else all that can make settings.")
+@click.option("--topics", metavar="FILE", default=f"{SETTINGS}/topics.json", help="Words and clues.")
+@click.option("--keep", type=options.AT_LEAST_1, default=20, help="Settings kept of a game of clues.")
+@click.option("--matches", type=options.AT_LEAST_1, default=25, help="Simulated per candidate and role.")
+@click.option("--seed", type=options.AT_LEAST_1, default=20231115, help="Of the candidates.")
+@click.option("--prefix", help="Of the files' names, which tells the games from shipped ones.")
+@options.force
 def make_settings(
-    *,
-    folder: Annotated[str, "where the files go: FOLDER/GAME/01.json, ..."] = SETTINGS,
-    games: Annotated[str, "which games, with commas between; nothing: all that can make settings"] = "",
-    topics: Annotated[str, "a file of words and clues"] = f"{SETTINGS}/topics.json",
-    keep: Annotated[Count, "settings kept of a game of clues"] = 20,
-    matches: Annotated[Count, "simulated per candidate and role"] = 25,
-    seed: Annotated[Count, "of the candidates"] = 20231115,
-    prefix: Annotated[str, "of the files' names, which tell the games from shipped ones"] = "",
-    force: Force = False,
+    folder: str,
+    games: str | None,
+    topics: str,
+    keep: int,
+    matches: int,
+    seed: int,
+    prefix: str | None,
+    force: bool,
 ) -> None:
     """Makes settings for MAgIC's games.
 
@@ -76,8 +86,9 @@ def make_settings(
     asked = games.split(",") if games else list(found)
     if unknown := sorted(set(asked) - set(found)):
         raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
+    prefix = prefix or ""
     if Path(prefix).name != prefix:
-        raise AgonError(f"prefix={prefix}: it is the beginning of a file's name, without folders")
+        raise AgonError(f"--prefix {prefix}: it is the beginning of a file's name, without folders")
     for game in asked:
         settings, said, place = found[game], "", in_project(folder) / game
         if hasattr(makers[game], "chosen"):

@@ -1,6 +1,7 @@
 """The verbs of agon: each does one thing, and says in a line what it did. A verb's libraries are read when it runs, not before."""
 
 from agon.cli.comparing import compare, export, rate
+from agon.cli.job import Job
 from agon.cli.listing import list_
 from agon.cli.notebooks import new, notebook
 from agon.cli.people import collect, rehearse, serve
@@ -11,13 +12,13 @@ from agon.cli.upkeep import certify_twins, make_settings, verify
 
 VERBS = [
     new,
-    plan,
-    record,
-    play,
-    ingest,
-    serve,
-    collect,
-    rehearse,
+    Job(plan),
+    Job(record),
+    Job(play),
+    Job(ingest),
+    Job(serve),
+    Job(collect),
+    Job(rehearse),
     notebook,
     export,
     compare,

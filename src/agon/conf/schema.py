@@ -54,7 +54,6 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """The settings of a command as composed."""
 
     agon: Literal[True]
-    debug: bool
     fresh: bool
     partial: bool
     force: bool

@@ -16,8 +16,6 @@ from agon.games.base import family_module
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Force = Annotated[bool, "true: write over files that differ"]
 Candidate = dict[str, Any]
 """What the file of a setting holds."""
 

@@ -175,14 +175,16 @@ def _by_metric(detect: float | Mapping[str, float] | None, names: Sequence[str])
     """The difference to be detected of each metric that has one. Raises AgonError."""
     differences = [*detect.values()] if isinstance(detect, Mapping) else [] if detect is None else [detect]
     if wrong := [each for each in differences if not 0 < each < inf]:
-        raise AgonError(f"detect={wrong[0]}: a difference to be detected must be a number above 0")
+        raise AgonError(f"a difference to be detected must be a number above 0, not {wrong[0]}")
     if isinstance(detect, Mapping):
         if strange := [each for each in detect if each not in names]:
             raise AgonError(f"detect has {strange[0]!r}, which is not compared: {offered(strange[0], names)}")
         return detect
     if detect is not None and len(names) > 1:
-        each = " ".join(f"detect.{name}=..." for name in names)
-        raise AgonError(f"detect={detect:g} of which metric? Their units differ; write {each}, or some of them")
+        each = " ".join(f"--detect {name}=..." for name in names)
+        raise AgonError(
+            f"a difference of {detect:g} of which metric? Their units differ: write {each}, or some of them"
+        )
     return {} if detect is None else {names[0]: detect}
 
 

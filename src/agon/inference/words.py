@@ -69,9 +69,9 @@ def why_apart(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Seq
         return f"no match of {gone[0]} has {name}{silent}"
     apart = [each for each in strata if in_both(units, name, pair, [key for key in strata if key != each])[1]]
     less = [key for key in strata if key not in apart[:1]]
-    hint = ": name what they share with within=COLUMN,COLUMN"
+    hint = ": name what they share with --within COLUMN,COLUMN"
     if apart:
-        hint = f": they never have the same {' or '.join(apart)}; within={','.join(less)} compares them all the same"
+        hint = f": they never have the same {' or '.join(apart)}; --within {','.join(less)} compares them all the same"
     return f"{pair[0]} and {pair[1]} share no stratum ({', '.join(strata)}){hint}"
 
 

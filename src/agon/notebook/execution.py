@@ -44,7 +44,7 @@ def parameters(name: str, overrides: Sequence[str] = (), run: str = "") -> dict[
         usual = settings_of("notebook", name) if name in names("notebook") else {}
         declared = _declared(source)
         if "out" in given:
-            raise AgonError(f"out={given['out']} is said by a name: with run=NAME all goes to {RUNS}/NAME")
+            raise AgonError(f"out={given['out']} is said by a name: with --run NAME all goes to {RUNS}/NAME")
         if "out" in declared:
             usual = {"out": f"results/notebooks/{name}"} | usual
         settings = _moved(usual, folder_of(run)) | given
@@ -74,7 +74,7 @@ def folder_of(run: str) -> Path:
     if not run:
         return ROOT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", run):
-        raise AgonError(f"run={run!r} cannot name a folder: take letters, digits, -, _ and . (100 at most)")
+        raise AgonError(f"{run!r} cannot name a folder: take letters, digits, -, _ and . (100 at most)")
     return ROOT / RUNS / run
 
 

@@ -33,13 +33,13 @@ def make_study(name: str, model: str, path: str) -> Path:
     folder = (here / from_home(path) / name).resolve()
     if ROOT != SHIPPED and folder.is_relative_to(ROOT) and (ROOT / f"conf/experiment/{ROOT.name}.yaml").is_file():
         raise AgonError(
-            f"{ROOT.name} is a study, which holds no other: `agon new study {name} path=..` makes it beside"
+            f"{ROOT.name} is a study, which holds no other: `agon new study {name} --path ..` makes it beside"
         )
     above = folder.parent.relative_to(ROOT).parts if folder.is_relative_to(ROOT) else ()
     if wrong := [part for part in above if part in TAKEN or part.startswith(".")]:
         raise AgonError(f"a study cannot be in {'/'.join(above)}: {wrong[0]} holds what its project runs or makes")
     if folder.exists():
-        raise AgonError(f"{shown(folder)} is there: take another name, or path=FOLDER for another place")
+        raise AgonError(f"{shown(folder)} is there: take another name, or --path FOLDER for another place")
     asked = {"STUDY": name, "MODEL": model, "AGON": ""}
     if (SHIPPED / "src").is_dir() and folder.is_relative_to(SHIPPED):
         asked["AGON"] = "/".join([".."] * len(folder.relative_to(SHIPPED).parts))

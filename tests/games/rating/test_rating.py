@@ -220,7 +220,7 @@ def test_what_players_write_into_a_call_for_themselves_is_a_thought_too(call):
 
 def test_the_command_makes_logs_that_can_be_rated(tmp_path, capsys):
     write(played(), tmp_path / "turns.parquet")
-    assert main(["make-logs", f"turns={tmp_path / 'turns.parquet'}", f"folder={tmp_path / 'logs'}"]) == 0
+    assert main(["make-logs", f"--turns={tmp_path / 'turns.parquet'}", f"--folder={tmp_path / 'logs'}"]) == 0
     said = capsys.readouterr().out
     assert "1 log in" in said and "1 without targets" in said
     assert list(
@@ -229,9 +229,9 @@ def test_the_command_makes_logs_that_can_be_rated(tmp_path, capsys):
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys):
-    for words in ([], ["turns=a", "folder=b", "colour=red"], ["turns=a", "folder=b", "matches=0"]):
+    for words in ([], ["--turns=a", "--folder=b", "--colour=red"], ["--turns=a", "--folder=b", "--matches=0"]):
         assert main(["make-logs", *words]) == 2 and capsys.readouterr().err.count("\n") == 1
-    assert main(["make-logs", f"turns={tmp_path / 'none.parquet'}", f"folder={tmp_path}"]) == 1
+    assert main(["make-logs", f"--turns={tmp_path / 'none.parquet'}", f"--folder={tmp_path}"]) == 1
     assert "is not there" in capsys.readouterr().err
 
 

@@ -95,21 +95,21 @@ def test_a_bad_file_is_refused_in_a_line(tmp_path, change, complaint):
 
 def test_the_command_certifies_and_generates(tmp_path, capsys):
     (tmp_path / "mine.json").write_text(json.dumps(GOOD))
-    made = [f"folder={tmp_path / 'new'}", "ruleset=invented"]
+    made = [f"--folder={tmp_path / 'new'}", "--ruleset=invented"]
     assert main(["certify-problems", str(tmp_path / "mine.json")]) == 0
-    assert main(["make-problems", *made, "count=2", "operations=2-3"]) == 0
+    assert main(["make-problems", *made, "--count=2", "--operations=2-3"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == ["01.json: good", "02.json: good"]
     assert problem(tmp_path / "mine.json").certificate.wrong == [
         "not all targets can be reached in one game: not craftable"
     ]
     for code, *wrong in (
         (2, "make-problems"),
-        (2, "make-problems", *made, "size=3"),
-        (2, "make-problems", *made, "count=many"),
-        (2, "make-problems", *made, "count=0"),
-        (1, "make-problems", *made, "operations=6-4"),
-        (1, "make-problems", *made, "operations=0"),
-        (1, "remake-problems", "sets=x"),
+        (2, "make-problems", *made, "--size=3"),
+        (2, "make-problems", *made, "--count=many"),
+        (2, "make-problems", *made, "--count=0"),
+        (1, "make-problems", *made, "--operations=6-4"),
+        (1, "make-problems", *made, "--operations=0"),
+        (1, "remake-problems", "--sets=x"),
         (1, "certify-problems", str(tmp_path)),
     ):
         assert main(wrong) == code and capsys.readouterr().err.count("\n") == 1

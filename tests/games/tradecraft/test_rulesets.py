@@ -100,7 +100,7 @@ def test_the_check_finds_in_the_shipped_what_the_readme_says():
 
 
 def test_the_shipped_are_those_that_the_command_makes(tmp_path):
-    assert main(["remake-rulesets", f"folder={tmp_path}"]) == 0
+    assert main(["remake-rulesets", f"--folder={tmp_path}"]) == 0
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
     assert len(made) == 4 and made == {name: (FOLDER / name).read_text() for name in made}
 
@@ -336,7 +336,7 @@ def test_a_ruleset_that_cannot_be_rewired_is_refused():
 
 # --- the commands
 
-SMALL = "items=40", "recipes=50", "raw=6", "depth=4"
+SMALL = "--items=40", "--recipes=50", "--raw=6", "--depth=4"
 
 
 def test_the_check_names_stations_that_are_not_there_and_another_name(tmp_path, capsys):
@@ -358,16 +358,16 @@ def test_a_ruleset_without_recipes_is_checked(tmp_path, capsys):
 @pytest.mark.parametrize("name", ["../evil", "a/b", ".hidden", "a b"])
 def test_a_ruleset_is_written_into_its_folder_and_nowhere_else(tmp_path, capsys, name):
     (tmp_path / "in").mkdir()
-    assert main(["invent-ruleset", f"name={name}", *SMALL, f"folder={tmp_path / 'in'}"]) == 1
+    assert main(["invent-ruleset", f"--name={name}", *SMALL, f"--folder={tmp_path / 'in'}"]) == 1
     assert "is no name for a ruleset" in capsys.readouterr().err
     assert [path.name for path in tmp_path.rglob("*")] == ["in"]
 
 
 def test_the_command_writes_checks_and_refuses(tmp_path, capsys):
-    mine, here = tmp_path / "mine.json", f"folder={tmp_path}"
-    assert main(["invent-ruleset", "name=mine", *SMALL, "seed=5", here]) == 0
+    mine, here = tmp_path / "mine.json", f"--folder={tmp_path}"
+    assert main(["invent-ruleset", "--name=mine", *SMALL, "--seed=5", here]) == 0
     assert main(["check-rulesets", str(mine)]) == 0 and capsys.readouterr().out == "mine: nothing is wrong\n"
-    assert main(["change-ruleset", f"of={mine}", "by=joint", "name=yours", here]) == 0
+    assert main(["change-ruleset", f"--of={mine}", "--by=joint", "--name=yours", here]) == 0
     yours = json.loads((tmp_path / "yours.json").read_text())
     assert yours["ruleset"] == "yours" and yours["source"].endswith(
         "depth 4, branching 3, tags 0, fuels 0; joint, seed 1"
@@ -378,12 +378,12 @@ def test_the_command_writes_checks_and_refuses(tmp_path, capsys):
         (1, "check-rulesets", str(tmp_path / "bad.json")),
         (1, "check-rulesets", "none"),
         (1, "take-rulesets", str(mine)),
-        (1, "invent-ruleset", "name=x", "items=3"),
-        (2, "invent-ruleset", "name=x", "items=z"),
-        (2, "invent-ruleset", "name=x", "colour=3"),
+        (1, "invent-ruleset", "--name=x", "--items=3"),
+        (2, "invent-ruleset", "--name=x", "--items=z"),
+        (2, "invent-ruleset", "--name=x", "--colour=3"),
         (2, "invent-ruleset"),
         (2, "check-rulesets"),
-        (2, "change-ruleset", "of=minecraft", "name=x", "by=baking"),
+        (2, "change-ruleset", "--of=minecraft", "--name=x", "--by=baking"),
     ):
         assert main(words) == code
         assert capsys.readouterr().err.count("\n") == 1

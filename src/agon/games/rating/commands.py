@@ -1,24 +1,17 @@
 """What agon makes for raters."""
 
-from typing import Annotated
-
 import click
-from msgspec import Meta
 
 from agon import AgonError, count, in_project, keep_file, shown
-from agon.games.settings import Force
-
-Count = Annotated[int, Meta(ge=1)]
-Days = Annotated[int, Meta(ge=1, le=3660)]
+from agon.cli import options
 
 
-def make_logs(
-    *,
-    turns: Annotated[str, "a turns table with matches of TradeCraft, played or ingested"],
-    folder: Annotated[str, "where the logs go: FOLDER/MATCH.json"],
-    matches: Annotated[Count | None, "only the first of them"] = None,
-    force: Force = False,
-) -> None:
+@click.command()
+@options.turns(required=True, help="A turns table with matches of TradeCraft, played or ingested.")
+@click.option("--folder", required=True, help="Where the logs go: FOLDER/MATCH.json.")
+@click.option("--matches", type=options.AT_LEAST_1, help="Only the first of them.")
+@options.force
+def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None:
     """Makes logs that can be rated of matches of TradeCraft.
 
     conf/game/rating.yaml names a folder of logs; raters see of a log what that file allows.
@@ -46,15 +39,18 @@ def make_logs(
     click.echo(f"{count(len(names), 'log')} in {shown(place)}{unknown}")
 
 
-def make_raters(
-    *,
-    names: Annotated[str, "who rates, as ann,bob: letters, digits, - and _"],
-    logs: Annotated[str, "the folder of logs that they rate"] = "data/logs/tradecraft",
-    folder: Annotated[str, "where their answers go: annotations, in the folder of serve"] = ".agon/hall/annotations",
-    days: Annotated[Days, "how long the links hold"] = 30,
-    url: Annotated[str, "where browsers find the hall"] = "http://localhost:8642",
-    force: Annotated[bool, "true: a new link for who has one; the old one is void"] = False,
-) -> None:
+@click.command()
+@click.option("--names", metavar="NAME,...", required=True, help="Who rates, as ann,bob: letters, digits, - and _.")
+@click.option("--logs", default="data/logs/tradecraft", help="The folder of logs that they rate.")
+@click.option(
+    "--folder",
+    default=".agon/hall/annotations",
+    help="Where their answers go: annotations, in the folder of serve.",
+)
+@click.option("--days", type=click.IntRange(1, 3660), default=30, help="How long the links hold.")
+@click.option("--url", default="http://localhost:8642", help="Where browsers find the hall.")
+@click.option("--force", is_flag=True, help="A new link for who has one; the old one is void.")
+def make_raters(names: str, logs: str, folder: str, days: int, url: str, force: bool) -> None:
     """Gives people a link each to rate logs.
 
     They do so in a browser, turn by turn, in one order for all.
@@ -65,9 +61,9 @@ def make_raters(
 
     wanted = list(dict.fromkeys(each.strip() for each in names.split(",") if each.strip()))
     if not wanted:
-        raise AgonError("names must name somebody, as names=ann,bob")
+        raise AgonError("--names must name somebody, as --names ann,bob")
     if not url.startswith(("http://", "https://")):
-        raise AgonError(f"url must begin with http:// or https://, not {url[:40]!r}")
+        raise AgonError(f"--url must begin with http:// or https://, not {url[:40]!r}")
     for name, key in admitted(in_project(folder), wanted, logs, days, force).items():
         click.echo(f"{name}  {url.rstrip('/')}/annotate?key={key}")
 

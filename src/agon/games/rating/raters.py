@@ -63,7 +63,7 @@ def admitted(folder: Path, names: Sequence[str], games: str, days: int, again: b
     for name in names:
         Sheet(shuffled_games, name, folder, STUDIED)
         if name in there and not again:
-            raise AgonError(f"{name} has a link already: force=true makes a new one, and the old one void")
+            raise AgonError(f"{name} has a link already: --force makes a new one, and the old one void")
         made[name] = secrets.token_urlsafe(24)
         there[name] = Rater(_hash(made[name]), until, games)
     _write(folder / "raters.json", msgspec.json.encode(there))

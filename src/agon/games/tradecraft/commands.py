@@ -6,25 +6,24 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 import msgspec
-from msgspec import Meta
 
 from agon import AgonError, count, fault_of, in_project, input_path, keep_file, shown, text_of
-from agon.games.settings import Force
+from agon.cli import options
 
 if TYPE_CHECKING:
     from agon.games.tradecraft.problems import Wish
     from agon.games.tradecraft.rulesets import RulesetFile
     from agon.games.tradecraft.settings import Problem
 
-Count = Annotated[int, Meta(ge=1)]
-Number = Annotated[int, Meta(ge=0)]
-Seed = Annotated[Number, "the same seed makes the same file"]
-Folder = Annotated[str, "where files go: FOLDER/NAME.json"]
 RULESETS = "data/rulesets"
+AT_LEAST_0 = click.IntRange(min=0)
+name_option = click.option("--name", required=True, help="What the new one is called.")
+seed_option = click.option("--seed", type=AT_LEAST_0, default=1, help="The same seed makes the same file.")
+folder_option = click.option("--folder", default=RULESETS, help="Where files go: FOLDER/NAME.json.")
 Change = Literal["permute", "unheard", "rewire", "joint"]
 OF_MINECRAFT: dict[str, Change] = {
     "minecraft_renamed": "permute",
@@ -33,16 +32,29 @@ OF_MINECRAFT: dict[str, Change] = {
 }
 
 
+@click.command()
+@click.option("--folder", required=True, help="Where they go: FOLDER/01.json, ...")
+@click.option("--ruleset", required=True, help="A file of data/rulesets.")
+@click.option("--players", default=2, help="2 or more.")
+@click.option("--count", type=options.AT_LEAST_1, default=1, help="How many problems.")
+@click.option(
+    "--operations",
+    metavar="LEAST-MOST",
+    default="4-6",
+    help="The shortest chain of every target, from all hands.",
+)
+@click.option("--trades", default=1, help="The fewest after which all can craft at once.")
+@click.option("--seed", default=1, help="Of the candidates.")
+@options.force
 def make_problems(
-    *,
-    folder: Annotated[str, "where they go: FOLDER/01.json, ..."],
-    ruleset: Annotated[str, "a file of data/rulesets"],
-    players: Annotated[int, "2 or more"] = 2,
-    count: Annotated[Count, "how many problems"] = 1,
-    operations: Annotated[str, "the shortest chain of every target, from all hands: least and most"] = "4-6",
-    trades: Annotated[int, "the fewest after which all can craft at once"] = 1,
-    seed: Annotated[int, "of the candidates"] = 1,
-    force: Force = False,
+    folder: str,
+    ruleset: str,
+    players: int,
+    count: int,
+    operations: str,
+    trades: int,
+    seed: int,
+    force: bool,
 ) -> None:
     """Makes certified problems for any ruleset.
 
@@ -52,13 +64,14 @@ def make_problems(
 
     low, _, high = operations.partition("-")
     if not (low.isdecimal() and (high or low).isdecimal() and 1 <= int(low) <= int(high or low)):
-        raise AgonError(f"operations are two whole numbers, from least to most, and at least 1 (4-6): {operations}")
+        raise AgonError(f"--operations are two whole numbers, from least to most, and at least 1 (4-6): {operations}")
     _make(folder, ruleset, [Wish(players, (int(low), int(high or low)), trades)] * count, seed, force)
 
 
-def remake_problems(
-    *, sets: Annotated[str, "folders of data/problems, as alchemy,invented; nothing: all"] = "", force: Force = False
-) -> None:
+@click.command()
+@click.option("--sets", metavar="SET,...", help="Folders of data/problems, as alchemy,invented; else all.")
+@options.force
+def remake_problems(sets: str | None, force: bool) -> None:
     """Makes the shipped problems again."""
     from agon.games.tradecraft.problems import SHIPPED
 
@@ -69,7 +82,9 @@ def remake_problems(
         _make(f"data/problems/{name}", SHIPPED[name].ruleset, SHIPPED[name].wishes, SHIPPED[name].seed, force)
 
 
-def certify_problems(*files: str) -> None:
+@click.command()
+@click.argument("files", nargs=-1, required=True)
+def certify_problems(files: Sequence[str]) -> None:
     """Certifies problems, and says what is wrong with them.
 
     The certificate is written into the file.
@@ -80,19 +95,30 @@ def certify_problems(*files: str) -> None:
         _keep(in_project(file), certified(problem(input_path(file))), force=True)
 
 
+@click.command()
+@name_option
+@seed_option
+@click.option("--items", type=AT_LEAST_0, default=1000, help="How many.")
+@click.option("--recipes", type=AT_LEAST_0, default=1200, help="How many.")
+@click.option("--raw", type=AT_LEAST_0, default=150, help="Items that no recipe makes.")
+@click.option("--depth", type=AT_LEAST_0, default=12, help="Crafts in a row that the deepest item takes.")
+@click.option("--branching", type=AT_LEAST_0, default=3, help="Kinds of ingredients of a recipe, at most.")
+@click.option("--tags", type=AT_LEAST_0, default=0, help="At most.")
+@click.option("--fuels", type=AT_LEAST_0, default=0, help="Items that burn; 0: no recipe is fuelled.")
+@folder_option
+@options.force
 def invent_ruleset(
-    *,
-    name: Annotated[str, "what it is called"],
-    seed: Seed = 1,
-    items: Annotated[Number, "how many"] = 1000,
-    recipes: Annotated[Number, "how many"] = 1200,
-    raw: Annotated[Number, "items that no recipe makes"] = 150,
-    depth: Annotated[Number, "crafts in a row that the deepest item takes"] = 12,
-    branching: Annotated[Number, "kinds of ingredients of a recipe, at most"] = 3,
-    tags: Annotated[Number, "at most"] = 0,
-    fuels: Annotated[Number, "items that burn; 0: no recipe is fuelled"] = 0,
-    folder: Folder = RULESETS,
-    force: Force = False,
+    name: str,
+    seed: int,
+    items: int,
+    recipes: int,
+    raw: int,
+    depth: int,
+    branching: int,
+    tags: int,
+    fuels: int,
+    folder: str,
+    force: bool,
 ) -> None:
     """Makes an invented ruleset."""
     from agon.games.tradecraft.rulesets.invented import Size, invented
@@ -101,21 +127,29 @@ def invent_ruleset(
         _write(folder, name, invented(seed, Size(items, recipes, raw, depth, branching, tags, fuels)), force)
 
 
-def change_ruleset(
-    *,
-    of: Annotated[str, "a ruleset of data/rulesets, or the path of its file"],
-    name: Annotated[str, "what the new one is called"],
-    by: Annotated[Change, "permute names; unheard, that is invented names; rewire outputs; joint: permute and rewire"],
-    seed: Seed = 1,
-    folder: Folder = RULESETS,
-    force: Force = False,
-) -> None:
+@click.command()
+@click.option("--of", required=True, help="A ruleset of data/rulesets, or the path of its file.")
+@name_option
+@click.option(
+    "--by",
+    type=click.Choice(get_args(Change)),
+    required=True,
+    help="Permute names; unheard, that is invented names; rewire outputs; joint: permute and rewire.",
+)
+@seed_option
+@folder_option
+@options.force
+def change_ruleset(of: str, name: str, by: Change, seed: int, folder: str, force: bool) -> None:
     """Makes a ruleset of another: new names, recipes or both."""
     with _refusals():
         _write(folder, name, _changed(_read(_path(of)), by, seed), force)
 
 
-def take_rulesets(*facts: str, folder: Folder = RULESETS, force: Force = False) -> None:
+@click.command()
+@click.argument("facts", nargs=-1, required=True)
+@folder_option
+@options.force
+def take_rulesets(facts: Sequence[str], folder: str, force: bool) -> None:
     """Takes files of facts over as rulesets.
 
     Duplicate recipes are left out.
@@ -131,7 +165,10 @@ def take_rulesets(*facts: str, folder: Folder = RULESETS, force: Force = False) 
         click.echo(f"{file.ruleset}: {count(len(file.recipes), 'recipe')}; {count(twice, 'duplicate')} left out")
 
 
-def remake_rulesets(*, folder: Folder = RULESETS, force: Force = False) -> None:
+@click.command()
+@folder_option
+@options.force
+def remake_rulesets(folder: str, force: bool) -> None:
     """Makes the shipped rulesets again.
 
     They are an invented one, and three made of minecraft.
@@ -144,7 +181,9 @@ def remake_rulesets(*, folder: Folder = RULESETS, force: Force = False) -> None:
         _write(folder, name, _changed(minecraft, by, 1), force)
 
 
-def check_rulesets(*rulesets: str) -> int:
+@click.command()
+@click.argument("rulesets", nargs=-1, required=True)
+def check_rulesets(rulesets: Sequence[str]) -> int:
     """Names everything that is wrong with rulesets.
 
     A ruleset is given by its name or the path of its file. Wrong are dangling and unreachable items, impossible and

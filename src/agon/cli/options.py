@@ -1,0 +1,34 @@
+"""Options that several verbs have, those of families of games among them."""
+
+from collections.abc import Callable
+from functools import partial
+
+import click
+
+AT_LEAST_1 = click.IntRange(min=1)
+
+Completion = Callable[[click.Context, click.Parameter, str], list[str]]
+"""What click asks for the names that begin as typed."""
+
+
+def names_of(kind: str) -> Completion:
+    """The names that `agon list KIND` lists."""
+
+    def names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+        from agon.cli.listing import listed
+
+        return [name for name, *_ in listed(kind) if name.startswith(typed)]
+
+    return names
+
+
+force = click.option("--force", is_flag=True, help="Write over what is there.")
+out = partial(click.option, "--out", metavar="PATH")
+experiment = partial(
+    click.option,
+    "--experiment",
+    metavar="NAME",
+    shell_complete=names_of("experiments"),
+    help="Whose transcript: transcripts/NAME.parquet.",
+)
+turns = partial(click.option, "--turns", metavar="FILE", help="Or a turns table.")
