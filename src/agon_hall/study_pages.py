@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from agon import AgonError
-from agon.conf import file_of, load, names
+from agon.conf import forget_files, load, names
 from agon.games.html import text
 from agon.loop import started
 from agon_hall import Refused
@@ -40,7 +40,7 @@ TICK = 1.0
 def read_anew(name: str) -> Study:
     """A study's file as it is now: it may have been mended. Raises AgonError."""
     if name in names("study"):
-        file_of.cache_clear()
+        forget_files()
     return study(name)
 
 

@@ -18,6 +18,7 @@ from agon.games.base import modules
 SETTINGS = "data/settings/magic"
 
 
+@click.command()
 def verify() -> None:
     """Checks data/ against data.dvc.
 

@@ -14,6 +14,7 @@ from agon.conf.composition import (
     configuration,
     explained,
     file_of,
+    forget_files,
     search_project,
 )
 from agon.conf.files import (
@@ -57,6 +58,7 @@ __all__ = [
     "explained",
     "file_of",
     "find_families",
+    "forget_files",
     "games",
     "id_name",
     "load",

@@ -91,6 +91,11 @@ def file_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
     return _FILES[conf, group, name]
 
 
+def forget_files() -> None:
+    """Has files composed anew when they are asked for again: they may have been mended."""
+    _FILES.clear()
+
+
 def compose_together(wanted: Mapping[str, Iterable[str]], conf: Path = CONF) -> None:
     """Composes files of conf/ (group -> names) at once, which is quicker. Where one has a fault, `file_of` says which."""
     find_families(conf)
