@@ -209,23 +209,10 @@ def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
     assert "--trades INTEGER The fewest after which all can craft at once. [default: 1]" in said
 
 
-@pytest.mark.parametrize(
-    ("verb", "its", "others"),
-    [
-        (
-            "plan",
-            ("experiment=scripted", "budget.usd=null", "detect=null"),
-            ("out=", "serve.", "fresh="),
-        ),
-        ("serve", ("serve.address=127.0.0.1", "serve.port=8642", "serve.days=30"), ("experiment=", "budget.")),
-        ("ingest", ("source=counterfactual", "out=null", "force=false"), ("serve.", "recorded=", "study=")),
-    ],
-)
-def test_a_verb_that_is_configured_lists_the_settings_that_it_takes(capfd, verb, its, others):
+@pytest.mark.parametrize("verb", ["plan", "serve", "ingest"])
+def test_a_verb_that_hydra_runs_shows_the_file_of_settings_as_it_is(capfd, verb):
     assert main([verb, "--help"]) == 0
-    found = re.findall(r"^  ([a-z]+[.\w]*=\S*)", capfd.readouterr().out, re.MULTILINE)
-    assert set(its) <= set(found) and not [each for each in found if each.startswith(others)]
-    assert len(found) == len(set(found))
+    assert capfd.readouterr().out.endswith((ROOT / "conf/agon.yaml").read_text() + "\n")
 
 
 def test_the_version_is_the_package_s(capfd):

@@ -21,7 +21,7 @@ OWN = {".agon", "played", "reports"}
 """Where commands keep what is theirs, besides their outputs: locks, what a table in a notebook has
 played, and the copy of a notebook while it runs."""
 NAMES = {"conf/agent", "conf/experiment", "conf/notebook"}
-"""Looked through for names of files, and for old names (`new_name`). What else is in a file is read by stages that name it."""
+"""Looked through for names of files. What is in a file is read by stages that name it."""
 
 
 def stages():
@@ -83,13 +83,13 @@ def restore(folder, contents):
 def hidden(folder, away, places):
     """Takes away the data and outputs that are not in `places`: libraries in C read files that Python's audit does not see.
 
-    A file whose name alone is looked through has nothing in it meanwhile, unless it is an old name.
+    A file whose name alone is looked through has nothing in it meanwhile.
     """
     unnamed = [
         path
         for part in ("data", "results", "transcripts", *NAMES)
         for path in sorted((folder / part).rglob("*"))
-        if path.is_file() and outside([str(path.relative_to(folder))], places) and "new_name" not in text(path)
+        if path.is_file() and outside([str(path.relative_to(folder))], places)
     ]
     try:
         for number, path in enumerate(unnamed):
@@ -102,11 +102,6 @@ def hidden(folder, away, places):
         for number, path in enumerate(unnamed):
             path.parent.mkdir(parents=True, exist_ok=True)
             (away / str(number)).rename(path)
-
-
-def text(path):
-    """What a YAML file says; nothing for other files."""
-    return path.read_text() if path.suffix == ".yaml" else ""
 
 
 def run(command, folder, log):

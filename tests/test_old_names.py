@@ -5,10 +5,11 @@ import re
 import nbformat
 import pandas as pd
 import pytest
+import yaml
 
-from agon import ROOT, AgonError
+from agon import ROOT
 from agon.cli import main
-from agon.conf import CONF, id_name, name_now, names, renaming_told, settings_of
+from agon.conf import id_name, name_now, names, renaming_told, settings_of
 from agon.inference.compare import compare, rate
 from agon.inference.power import variances
 from agon.plan import plan
@@ -68,13 +69,9 @@ def test_an_old_name_is_not_offered():
     assert OLD not in names("agent") and "magic_viewer" not in names("notebook")
 
 
-def test_two_old_names_of_one_file_are_refused(tmp_path):
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "agent/new.yaml").write_text((CONF / "agent/grim.yaml").read_text())
-    for name in ("one", "two"):
-        (tmp_path / f"agent/{name}.yaml").write_text("new_name: new\n")
-    with pytest.raises(AgonError, match="one and two both say new_name: new; ids keep one old name, so delete one"):
-        id_name("agent", "new", tmp_path)
+def test_a_file_of_ones_own_takes_an_old_name_back(tmp_path):
+    conf = renamed(tmp_path, {"one": "two"}, one=SCRIPT, two=SCRIPT)
+    assert name_now("agent", "one", conf) == "one"
 
 
 def test_comparisons_take_both_names_and_old_turns_beside_new_ones():
@@ -122,7 +119,6 @@ QUOTES = {
     "docs/all-changes.md": "what was changed earlier",
     "docs/how-to/compare-with-the-paper.md": "says that the paper's name is understood",
     "docs/tutorials/your-model-beside-the-papers.md": "says what the paper calls it",
-    "docs/how-to/add-an-agent.md": "shows the file of an old name",
     "notebooks/counterfactual_claims.ipynb": "the paper's records",
     "notebooks/statistics.ipynb": "designs of the paper's records",
     "notebooks/twins.ipynb": "the paper's records",
@@ -138,7 +134,7 @@ TEXTS = sorted(
         "src/agon/study/template/**/*.*",
     )
     for path in ROOT.glob(pattern)
-    if path.is_file() and path.name != "tft.yaml"
+    if path.is_file() and path.name != "old_names.yaml"
 )
 
 
@@ -171,25 +167,21 @@ def test_no_text_takes_best_reply_for_tit_for_tat(path):
         assert "tit for tat" not in sentence or re.search(r"\b(not|never)\b", sentence), sentence
 
 
-def renamed(folder, **files):
-    """A folder of conf with agents, some of which have new names."""
-    agents = folder / "agent"
-    agents.mkdir()
+SCRIPT = "_target_: agon.agents.scripts.anything\n_partial_: true\n"
+
+
+def renamed(folder, old, **files):
+    """A folder of conf with agents, some of which have old names."""
+    (folder / "agent").mkdir()
     for name, text in files.items():
-        (agents / f"{name}.yaml").write_text(text)
+        (folder / f"agent/{name}.yaml").write_text(text)
+    entries = {name: {"name": new, "note": "It was short."} for name, new in old.items()}
+    (folder / "old_names.yaml").write_text(yaml.safe_dump({"agent": entries}))
     return folder
 
 
 def test_a_second_new_name_keeps_the_ids_of_the_first(tmp_path):
-    script = "_target_: agon.agents.scripts.anything\n_partial_: true\n"
-    conf = renamed(tmp_path, one="new_name: two\n", two='new_name: "three"\n', three=script)
-    assert {id_name("agent", name, conf) for name in ("three",)} == {"one"}
+    conf = renamed(tmp_path, {"one": "three", "two": "three"}, three=SCRIPT)
+    assert id_name("agent", "three", conf) == "one"
     assert {name_now("agent", name, conf) for name in ("one", "two", "three")} == {"three"}
-    [line] = renaming_told("agent", ["one"], conf)
-    assert line.startswith("note: agent one is called three here")
-
-
-def test_new_names_that_go_in_a_circle_are_refused(tmp_path):
-    conf = renamed(tmp_path, here="new_name: there\n", there="new_name: here\n")
-    with pytest.raises(AgonError, match="here -> there -> here: new names go in a circle"):
-        name_now("agent", "here", conf)
+    assert renaming_told("agent", ["one"], conf) == ["note: agent one is called three here. It was short."]

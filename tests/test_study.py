@@ -68,7 +68,7 @@ def test_a_project_of_another_program_is_none_of_agons(tmp_path):
 
 
 def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
-    put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"experiment": "own"}], budget={"usd": 3})
+    put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"override experiment": "own"}], budget={"usd": 3})
     put(tmp_path, "conf/game/pd.yaml", rounds=3, variant="brief", **_without("conf/game/pd.yaml", "rounds", "variant"))
     put(tmp_path, "conf/agent/mine.yaml", _target_="scripts.sulk", _partial_=True)
     put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[_meeting("mine", "grim")])
@@ -78,7 +78,7 @@ def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
         tmp_path,
         "conf/config.yaml",
         agon=True,
-        defaults=[{"experiment": "own"}],
+        defaults=[{"override experiment": "own"}],
         budget={"usd": 3},
         packages=["scripts"],
     )
@@ -91,7 +91,7 @@ def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
 
 
 def test_a_game_of_its_own_that_takes_the_name_of_agons_is_refused_with_both_files(tmp_path):
-    put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"experiment": "own"}])
+    put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"override experiment": "own"}])
     put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[_meeting("tit_for_tat", "grim")])
     put(tmp_path, "conf/game/pd.yaml", rounds=3, **_without("conf/game/pd.yaml", "rounds"))
     said = run("agon", "play", where=tmp_path, code=1)
@@ -140,14 +140,19 @@ print(len(expand_settings(["public_goods"])), len(ruleset("mine").items) > 0, le
 def test_where_settings_come_from_is_said(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True)
     put(tmp_path, "conf/experiment/own.yaml", name="own")
-    said = run("agon", "plan", "experiment=own", "--info", where=tmp_path)
-    assert f"project: {tmp_path}\n" in said and f"experiment=own: {tmp_path / 'conf/experiment/own.yaml'}\n" in said
-    assert f"executor=local: {SHIPPED / 'conf/executor/local.yaml'}\n" in said
+    found = run("agon", "plan", "experiment=own", "--info", "searchpath", where=tmp_path)
+    assert found.index(f"file://{tmp_path / 'conf'}") < found.index(f"file://{SHIPPED / 'conf'}")
+    tree = run("agon", "plan", "experiment=own", "--info", "defaults-tree", where=tmp_path)
+    assert "experiment: own" in tree and "executor: local" in tree
 
 
-def test_several_settings_at_once_are_refused_with_what_to_type():
-    said = run("agon", "play", "-m", "experiment.repetitions=1,2", where=ROOT, code=2)
-    assert "for n in 2 4; do agon play" in said and "dvc exp run --queue -S" in said
+def test_one_command_runs_for_several_settings(tmp_path):
+    put(tmp_path, "conf/config.yaml", agon=True)
+    words = ["experiment.repetitions=1,2", "out=out/${experiment.repetitions}.parquet"]
+    assert "1,200 matches" in run("agon", "play", "--multirun", *words, where=tmp_path)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["1.parquet", "2.parquet"]
+    failed = run("agon", "play", "-m", "experiment.repetitions=1,x", "force=true", where=tmp_path, code=1)
+    assert "experiment.repetitions" in failed or "repetitions: it must be a whole number" in failed
 
 
 # --- a second checkout under one environment

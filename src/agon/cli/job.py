@@ -20,32 +20,38 @@ Settings = Mapping[str, Any]
 """The settings of a command, as composed."""
 
 
+OPTIONS = [
+    click.Option(
+        ["--cfg"], type=click.Choice(["job", "hydra", "all"]), help="Print the composed settings, and do nothing."
+    ),
+    click.Option(
+        ["-i", "--info"],
+        type=click.Choice(["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]),
+        help="Print where settings come from, and do nothing.",
+    ),
+    click.Option(["-m", "--multirun"], is_flag=True, help="Run once for each value: experiment.repetitions=2,4."),
+]
+"""Options of Hydra, which get there as they are."""
+
+
 class Job(click.Command):
     """A function of settings as a verb."""
 
     def __init__(self, run: Callable[[Settings], int | None]) -> None:
-        words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[setting=value ...]")
-        context = {"ignore_unknown_options": True}
-        super().__init__(run.__name__, context, self._start, [words], inspect.getdoc(run))
+        words = click.Argument(["words"], nargs=-1, metavar="[setting=value ...]")
+        super().__init__(run.__name__, callback=self._start, params=[words, *OPTIONS], help=inspect.getdoc(run))
         self.run = run
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes what Hydra takes, and the file of settings as it is."""
-        with formatter.section("Hydra's options (--hydra-help says more)"):
-            formatter.write_dl(
-                [
-                    ("--cfg job", "Print the composed settings, and do nothing."),
-                    ("--info searchpath", "Print the folders that settings come from; defaults-tree: the files."),
-                    ("-m, --multirun", "Run once for each value: experiment.repetitions=2,4."),
-                ]
-            )
+        """Writes the file of settings as it is."""
         formatter.write(f"\nSettings (conf/agon.yaml):\n\n{text_of(SHIPPED / 'conf/agon.yaml')}")
 
-    def _start(self, words: Sequence[str]) -> int:
+    def _start(self, words: Sequence[str], cfg: str | None, info: str | None, multirun: bool) -> int:
         if ROOT not in (here := Path.cwd(), here.resolve()):
             click.echo(f"note: the project is {ROOT}", err=True)
+        options = [*(["--cfg", cfg] if cfg else []), *(["--info", info] if info else []), *["--multirun"] * multirun]
         codes: list[int] = []
-        _run_by_hydra(lambda settings: codes.append(self.run(settings) or 0), f"agon {self.name}", words)
+        _run_by_hydra(lambda settings: codes.append(self.run(settings) or 0), f"agon {self.name}", [*options, *words])
         return max(codes, default=0)
 
 

@@ -121,7 +121,7 @@ def _require_options(verb: click.Command, words: Sequence[str]) -> None:
 def agon() -> None:
     """Games that need social and strategic reasoning, played by language models, scripts and people.
 
-    Settings are those of conf/config.yaml, experiments are files in conf/experiment, and paths begin in the project's
+    Settings are those of conf/agon.yaml, experiments are files in conf/experiment, and paths begin in the project's
     folder: the nearest one, from here upwards, whose conf/config.yaml says `agon: true`. The shell completes verbs, options
     and names after eval "$(_AGON_COMPLETE=bash_source agon)"; zsh_source and fish_source are there too.
     """

@@ -10,7 +10,7 @@ from typing import Any
 from agon import SHIPPED, AgonError, input_path, shown
 from agon.conf.composition import compose_together, file_of
 from agon.conf.files import CONF, names
-from agon.conf.gate import allowed_target, reason
+from agon.conf.gate import allowed_target, document, reason
 from agon.conf.named import claims, expand_settings, settings_of, twin_of
 from agon.games import Game
 
@@ -87,32 +87,41 @@ def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
 
 
 def require_own_names(found: Mapping[str, Game[Any]], conf: Path = CONF) -> None:
-    """Raises AgonError where a game, by its name in conf/game, is called like a different one there or of agon.
+    """Raises AgonError where a game, by its name in conf/game, is called like a different one there, or like agon's that it hides.
 
     Games with settings are left out: they may be there under several readings of their rules. Of agon's own conf nothing is
     compared here: `games` compares all of it.
     """
     if conf == SHIPPED / "conf":
         return
-    for path, other in _without_settings(conf):
-        for name, game in found.items():
+    for name, game in found.items():
+        file = re.split("[/~]", name)[0]
+        own = input_path(conf / "game" / f"{file}.yaml")
+        hidden = SHIPPED / "conf/game" / own.name
+        if conf == CONF and own != hidden and hidden.is_file() and _alike(document(own), document(hidden)):
+            raise _same_names(own, hidden, game)
+        for other_file, other in _without_settings(conf):
             if (game.name, game.variant) == (other.name, other.variant) and game != other:
-                own = input_path(conf / "game" / f"{re.split('[/~]', name)[0]}.yaml")
-                raise AgonError(
-                    f"{shown(own)} and {shown(path)} are different games that are both called "
-                    f"{game.name}, variant {game.variant}: give one another `name` or `variant`"
-                )
+                raise _same_names(own, other_file, game)
+
+
+def _alike(own: Mapping[str, Any], hidden: Mapping[str, Any]) -> bool:
+    """Whether two files describe different games under one name and variant."""
+    same = all(own.get(key) == hidden.get(key) for key in ("name", "variant"))
+    return same and own != hidden and "settings" not in hidden
+
+
+def _same_names(own: Path, other: Path, game: Game[Any]) -> AgonError:
+    return AgonError(
+        f"{shown(own)} and {shown(other)} are different games that are both called "
+        f"{game.name}, variant {game.variant}: give one another `name` or `variant`"
+    )
 
 
 def _without_settings(conf: Path) -> Iterator[tuple[Path, Game[Any]]]:
-    """The games of conf/game that have no settings, with their files, and those of agon that a file there hides."""
-    own = {path.stem for path in (conf / "game").glob("*.yaml")}
-    for place, known in (
-        (conf, names("game", conf)),
-        (SHIPPED / "conf", own if conf == CONF != SHIPPED / "conf" else ()),
-    ):
-        compose_together({"game": known}, place)
-        for name in known:
-            with suppress(AgonError):  # it cannot be used
-                if "settings" not in file_of("game", name, place):
-                    yield input_path(place / "game" / f"{name}.yaml"), load("game", name, place)
+    """The games of conf/game that have no settings, with their files."""
+    compose_together({"game": names("game", conf)}, conf)
+    for name in names("game", conf):
+        with suppress(AgonError):  # it cannot be used
+            if "settings" not in file_of("game", name, conf):
+                yield input_path(conf / "game" / f"{name}.yaml"), load("game", name, conf)
