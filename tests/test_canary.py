@@ -21,7 +21,7 @@ FAIL = """
 %xmode Verbose
 import asyncio
 from agon.cli import main
-await asyncio.to_thread(main, ["record", "experiment=canary", "debug=true"])
+await asyncio.to_thread(main, ["--debug", "record", "experiment=canary"])
 """
 """Tracebacks show what variables hold, too."""
 

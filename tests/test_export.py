@@ -168,7 +168,7 @@ def test_exporting_again_gives_the_same_bytes_and_other_matches_are_not_mixed_in
     jsonl(turns, tmp_path)
     assert files() == first
     fewer = turns[turns.match != "0001"]
-    with pytest.raises(AgonError, match="holds 1 other match: force=true deletes them"):
+    with pytest.raises(AgonError, match="holds 1 other match: --force deletes them"):
         jsonl(fewer, tmp_path)
     assert files() == first
     strange = tmp_path / "mine.jsonl"

@@ -1,4 +1,4 @@
-"""The commands: one parser of what is typed, and a function for every verb."""
+"""The commands: a group, and a click command for every verb."""
 
 from agon.cli.parser import agon, main
 
