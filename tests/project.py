@@ -31,7 +31,7 @@ class Project:
         being_compiled = shutil.ignore_patterns("*.pyc.*")
         for part in ("src", "conf", "notebooks"):
             shutil.copytree(ROOT / part, folder / part, ignore=being_compiled)
-        for family in yaml.safe_load((ROOT / "conf/config.yaml").read_text())["families"]:  # a reader's own
+        for family in yaml.safe_load((ROOT / "conf/config.yaml").read_text()).get("families") or ():  # a reader's own
             shutil.copytree(ROOT / family, folder / family, dirs_exist_ok=True)
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("AGON")}
         self.environment |= {"PYTHONPATH": str(folder / "src"), KEY: "a-key-of-these-tests"}

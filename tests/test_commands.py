@@ -55,7 +55,7 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
             "--prefix ../x: it is the beginning of a file's name",
             1,
         ),
-        ("plan experiment=scripted experiment=magic_scripted", "experiment= is there twice: write it once", 2),
+        ("plan experiment=scripted experiment=magic_scripted", "Multiple values for experiment", 1),
         ("notebook scripted run=x", "notebook has options: write --run x in the place of run=x", 2),
         ("notebook scripted --run x turns_path=null", "turns_path=None does not fit notebook scripted", 1),
         ("notebook scripted --run x force=true", "notebook has options: write --force in the place of force=true", 2),
@@ -270,7 +270,7 @@ def with_chess(tmp_path_factory):
     for name in ("__init__.py", "game.py"):
         (family / name).write_text("")
     config = copy.folder / "conf/config.yaml"
-    config.write_text(config.read_text().replace("families: []", f"families: [{family}]"))
+    config.write_text(config.read_text() + f"families: [{family}]\n")
 
     def run(code, *words):
         (family / "commands.py").write_text(code)
@@ -320,7 +320,7 @@ def test_a_path_may_begin_in_the_home_folder(capfd, tmp_path, monkeypatch):
         read("~/x.parquet")
 
 
-VALUES = ["a,b", "a=b", "a(b", "it's", "~/x", "ü/x", "a#b", 'a"b', "'\"", "a;b", "{x", "[x", "a\\'b\"", "'\"\\"]
+VALUES = ["a=b", "a(b", "it's", "~/x", "ü/x", "a#b", 'a"b', "'\"", "a;b", "{x", "[x", "a\\'b\"", "'\"\\"]
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -331,8 +331,8 @@ def test_a_value_with_special_characters_comes_with_how_to_write_it(capfd, value
     assert configuration([word])["path"] == value
 
 
-def test_a_decimal_comma_is_said_to_be_none(capfd):
-    assert "a number has a point, as in budget.usd=0.5" in failed(capfd, "plan", "budget.usd=0,5")
+def test_a_list_without_brackets_is_one_line_with_what_it_may_mean(capfd):
+    assert "Ambiguous value for argument 'budget.usd=0,5'" in failed(capfd, "plan", "budget.usd=0,5")
 
 
 def test_quotation_marks_about_a_value_are_none_of_it(capfd, tmp_path):
@@ -392,17 +392,9 @@ def completed(*words, shell="zsh"):
     return run.stdout.splitlines()[1::3]
 
 
-def test_the_shell_completes_verbs_options_names_and_settings():
-    names = sorted(path.stem for path in (ROOT / "conf/experiment").glob("*.yaml"))
+def test_the_shell_completes_verbs_options_and_names():
     assert completed("make-l") == ["make-logs"]
-    assert completed("plan", "experiment=") == [f"experiment={name}" for name in names]
-    assert completed("record", "experiment=standin_demo", "budget.") == [
-        "budget.usd=",
-        "budget.tokens=",
-        "budget.calls=",
-    ]
-    assert completed("play", "experiment=standin_demo", "experiment.p") == ["experiment.pairings="]
-    assert completed("play", "fresh=t") == ["fresh=true"]
+    assert completed("plan", "--c") == ["--cfg"] and completed("plan", "--cfg", "j") == ["job"]
     assert "tradecraft_own" in completed("notebook", "trade")
     assert completed("notebook", "scripted", "--r") == ["--run"]
     assert completed("export", "--format", "") == ["jsonl", "inspect"]

@@ -234,7 +234,10 @@ def test_in_agons_own_folder_its_stages_depend_on_agon(tmp_path, monkeypatch):
     deps = {dep for stage in stages.values() for dep in stage["deps"]} - {
         dep.replace("kind", "deep") for stage in outside.values() for dep in stage["deps"]
     }
-    assert deps == {"../../conf", "../../src/agon"} and (inside / "../../src").resolve() == tmp_path / "src"
+    assert (
+        deps == {"../../conf", "../../conf/game", "../../src/agon"}
+        and (inside / "../../src").resolve() == tmp_path / "src"
+    )
 
 
 def test_a_file_of_its_own_is_taken_in_the_study_alone(tmp_path):

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -121,10 +122,8 @@ def explained(error: Exception, conf: Path = CONF) -> AgonError:
         name, _, value = error.override.partition("=")
         if not value:
             return AgonError(f"{error.override!r:.200} sets nothing: write setting=value")
-        quote = '"' if "'" in value else "'"
         return AgonError(
-            f"{error.override!r:.200} cannot be read: a text with marks or spaces is put in quotes, {name}={quote}...{quote}, "
-            "within quotes of the shell, and a number has a point"
+            f"{error.override!r:.200} cannot be read: where its value is one text, write {_quoted(name, value):.200}"
         )
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
@@ -133,6 +132,14 @@ def explained(error: Exception, conf: Path = CONF) -> AgonError:
     if unknown := re.match(r"Could not override '([^']*)'", str(error)):
         return AgonError(f"there is no setting {unknown[1][:80]!r} in conf/: {_nearest(unknown[1])}")
     return AgonError(reason(error))
+
+
+def _quoted(name: str, value: str) -> str:
+    """An override whose value is one text, as Hydra and a shell read it."""
+    mark = '"' if "'" in value else "'"
+    text = re.sub(rf"(\\*){mark}", rf"\1\1\\{mark}", value)
+    text = re.sub(r"(\\+)$", r"\1\1", text)
+    return shlex.quote(f"{name}={mark}{text}{mark}")
 
 
 def _nearest(key: str) -> str:
