@@ -55,7 +55,6 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
             "--prefix ../x: it is the beginning of a file's name",
             1,
         ),
-        ("plan experiment=scripted experiment=magic_scripted", "Multiple values for experiment", 1),
         ("notebook scripted run=x", "notebook has options: write --run x in the place of run=x", 2),
         ("notebook scripted --run x turns_path=null", "turns_path=None does not fit notebook scripted", 1),
         ("notebook scripted --run x force=true", "notebook has options: write --force in the place of force=true", 2),

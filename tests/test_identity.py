@@ -103,7 +103,7 @@ def own(project):
         (project.folder / f"src/flock/{module}.py").write_text(MINE)
         project.conf("agent", module, _target_=f"flock.{module}.bid", _partial_=True)
     file = project.folder / "conf/config.yaml"
-    file.write_text(file.read_text().replace("\npackages: []", "\npackages: [flock]"))
+    file.write_text(file.read_text() + "packages: [flock]\n")
     return project
 
 

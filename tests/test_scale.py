@@ -208,7 +208,7 @@ def project(tmp_path_factory):
     (made.folder / "src/broken.py").write_text(BROKEN)
     made.conf("agent", "broken", _target_="broken.Broken", _partial_=True)
     config = made.folder / "conf/config.yaml"
-    config.write_text(config.read_text().replace("packages: []", "packages: [broken]"))
+    config.write_text(config.read_text() + "packages: [broken]\n")
     return made
 
 

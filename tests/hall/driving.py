@@ -120,8 +120,7 @@ def conf(folder):
             settings["settings"] = str(own)
         path.write_text(yaml.safe_dump(settings))
     config = folder / "conf/config.yaml"
-    text = config.read_text() + f"families: [{STRANGER}]\n"
-    config.write_text(text.replace("packages: []", "packages: [driving]"))
+    config.write_text(config.read_text() + f"families: [{STRANGER}]\npackages: [driving]\n")
     (folder / "conf/game/auction.yaml").write_text(yaml.safe_dump(AUCTION))
     stand_in = {"_target_": "agon.models.standin.StandIn", "_convert_": "all", "model": "standin-of-these-tests"}
     stand_in |= {"context": 200_000, "concurrency": 5, "words": 3}

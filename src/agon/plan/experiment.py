@@ -85,9 +85,10 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def experiment_of(experiment: Mapping[str, Any]) -> Experiment:
-    """The contents of a file in conf/experiment, checked. Raises AgonError."""
+    """The contents of a file in conf/experiment, checked; one model may stand without a list. Raises AgonError."""
+    models = experiment.get("models", [])
     try:
-        asked = msgspec.convert(experiment, Experiment)
+        asked = msgspec.convert({**experiment, "models": [models] if isinstance(models, str) else models}, Experiment)
     except msgspec.ValidationError as error:
         raise AgonError(f"the experiment's settings do not fit: {fault_of(error, Experiment)}") from None
     if not asked.meetings:
