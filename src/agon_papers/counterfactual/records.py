@@ -50,7 +50,10 @@ BY_CHANCE = [
     *("cooperation_rate", "distance_to_uniform"),
 ]
 """What uniform play says something about: it has no tokens and no void rounds."""
-UNUSED = ["experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"]
+UNUSED = [
+    *("experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"),
+    *("regret", "void", "cooperation_of_readable"),
+]
 """Columns of which no statement speaks: record sets are drawn quicker without."""
 NOT_BY_CHANCE = ["tokens", "efficiency", "efficiency_as_done", "validity_rate"]
 
