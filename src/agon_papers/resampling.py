@@ -1,7 +1,8 @@
 """Record sets that the same design could have drawn, and what a test says in them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,72 @@ def within_cells(cells: NDArray[np.intp], block: int, *, whole: bool = False) ->
         taken = members[np.arange(len(which))[None, :, None], chosen].reshape(BLOCK, -1)
         np.add.at(weights, (np.arange(BLOCK)[:, None], taken), 1)
     return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is drawn: the matches of a table, a row for each, within cells: those that are alike in the columns `cell`."""
+
+    table: pd.DataFrame
+    cell: Sequence[str]
+    blocks: dict[tuple[int, bool], NDArray[np.int8]] = field(default_factory=dict)
+    """Weights that were drawn already."""
+
+    def sizes(self, tables: Sequence[pd.DataFrame]) -> list[int]:
+        """How many of the matches in these tables each of their cells has; tables without matches have none."""
+        rows = {row for table in tables if "match" in table for row in self.places(table)}
+        sizes = np.bincount(self._cells[[*rows]])
+        return [int(size) for size in sizes[sizes > 0]]
+
+    def places(self, table: pd.DataFrame) -> NDArray[np.intp]:
+        """In which rows the matches of another table are."""
+        return self._matches.get_indexer(table.match)
+
+    def redraws(
+        self, table: pd.DataFrame, by: Sequence[str] = (), *, whole: bool = False
+    ) -> Callable[[int], pd.DataFrame]:
+        """The rows of a table in a record set, by its number, or their means `by` columns; a table without matches stays as it is.
+
+        `whole`: see `within_cells`.
+        """
+        if "match" not in table:
+            return lambda number: table
+        places = self.places(table)
+        rows = np.arange(len(table))
+        view = weighted_means(table, by) if by else lambda weights: table.take(np.repeat(rows, weights))
+        return lambda number: view(self._weights(number // BLOCK, whole)[number % BLOCK, places])
+
+    @cached_property
+    def _matches(self) -> pd.Index:
+        return pd.Index(self.table.match)
+
+    @cached_property
+    def _cells(self) -> NDArray[np.intp]:
+        """The cell of each match."""
+        return self.table.groupby([*self.cell], observed=True, sort=False).ngroup().to_numpy()
+
+    def _weights(self, block: int, whole: bool) -> NDArray[np.int8]:
+        if (block, whole) not in self.blocks:
+            self.blocks[block, whole] = within_cells(self._cells, block, whole=whole)
+        return self.blocks[block, whole]
+
+
+def weighted_means(table: pd.DataFrame, by: Sequence[str]) -> Callable[[NDArray[np.int8]], pd.DataFrame]:
+    """What `table.groupby(by).mean()` gives if each row is there as often as its weight says."""
+    groups = table.groupby([*by])
+    plain = groups.mean(numeric_only=True)
+    first = groups.size().cumsum().shift(fill_value=0)
+    order = np.argsort(groups.ngroup(), kind="stable")
+    numbers = table[plain.columns].to_numpy(float)[order]
+    present = ~np.isnan(numbers)
+    numbers[~present] = 0
+
+    def means(weights: NDArray[np.int8]) -> pd.DataFrame:
+        rows = weights[order, None].astype(float)
+        total, n = (np.add.reduceat(rows * values, first) for values in (numbers, present))
+        return pd.DataFrame(total / np.where(n, n, np.nan), plain.index, plain.columns)
+
+    return means
 
 
 def stretched(table: pd.DataFrame, cell: Sequence[str]) -> pd.DataFrame:

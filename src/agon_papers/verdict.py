@@ -3,16 +3,17 @@
 A statement of a paper is a function in the paper's notebook::
 
     @statement("7.1", "share", "4 points a round")
-    def peers_cooperate(m=played(game="pd", variant="default", opponent=PEERS), least=3.8):
+    def peers_cooperate(m=means_by("model", game="pd", variant="default", opponent=PEERS), least=3.8):
         \"\"\"Between language models most models settle on mutual cooperation.
 
         Mutual cooperation pays 4 points a round.
         \"\"\"
-        points = m.groupby("model").total_points.mean() / 16
+        points = m.total_points / 16
         return most(points, lambda x: x >= least)
 
-The first paragraph of its docstring is the claim, the second says how it is read. Parameters whose default is made by `rows` are tables:
-the function is called with the records, and again with each record set that is drawn. Numbers are thresholds, which are moved by one step.
+The first paragraph of its docstring is the claim, the second says how it is read. Parameters whose default is made by `rows` or `means`
+are tables: the function is called with the records, and again with each record set that is drawn.
+Numbers are thresholds, which are moved by one step.
 It returns one `Test`, or several of which all must hold; texts among them are shown and decide nothing.
 """
 
@@ -70,15 +71,38 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Rows:
-    """Which rows of which table of the records a statement is about."""
+    """Which rows of which table of the records a statement is about, or of which rows the means."""
 
     table: str
     where: Mapping[str, Any]
+    by: Sequence[str] = ()
+
+    def of(self, table: pd.DataFrame) -> pd.DataFrame:
+        """These rows as the statement has them. Raises ValueError for means of what are no matches."""
+        if self.by and "match" not in table:
+            raise ValueError(f"means are of matches, and the table {self.table} has none: ask for its rows")
+        return table.groupby([*self.by]).mean(numeric_only=True) if self.by else table
 
 
 def rows(table: str, /, **where: Any) -> Any:
     """The default of a statement's parameter: the rows of a table that have these values, one or several, in a column or index level."""
     return Rows(table, where)
+
+
+def means(table: str, by: str | Sequence[str], /, **where: Any) -> Any:
+    """As `rows`, but every number's mean over the matches that are alike in the columns `by`, which become the index."""
+    return Rows(table, where, (by,) if isinstance(by, str) else tuple(by))
+
+
+def selected(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows with these values, one or several, in columns or index levels. Raises Missing for a value that no row has."""
+    for key, wanted in where.items():
+        values = [wanted] if isinstance(wanted, str | int) else [*wanted]
+        column = table[key] if key in table else table.index.get_level_values(key)
+        if absent := [str(value) for value in values if value not in set(column)]:
+            raise Missing(f"no records of {key} {', '.join(absent)}")
+        table = table[column.isin(values)]
+    return table
 
 
 class Records(Protocol):
@@ -90,8 +114,8 @@ class Records(Protocol):
     def rows(self, table: str, where: Mapping[str, Any]) -> pd.DataFrame:
         """The rows of a table. Raises Missing where any that is wanted is not there."""
 
-    def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
-        """These rows in a record set, by its number; `drawing`: mean, spread or correlation."""
+    def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
+        """These rows in a record set, by its number, or their means `by` columns; `drawing`: mean, spread or correlation."""
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """The cells that these rows are of: how many units each has; none where no units are drawn."""
@@ -260,7 +284,8 @@ class Statements:
         thresholds = {name: each for name, each in given.items() if type(each) in (int, float)}
         shown = {variant: self.records.shown(table, variant) for variant, table in captions.items()}
         tables = {name: self.records.rows(each.table, each.where) for name, each in asked.items()}
-        returned = function(**tables)
+        arguments = {name: asked[name].of(table) for name, table in tables.items()}
+        returned = function(**arguments)
         tests, text = tests_of(returned), text_of_all(returned)
         if not text:
             raise ValueError(f"{function.__name__} returns no test and shows nothing")
@@ -278,7 +303,7 @@ class Statements:
         if kind == "exact":
             near = all(test.true or test.nearly for test in tests)
             return row | {"verdict": HOLDS if holds else UNDECIDED if near else FAILS}
-        redraws = {name: self.records.redraws(table, how) for name, table in tables.items()}
+        redraws = {name: self.records.redraws(table, how, asked[name].by) for name, table in tables.items()}
 
         def drawn(block: int) -> Sequence[Trial]:
             numbers = range(block * BLOCK, (block + 1) * BLOCK)
@@ -291,7 +316,7 @@ class Statements:
         if kind == "correlation":
             low, high = max(low, -1.0), min(high, 1.0)
         moved = [
-            tests_of(function(**tables, **{name: step}))
+            tests_of(function(**arguments, **{name: step}))
             for name, each in thresholds.items()
             for step in steps_of(name, each)
         ]
@@ -302,18 +327,20 @@ class Statements:
             "low": round(low, DECIMALS),
             "high": round(high, DECIMALS),
             "unit": self.records.unit,
-            "chance": self._chance(function, tables, weakest),
+            "chance": self._chance(function, asked, tables, weakest),
             "stability": found.stability,
             "draws": found.draws,
             "p": found.p,
         }
 
-    def _chance(self, function: Callable[..., Any], tables: Mapping[str, pd.DataFrame], test: int) -> float | None:
+    def _chance(
+        self, function: Callable[..., Any], asked: Mapping[str, Rows], tables: Mapping[str, pd.DataFrame], test: int
+    ) -> float | None:
         """What uniform play gives in a test's place; None where that cannot be said."""
         found = []
         try:
             for number in range(CHANCE_SETS):
-                sets = {name: self.records.by_chance(table, number) for name, table in tables.items()}
+                sets = {name: asked[name].of(self.records.by_chance(table, number)) for name, table in tables.items()}
                 found.append(tests_of(function(**sets))[test].estimate)
         except (Missing, KeyError, AttributeError, NameError):  # uniform play has no tokens, for example
             return None
@@ -324,7 +351,8 @@ class Statements:
 
         def changed(value: Any) -> Any:
             if isinstance(value, Rows):
-                return self.records.rows(value.table, {key: changed(each) for key, each in value.where.items()})
+                where = {key: changed(each) for key, each in value.where.items()}
+                return value.of(self.records.rows(value.table, where))
             if isinstance(value, list | tuple):
                 return [*dict.fromkeys(map(changed, value))]
             return others.get(value, value) if isinstance(value, str) else value

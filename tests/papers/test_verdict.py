@@ -32,7 +32,7 @@ from agon_papers.propositions import (
     smallest,
     text_of_all,
 )
-from agon_papers.resampling import BLOCK, SEED, Trial, any_rows, centred, jeffreys, stretched, within_cells
+from agon_papers.resampling import BLOCK, SEED, Trial, Units, any_rows, centred, jeffreys, stretched, within_cells
 from agon_papers.verdict import COLUMNS, ENOUGH, KINDS, LOOKS, Missing, Statements, on_edge, rows, settle, steps_of
 
 MODELS, OPPONENTS, MATCHES = ("A", "B", "C"), ("pp", "tft", "mf", "srep"), 5
@@ -170,6 +170,20 @@ def test_rows_are_drawn_but_for_one(n, block):
     drawn = any_rows(n, block)
     assert drawn.shape == (BLOCK, n - 1) and drawn.min() >= 0 and drawn.max() < n
     assert np.array_equal(drawn, any_rows(n, block)) and not np.array_equal(any_rows(9, 0), any_rows(9, 1))
+
+
+@given(codes, st.booleans(), st.integers(0, 2 * BLOCK))
+def test_means_are_those_of_the_rows_that_are_drawn(cells, whole, number):
+    dice = np.random.default_rng(number)
+    points = np.where(dice.random(len(cells)) < 0.2, np.nan, dice.normal(size=len(cells)))
+    table = pd.DataFrame({"cell": cells, "pair": cells // 2, "points": points, "void": 0, "match": map(str, cells)})
+    table["match"] += table.index.astype(str).map("/{}".format)
+    units = Units(table, ["cell"])
+    for part in (table, table[table.pair > 0]):
+        drawn = units.redraws(part, whole=whole)(number)
+        for by in (["cell"], ["pair"], ["void", "pair"]):
+            means = units.redraws(part, by, whole=whole)(number)
+            pd.testing.assert_frame_equal(means, drawn.groupby(by).mean(numeric_only=True), check_dtype=False)
 
 
 def values(n: int, cells: int, samples: int) -> np.ndarray:
@@ -358,13 +372,9 @@ class Given:
             raise Missing("no records of model D")
         return rows
 
-    def redraws(self, table, drawing):
-        whole = drawing == "spread"
-        table = stretched(table, CELL) if whole or drawing == "correlation" else table
-        codes = table.groupby(CELL).ngroup().to_numpy()
-        blocks = {block: within_cells(codes, block, whole=whole) for block in range(LOOKS[-1])}
-        places = np.arange(len(table))
-        return lambda number: table.iloc[np.repeat(places, blocks[number // BLOCK][number % BLOCK])]
+    def redraws(self, table, drawing, by=()):
+        table = stretched(table, CELL) if drawing in ("spread", "correlation") else table
+        return Units(self.table, CELL).redraws(table, by, whole=drawing == "spread")
 
     def cells(self, tables):
         return [*tables[0].groupby(CELL).size()]
@@ -411,6 +421,33 @@ def comparison(m=rows("matches")):
 def chain(m=rows("matches")):
     """A before B before C."""
     return order(means(m), "A", "B", "C")
+
+
+def test_a_statement_about_means_is_decided_as_one_about_their_matches():
+    table = matches(2, 1, 0.9).assign(rounds=np.nan)
+    for kind in ("level", "share", "spread", "correlation"):
+
+        def of_matches(m=rows("matches", model=["A", "B"]), least=1.2):
+            """Most cells are above 1.2."""
+            return most(means(m, CELL), lambda x: x > least)
+
+        def of_means(m=verdict.means("matches", CELL, model=["A", "B"]), least=1.2):
+            """Most cells are above 1.2."""
+            return most(m.points, lambda x: x > least)
+
+        given = Given(table, chance=table.assign(points=0.0))
+        one, other = (judged(given, kind, function).drop("statement") for function in (of_matches, of_means))
+        assert one.n == 40 and 0 < one.stability < 1 and one.chance == 0
+        pd.testing.assert_series_equal(one, other)
+
+
+def test_means_of_what_are_no_matches_are_an_error():
+    def statement(p=verdict.means("payoffs", "model")):
+        """Payoffs are means."""
+        return all_of(p.points, lambda x: x > 0)
+
+    with pytest.raises(ValueError, match="means are of matches, and the table payoffs has none: ask for its rows"):
+        judged(Given(matches(2, 1, 0).drop(columns="match")), "level", statement)
 
 
 def extreme(m=rows("matches")):

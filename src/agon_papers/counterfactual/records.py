@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from agon.conf import new_names
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
-from agon_papers.resampling import BLOCK, SEED, stretched, within_cells
-from agon_papers.verdict import CHANCE_SETS, Missing
+from agon_papers.resampling import SEED, Units, stretched
+from agon_papers.verdict import CHANCE_SETS, Missing, selected
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
@@ -51,7 +50,10 @@ BY_CHANCE = [
     *("cooperation_rate", "distance_to_uniform"),
 ]
 """What uniform play says something about: it has no tokens and no void rounds."""
-UNUSED = ["experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"]
+UNUSED = [
+    *("experiment", "repetition", "seat", "least", "most", "exploitability", "replaced"),
+    *("regret", "void", "cooperation_of_readable"),
+]
 """Columns of which no statement speaks: record sets are drawn quicker without."""
 NOT_BY_CHANCE = ["tokens", "efficiency", "efficiency_as_done", "validity_rate"]
 
@@ -105,29 +107,16 @@ class Records:
                 return self.rows("matches", where).merge(self.openings[["match", "action"]], on="match")
         raise ValueError(f"there is no table {table}")
 
-    def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
+    def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
         """Matches drawn within their cells; for spreads and correlations their deviations are stretched. Other tables stay as they are."""
-        if "match" not in table:
-            return lambda number: table
-        places = self._units.get_indexer(table.match)
-        wide = drawing in ("spread", "correlation")
-        source = (self._stretched if wide else self.matches).iloc[places]
-        known = table.columns.intersection(source.columns)
-        source = (
-            source[[*known]].copy().assign(**{name: table[name].to_numpy() for name in table.columns.difference(known)})
-        )
-
-        def drawn(number: int) -> pd.DataFrame:
-            weights = self._weights(number // BLOCK, drawing == "spread")[number % BLOCK, places]
-            return source.take(np.repeat(np.arange(len(places)), weights))
-
-        return drawn
+        if "match" in table and drawing in ("spread", "correlation"):
+            wide = self._stretched.loc[table.match].set_index(table.index)
+            table = table.assign(**wide[wide.columns.intersection(table.columns)])
+        return self._units.redraws(table, by, whole=drawing == "spread")
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """How many of the matches each of their cells has."""
-        units = {match for table in tables if "match" in table for match in table.match}
-        sizes = np.bincount(self._cells[self._units.get_indexer(pd.Index([*units]))]) if units else np.array([])
-        return [int(size) for size in sizes[sizes > 0]]
+        return self._units.sizes(tables)
 
     def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
         """The matches, had every model chosen uniformly. Raises Missing without `uniform`, and for shares of actions."""
@@ -135,7 +124,7 @@ class Records:
             return table
         if self.uniform is None or "total_points" not in table:
             raise Missing("nothing says what uniform play gives here")
-        taken = self._by_chance[number].iloc[self._units.get_indexer(table.match)]
+        taken = self._by_chance[number].iloc[self._units.places(table)]
         return table.drop(columns=NOT_BY_CHANCE, errors="ignore").assign(
             **{name: taken[name].to_numpy() for name in BY_CHANCE}
         )
@@ -155,27 +144,13 @@ class Records:
         return complete(self.matches, wanted | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
 
     @cached_property
-    def _units(self) -> pd.Index:
-        return pd.Index(self.matches.match)
-
-    @cached_property
-    def _cells(self) -> NDArray[np.intp]:
-        """The cell of each match."""
-        cells = self.matches.groupby(DESIGN, observed=True, sort=False).ngroup()
-        return np.asarray(pd.factorize(cells)[0])
+    def _units(self) -> Units:
+        return Units(self.matches, DESIGN)
 
     @cached_property
     def _stretched(self) -> pd.DataFrame:
-        return stretched(self.matches, DESIGN)
-
-    def _weights(self, block: int, whole: bool) -> NDArray[np.int8]:
-        if (block, whole) not in self._drawn:
-            self._drawn[block, whole] = within_cells(self._cells, block, whole=whole)
-        return self._drawn[block, whole]
-
-    @cached_property
-    def _drawn(self) -> dict[tuple[int, bool], NDArray[np.int8]]:
-        return {}
+        """Numbers of each match."""
+        return stretched(self.matches, DESIGN).set_index("match").select_dtypes("float")
 
     @cached_property
     def _by_chance(self) -> list[pd.DataFrame]:
@@ -236,15 +211,6 @@ def complete(table: pd.DataFrame, wanted: Mapping[str, Sequence[Any]]) -> pd.Dat
         which = "any wanted cell" if cells.empty else ", ".join(absent) or "some cells"
         raise Missing(f"no records of {which}; {gaps} cells, the first {' '.join(map(str, first))}")
     return found
-
-
-def selected(table: pd.DataFrame, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """The rows with the wanted values. Raises Missing for a value that no row has."""
-    for key, values in where.items():
-        if gone := [str(value) for value in values if value not in set(table[key])]:
-            raise Missing(f"no records of {key} {', '.join(gone)}")
-        table = table[table[key].isin(values)]
-    return table
 
 
 def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:

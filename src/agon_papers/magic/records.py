@@ -51,7 +51,7 @@ class Records:
                 return before.join(after.add_suffix(AFTER))
         raise ValueError(f"there is no table {table}")
 
-    def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
+    def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
         """For correlations rows are drawn, all but one; else each share whose count is known, and areas follow."""
         if drawing == "correlation":
             return lambda number: table.iloc[

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from agon_papers.resampling import BLOCK, within_cells
+from agon_papers.resampling import Units
 from agon_papers.tradecraft import counts, scores, setups
 from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
 from agon_papers.tradecraft.facts import MODELS, PANELS, PERSONAS, Facts
 from agon_papers.tradecraft.replay import replay
-from agon_papers.verdict import Missing
+from agon_papers.verdict import Missing, selected
 
 
 def players(facts: Facts) -> pd.DataFrame:
@@ -97,23 +96,13 @@ class Records:
             self._tables[table] = of(self.facts if table in OF_RULES else self.whole)
         return selected(self._tables[table], where)
 
-    def redraws(self, table: pd.DataFrame, drawing: str) -> Callable[[int], pd.DataFrame]:
+    def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
         """Games drawn within their pair of players, whatever is measured: no spread is of single games. Other tables stay as they are."""
-        if "match" not in table:
-            return lambda number: table
-        places = self._games.get_indexer(table.match)
-
-        def drawn(number: int) -> pd.DataFrame:
-            weights = self._weights(number // BLOCK)[number % BLOCK, places]
-            return table.take(np.repeat(np.arange(len(table)), weights))
-
-        return drawn
+        return self._games.redraws(table, by)
 
     def cells(self, tables: Sequence[pd.DataFrame]) -> Sequence[int]:
         """How many of the games each pair of players has."""
-        games = pd.Index([game for table in tables if "match" in table for game in table.match]).unique()
-        sizes = np.bincount(self._pairs[self._games.get_indexer(games)]) if len(games) else np.array([], dtype=int)
-        return [int(size) for size in sizes[sizes > 0]]
+        return self._games.sizes(tables)
 
     def by_chance(self, table: pd.DataFrame, number: int) -> pd.DataFrame:
         """Raises Missing."""
@@ -136,34 +125,5 @@ class Records:
         return {}
 
     @cached_property
-    def _listed(self) -> pd.DataFrame:
-        return self.whole.players.drop_duplicates("match")
-
-    @cached_property
-    def _games(self) -> pd.Index:
-        return pd.Index(self._listed.match)
-
-    @cached_property
-    def _pairs(self) -> NDArray[np.intp]:
-        """The pair of players of each game."""
-        return np.asarray(pd.factorize(self._listed.matchup)[0])
-
-    def _weights(self, block: int) -> NDArray[np.int8]:
-        if block not in self._drawn:
-            self._drawn[block] = within_cells(self._pairs, block)
-        return self._drawn[block]
-
-    @cached_property
-    def _drawn(self) -> dict[int, NDArray[np.int8]]:
-        return {}
-
-
-def selected(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows with the wanted values, one or several, of columns or index levels. Raises Missing for a value that no row has."""
-    for key, wanted in where.items():
-        values = [wanted] if isinstance(wanted, str | int) else [*wanted]
-        have = table[key] if key in table else table.index.get_level_values(key)
-        if gone := [str(value) for value in values if value not in set(have)]:
-            raise Missing(f"no records of {key} {', '.join(gone)}")
-        table = table[have.isin(values)]
-    return table
+    def _games(self) -> Units:
+        return Units(self.facts.players.drop_duplicates("match"), ["matchup"])
