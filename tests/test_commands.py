@@ -211,7 +211,7 @@ def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
 @pytest.mark.parametrize("verb", ["plan", "serve", "ingest"])
 def test_a_verb_that_hydra_runs_shows_the_file_of_settings_as_it_is(capfd, verb):
     assert main([verb, "--help"]) == 0
-    assert capfd.readouterr().out.endswith((ROOT / "conf/agon.yaml").read_text() + "\n")
+    assert capfd.readouterr().out.endswith((ROOT / "conf/agon.yaml").read_text())
 
 
 def test_the_version_is_the_package_s(capfd):

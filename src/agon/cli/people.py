@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agon import AgonError, count, in_project, shown
-from agon.cli.places import Settings, outside_data, turns_file
+from agon.cli.places import Settings, outside_data, study_of, turns_file
 
 
 def serve(settings: Settings) -> None:
@@ -32,10 +32,10 @@ def collect(settings: Settings) -> None:
 
     folder = in_project(settings["serve"]["folder"])
     played = sorted((folder / "played").glob("*.parquet"))
-    if settings["study"]:
+    if study := study_of(settings):
         from agon_hall.gather import gather
 
-        click.echo(gather(folder, settings["study"], outside_data(f"transcripts/studies/{settings['study']}")))
+        click.echo(gather(folder, study, outside_data(f"transcripts/studies/{study}")))
         return
     if not played:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
@@ -57,7 +57,7 @@ def rehearse(settings: Settings) -> None:
     """
     from agon_hall.rehearsal import rehearse as rehearsed
 
-    if not settings["study"]:
+    if not (study := study_of(settings)):
         raise AgonError("say which: python -m agon rehearse study=NAME, a file in conf/study")
-    out = in_project("transcripts/rehearsed") / settings["study"]
-    rehearsed(settings["study"], click.echo, out, browsers=settings["browser"])
+    out = in_project("transcripts/rehearsed") / study
+    rehearsed(study, click.echo, out, browsers=settings["browser"])

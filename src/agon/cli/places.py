@@ -35,11 +35,11 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
     from agon.plan import PEOPLE, agents_of, models_of, plan
 
     experiment = settings["experiment"]
-    if settings["study"]:
+    if asked := study_of(settings):
         from agon_hall.protocol import matches as of_study
         from agon_hall.protocol import study
 
-        made = study(settings["study"])
+        made = study(asked)
         (matches, models), name = of_study(made), made.name
     else:
         for line in renaming_told("agent", agents_of(experiment)):
@@ -48,9 +48,14 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
         name = experiment["name"]
     if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
         raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
-    if not settings["study"]:
+    if not asked:
         _require_own_name(name)
     return name, matches, models, Recording(ROOT / "data/recordings" / name)
+
+
+def study_of(settings: Settings) -> str:
+    """The study that a command is of; empty where it is of none."""
+    return settings["study"]["name"] if settings["study"] else ""
 
 
 def say_cautions(settings: Settings) -> None:
@@ -82,10 +87,10 @@ def _require_own_name(name: str) -> None:
 
 def transcript_of(experiment: str) -> str:
     """Where an experiment's turns are. Raises AgonError where nothing is called so, in conf or in transcripts/."""
-    from agon.conf import configuration, names, offered
+    from agon.conf import names, offered, recorded_games
 
     path = f"transcripts/{experiment}.parquet"
-    known = {*names("experiment"), *configuration().get("recorded", {})}
+    known = {*names("experiment"), *recorded_games()}
     if experiment not in known and not (ROOT / path).exists():
         raise AgonError(
             f"there is no experiment {experiment!r}: {offered(experiment, sorted(known), 'agon list experiments')}"

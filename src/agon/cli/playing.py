@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agon import CODE, ROOT, AgonError, count, input_path, shown, visible
-from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, turns_file
+from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, study_of, turns_file
 from agon.cli.words import bar_of, bill_of
 from agon.games.base import families
 
@@ -68,8 +68,8 @@ def play(settings: Settings) -> None:
                     f"{f'python -m agon record {same_words()}'.rstrip()} would record what is missing, for {price}"
                     + ("; partial=true plays what is whole" if lacking is None else "")
                 ) from None
-        if settings["study"]:
-            turns = _in_cells(turns, settings["study"])
+        if study := study_of(settings):
+            turns = _in_cells(turns, study)
         if lacking:
             turns = _some(turns, len(matches), out, settings["force"])
         write(turns, out)

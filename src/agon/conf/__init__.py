@@ -29,6 +29,7 @@ from agon.conf.files import (
     new_names,
     offered,
     offered_of,
+    recorded_games,
     renaming_told,
 )
 from agon.conf.gate import FAULTS, document, reason
@@ -68,6 +69,7 @@ __all__ = [
     "offered",
     "offered_of",
     "reason",
+    "recorded_games",
     "renaming_told",
     "require_own_names",
     "search_project",

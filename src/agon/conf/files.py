@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 
-from agon import PACKAGES, ROOT, AgonError, input_files, input_path, input_places, located, shown, text_of
+from agon import PACKAGES, ROOT, SHIPPED, AgonError, input_files, input_path, input_places, located, shown, text_of
 from agon.conf.gate import document
 
 CONF = ROOT / "conf"
@@ -58,6 +58,12 @@ def find_families(conf: Path = CONF) -> list[Path]:
         raise AgonError(f"families in conf/config.yaml: two folders are called {twice.pop()}: rename one")
     PACKAGES.update(names, settings["packages"])
     return folders
+
+
+def recorded_games(conf: Path = CONF) -> list[str]:
+    """The sources of recorded games that `recorded` in conf/agon.yaml and conf/config.yaml names."""
+    paths = [SHIPPED / "conf/agon.yaml", conf / "config.yaml"]
+    return [name for path in paths if path.is_file() for name in document(path).get("recorded", ())]
 
 
 def _resolved(folder: str) -> Path:
@@ -145,4 +151,8 @@ def offered(name: str, names: Sequence[str], more: str = "") -> str:
 
 def offered_of(group: str, name: str, conf: Path = CONF) -> str:
     """The same of the files in conf/`group`."""
+    if group == "experiment" and name in recorded_games(conf):
+        return (
+            "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"
+        )
     return offered(name, names(group, conf), f"agon list {group}s" if f"{group}s" in LISTED else "")

@@ -69,7 +69,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     until: Until | None
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
-    study: str | None
+    study: dict[str, Any] | None
     browser: bool
     source: str
     path: str | None
