@@ -1,0 +1,56 @@
+"""Configuration: what is built is what Hydra would build, and files composed together are those composed alone."""
+
+from functools import partial
+
+import hydra
+import pytest
+
+from agon import AgonError
+from agon.conf import CONF, built, compose_together, file_of, forget_files, names, settings_of
+
+FILES = [
+    (group, name)
+    for group in ("agent", "game", "model")
+    for name in names(group)
+    if group != "game" or "settings" not in settings_of(group, name)
+]
+
+
+def parts(value):
+    """An object, whose partial functions, at any depth of their keywords, are what they consist of."""
+    if isinstance(value, partial):
+        return [value.func, value.args, {name: parts(item) for name, item in value.keywords.items()}]
+    if hasattr(value, "policy"):
+        return [type(value), vars(value) | {"policy": parts(value.policy)}]
+    return value
+
+
+@pytest.mark.parametrize(("group", "name"), FILES, ids="/".join)
+def test_what_a_file_describes_is_what_hydra_instantiates(group, name):
+    settings = settings_of(group, name)
+    assert parts(built(settings)) == parts(hydra.utils.instantiate(settings, _convert_="all"))
+
+
+@pytest.mark.parametrize("group", ["agent", "game", "model", "twin"])
+def test_files_that_are_composed_together_are_as_composed_alone(group):
+    forget_files()
+    compose_together({group: names(group)[:8]})
+    together = {name: file_of(group, name) for name in names(group)[:8]}
+    forget_files()
+    assert together == {name: file_of(group, name) for name in together}
+
+
+def test_a_file_with_a_fault_stops_no_other_that_is_composed_with_it(tmp_path):
+    (tmp_path / "game").mkdir()
+    (tmp_path / "game/good.yaml").write_text("rounds: 3\n")
+    (tmp_path / "game/broken.yaml").write_text("rounds: [\n")
+    compose_together({"game": ["good", "broken"]}, tmp_path)
+    assert file_of("game", "good", tmp_path) == {"rounds": 3}
+    with pytest.raises(AgonError, match=r"conf/game/broken\.yaml: "):
+        file_of("game", "broken", tmp_path)
+
+
+def test_hydra_finds_every_file_of_conf():
+    known = {group: names(group) for group in ("experiment", "sampling", "executor", "study", "notebook")}
+    assert sum(map(len, known.values())) > 40
+    assert all(file_of(group, name) is not None for group in known for name in known[group]) and CONF.is_dir()
