@@ -12,7 +12,7 @@ FILES = [
     (group, name)
     for group in ("agent", "game", "model")
     for name in names(group)
-    if group != "game" or "settings" not in settings_of(group, name)
+    if group != "game" or "settings" not in file_of(group, name)
 ]
 
 
