@@ -1,5 +1,6 @@
 """Configuration: what is built is what Hydra would build, and files composed together are those composed alone."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import hydra
@@ -54,3 +55,18 @@ def test_hydra_finds_every_file_of_conf():
     known = {group: names(group) for group in ("experiment", "sampling", "executor", "study", "notebook")}
     assert sum(map(len, known.values())) > 40
     assert all(file_of(group, name) is not None for group in known for name in known[group]) and CONF.is_dir()
+
+
+def test_files_are_composed_beside_a_program_of_hydras_own(tmp_path):
+    (tmp_path / "mine.yaml").write_text("x: 1\n")
+    with hydra.initialize_config_dir(str(tmp_path), version_base="1.3"):
+        forget_files()
+        assert file_of("game", "pd")["name"] == "pd"
+        assert hydra.compose("mine") == {"x": 1}
+
+
+def test_threads_compose_at_once():
+    forget_files()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda name: file_of("model", name), names("model")[:12] * 2))
+    assert found[:12] == found[12:]

@@ -4,8 +4,9 @@ import functools
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -39,6 +40,10 @@ def search_project() -> None:
         Plugins.instance().register(ProjectConf)
 
 
+_COMPOSING = Lock()
+"""Hydra has one state in a process."""
+
+
 def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) -> DictConfig:
     """What Hydra composes of conf/`name`.yaml (None: of nothing) and overrides in its syntax. Raises AgonError."""
     import hydra  # it takes a fifth of a second
@@ -47,12 +52,19 @@ def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) 
 
     search_project()
     folder = MAIN if conf == CONF else conf.absolute()
-    initialized = GlobalHydra().is_initialized()  # as in a verb that Hydra runs
-    try:
-        with nullcontext() if initialized else hydra.initialize_config_dir(str(folder), version_base=VERSION):
-            return hydra.compose(name, list(overrides))
-    except (HydraException, *FAULTS) as error:
-        raise explained(error, conf) from error
+    with _COMPOSING:
+        before = GlobalHydra.instance().hydra  # of a verb that Hydra runs, or of the reader's own program
+        GlobalHydra.instance().clear()
+        try:
+            with hydra.initialize_config_dir(str(folder), version_base=VERSION):
+                return hydra.compose(name, list(overrides))
+        except (HydraException, *FAULTS) as error:
+            fault = error
+        finally:
+            if before is not None:
+                GlobalHydra.instance().clear()
+                GlobalHydra.instance().initialize(before)
+    raise explained(fault, conf) from fault
 
 
 def configuration(overrides: Sequence[str] = (), conf: Path = CONF) -> dict[str, Any]:
