@@ -229,7 +229,7 @@ def test_cfg_job_prints_the_composed_configuration_as_hydra_does_and_does_nothin
 def test_what_a_verb_does_not_understand_is_one_line_that_offers_the_nearest(capfd):
     for words, said in {
         ("paly",): "there is no command 'paly': did you mean play?",
-        ("plan", "--colour"): "No such option '--colour'.",
+        ("plan", "--colour"): "plan has settings: write colour=VALUE in the place of --colour",
         ("make-settings", "--keeep=3"): "No such option '--keeep'.",
         ("make-settings", "--keep=0"): "'--keep': 0 is not in the range x>=1. (agon make-settings --help)",
         ("make-settings", "other"): "unexpected extra argument (other)",

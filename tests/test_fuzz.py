@@ -15,7 +15,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from magic_games import target
-from test_hostile import AGENT, ELSEWHERE, ENDLESS, ESCAPES, GAME, INTERPOLATIONS, POLICY, SEATED, STAND_IN, WITHIN
+from test_hostile import AGENT, ELSEWHERE, ENDLESS, ESCAPES, GAME, POLICY, RESOLVERS, SEATED, STAND_IN, WITHIN
 from test_settings import GOOD
 
 from agon import AgonError
@@ -82,7 +82,7 @@ TEXTS = st.one_of(
         [
             *ELSEWHERE,
             *WITHIN,
-            *INTERPOLATIONS,
+            *RESOLVERS,
             "",
             " ",
             "???",

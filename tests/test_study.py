@@ -146,6 +146,42 @@ def test_where_settings_come_from_is_said(tmp_path):
     assert "experiment: own" in tree and "executor: local" in tree
 
 
+@pytest.mark.parametrize("file", ["config", "experiment/own"])
+def test_a_file_sets_nothing_of_hydras_own(tmp_path, file):
+    """Hydra would call what its callbacks name, and write where its run.dir says."""
+    put(tmp_path, "conf/config.yaml", agon=True)
+    put(tmp_path, "conf/experiment/own.yaml", name="own")
+    path = tmp_path / f"conf/{file}.yaml"
+    head = "# @package _global_\n" if "own" in file else ""
+    hook = {"_target_": "builtins.open", "file": str(tmp_path / "written"), "mode": "w"}
+    hydra = {"callbacks": {"x": hook}, "run": {"dir": str(tmp_path / "made")}}
+    path.write_text(head + path.read_text() + yaml.safe_dump({"hydra": hydra}))
+    said = run("agon", "plan", "experiment=own", where=tmp_path, code=1)
+    assert said.startswith(f"agon: conf/{file}.yaml: Hydra's own settings") and said.count("\n") == 1
+    assert not (tmp_path / "written").exists() and not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("name", ["agon.yaml", "hydra/config.yaml"])
+def test_a_file_that_would_hide_what_commands_need_is_refused(tmp_path, name):
+    put(tmp_path, "conf/config.yaml", agon=True)
+    put(tmp_path, f"conf/{name}", metric="points")
+    assert "would hide agon's own: what differs goes into conf/config.yaml" in run(
+        "agon", "plan", where=tmp_path, code=1
+    )
+
+
+def test_the_environment_is_read_in_no_list_of_defaults(tmp_path, monkeypatch):
+    monkeypatch.setenv("A_SECRET", "scripted")
+    put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"override experiment": "${oc.env:A_SECRET}"}])
+    said = run("agon", "plan", where=tmp_path, code=1)
+    assert "${oc.env:A_SECRET}" in said and "scripted" not in said and said.count("\n") == 1
+
+
+def test_a_default_of_an_older_study_comes_with_what_to_write(tmp_path):
+    put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"experiment": "scripted"}])
+    assert "write `override experiment: NAME`" in run("agon", "plan", where=tmp_path, code=1)
+
+
 def test_one_command_runs_for_several_settings(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True)
     words = ["experiment.repetitions=1,2", "out=out/${experiment.repetitions}.parquet"]

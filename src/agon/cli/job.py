@@ -49,6 +49,8 @@ class Job(click.Command):
     def _start(self, words: Sequence[str], cfg: str | None, info: str | None, multirun: bool) -> int:
         if ROOT not in (here := Path.cwd(), here.resolve()):
             click.echo(f"note: the project is {ROOT}", err=True)
+        if strange := [word for word in words if word.startswith("-")]:
+            raise click.UsageError(f"No such option {strange[0]!r}.")
         options = [*(["--cfg", cfg] if cfg else []), *(["--info", info] if info else []), *["--multirun"] * multirun]
         codes: list[int] = []
         _run_by_hydra(lambda settings: codes.append(self.run(settings) or 0), f"agon {self.name}", [*options, *words])
@@ -68,7 +70,7 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
     import hydra
     from hydra.errors import HydraException
 
-    from agon.conf import FAULTS, MAIN, PRIMARY, VERSION, checked, explained, search_project
+    from agon.conf import FAULTS, MAIN, PRIMARY, VERSION, checked, explained, search_project, without_environment
 
     def job(composed: DictConfig) -> None:
         try:
@@ -81,7 +83,8 @@ def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequen
     sys.argv = [program, *words]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # an error of composition is raised, and not printed by Hydra
     try:
-        hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
+        with without_environment():
+            hydra.main(str(MAIN), PRIMARY, VERSION)(job)()
     except (HydraException, *FAULTS) as error:
         raise explained(error) from error
     except _Ended as ended:

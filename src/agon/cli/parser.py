@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from agon import CODE, CONFIG, MARK, STRANGE, AgonError, shown, stopped, visible
+from agon.cli.job import Job
 
 
 def _families() -> Iterator[str]:
@@ -102,10 +103,12 @@ def _require_project() -> None:
 
 
 def _require_options(verb: click.Command, words: Sequence[str]) -> None:
-    """Raises UsageError for a word name=value where the verb has an option of that name."""
+    """Raises UsageError for a word name=value where the verb has an option of that name, and for the reverse."""
     options = {option.name: option for option in verb.params if isinstance(option, click.Option)}
     for word in words:
         name, equals, value = word.partition("=")
+        if isinstance(verb, Job) and name.startswith("--") and name[2:] not in {*options, "help", ""}:
+            raise click.UsageError(f"{verb.name} has settings: write {name[2:]}=VALUE in the place of {name}")
         if equals and name in options:
             right = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
             raise click.UsageError(f"{verb.name} has options: write {right} in the place of {word}")

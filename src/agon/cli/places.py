@@ -55,14 +55,14 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
 
 def study_of(settings: Settings) -> str:
     """The study that a command is of; empty where it is of none."""
-    return settings["study"]["name"] if settings["study"] else ""
+    return str(settings["study"]["name"]) if settings.get("study") else ""
 
 
 def say_cautions(settings: Settings) -> None:
     """Prints what is to be known of the experiment before it is paid for."""
     from agon.plan import cautions
 
-    for each in [] if settings["study"] else cautions(settings["experiment"]):
+    for each in [] if study_of(settings) else cautions(settings["experiment"]):
         click.echo(visible(f"note: {each}"))
 
 

@@ -16,6 +16,7 @@ from agon.conf.composition import (
     file_of,
     forget_files,
     search_project,
+    without_environment,
 )
 from agon.conf.files import (
     CONF,
@@ -76,4 +77,5 @@ __all__ = [
     "settings_of",
     "smaller",
     "twins",
+    "without_environment",
 ]

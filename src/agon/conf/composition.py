@@ -3,18 +3,19 @@
 import functools
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import msgspec
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.resolvers import oc
 
-from agon import ROOT, SHIPPED, AgonError, fault_of
+from agon import ROOT, SHIPPED, AgonError, fault_of, shown, text_of
 from agon.conf.files import CONF, OF_READER, find_families, name_now, names, offered, offered_of, reader_settings
-from agon.conf.gate import FAULTS, plain, reason
+from agon.conf.gate import FAULTS, document, plain, reason
 from agon.conf.schema import Settings
 
 MAIN = SHIPPED / "conf"
@@ -27,7 +28,7 @@ VERSION = "1.3"
 
 @functools.cache
 def search_project() -> None:
-    """Has Hydra search the project's conf before agon's own."""
+    """Has Hydra search the project's conf before agon's own. Raises AgonError where it hides what commands need."""
     from hydra.core.config_search_path import ConfigSearchPath
     from hydra.core.plugins import Plugins
     from hydra.plugins.search_path_plugin import SearchPathPlugin
@@ -36,8 +37,44 @@ def search_project() -> None:
         def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
             search_path.prepend("project", f"file://{CONF}", anchor="main")
 
-    if ROOT != SHIPPED:
-        Plugins.instance().register(ProjectConf)
+    if ROOT == SHIPPED:
+        return
+    _require_own_settings()
+    Plugins.instance().register(ProjectConf)
+
+
+def _require_own_settings() -> None:
+    """Raises AgonError where a project's file hides agon's settings, or sets Hydra's own, which may name code that it calls."""
+    for hiding in ("agon.yaml", "hydra"):
+        if (CONF / hiding).exists():
+            raise AgonError(f"conf/{hiding} would hide agon's own: what differs goes into conf/config.yaml")
+    for path in CONF.rglob("*.yaml"):
+        with suppress(AgonError):  # it is said when the file is used
+            settings, text = document(path), text_of(path)
+            if (
+                "hydra" in settings
+                or "hydra" in str(settings.get("defaults"))
+                or re.search(r"^\s*#\s*@package", text, re.M)
+            ):
+                break
+    else:
+        return
+    raise AgonError(
+        f"{shown(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
+    )
+
+
+@contextmanager
+def without_environment() -> Iterator[None]:
+    """Meanwhile no ${oc.env:...} is known, in lists of defaults neither."""
+    known = OmegaConf.has_resolver("oc.env")
+    if known:
+        OmegaConf.clear_resolver("oc.env")
+    try:
+        yield
+    finally:
+        if known:
+            OmegaConf.register_new_resolver("oc.env", oc.env)
 
 
 _COMPOSING = Lock()
@@ -52,7 +89,7 @@ def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) 
 
     search_project()
     folder = MAIN if conf == CONF else conf.absolute()
-    with _COMPOSING:
+    with _COMPOSING, without_environment():
         before = GlobalHydra.instance().hydra  # of a verb that Hydra runs, or of the reader's own program
         GlobalHydra.instance().clear()
         try:
@@ -143,6 +180,13 @@ def explained(error: Exception, conf: Path = CONF) -> AgonError:
         return AgonError(f"there is no {group or 'file'} {name!r} in conf/{group}: {near}")
     if unknown := re.match(r"Could not override '([^']*)'", str(error)):
         return AgonError(f"there is no setting {unknown[1][:80]!r} in conf/: {_nearest(unknown[1])}")
+    if isinstance(error, RecursionError):
+        return AgonError("its `defaults` go round in a circle: a file names itself, or one that names it")
+    if twice := re.match(r"Multiple values for (\S+)\.|(\S+) appears more than once", str(error)):
+        group = twice[1] or twice[2]
+        return AgonError(
+            f"`defaults` choose {group} twice: in conf/config.yaml, or in the file, write `override {group}: NAME`"
+        )
     return AgonError(reason(error))
 
 

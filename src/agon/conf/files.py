@@ -11,7 +11,21 @@ from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 
-from agon import PACKAGES, ROOT, SHIPPED, AgonError, input_files, input_path, input_places, located, shown, text_of
+import msgspec
+
+from agon import (
+    PACKAGES,
+    ROOT,
+    SHIPPED,
+    AgonError,
+    fault_of,
+    input_files,
+    input_path,
+    input_places,
+    located,
+    shown,
+    text_of,
+)
 from agon.conf.gate import document
 
 CONF = ROOT / "conf"
@@ -76,20 +90,35 @@ def names(group: str, conf: Path = CONF) -> list[str]:
     return sorted(path.stem for path in files if path.is_file() and path.stem.isprintable())
 
 
+class OldName(msgspec.Struct, forbid_unknown_fields=True):
+    """An entry of conf/old_names.yaml."""
+
+    name: str
+    """What the file is called now."""
+    note: str = ""
+    """What is said to who uses the old name."""
+
+
 @functools.cache
-def _old_names(conf: Path) -> dict[str, dict[str, dict[str, str]]]:
-    """conf/old_names.yaml, of agon and of the project."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for path in reversed(input_places(conf / "old_names.yaml")):
-        for group, names in document(path).items() if path.is_file() else ():
-            found[group] = found.get(group, {}) | names
-    return found
+def _old_names(path: Path) -> dict[str, dict[str, OldName]]:
+    """A file of old names: group -> old name -> what it is now. Raises AgonError."""
+    kind = dict[str, dict[str, OldName]]
+    try:
+        return msgspec.convert(document(path) if path.is_file() else {}, kind)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"{shown(path)}: {fault_of(error, kind)}") from None
+
+
+def _entries(group: str, conf: Path) -> dict[str, OldName]:
+    """The old names of a group, of agon and of the project."""
+    places = reversed(input_places(conf / "old_names.yaml"))
+    return {old: entry for path in places for old, entry in _old_names(path).get(group, {}).items()}
 
 
 def new_names(group: str, conf: Path = CONF) -> dict[str, str]:
     """Old name -> the name that a file of conf/`group` has now. A file of its own takes an old name back. Raises AgonError."""
-    entries = _old_names(conf).get(group, {})
-    return {old: entry["name"] for old, entry in entries.items() if not _path(group, old, conf).is_file()}
+    entries = _entries(group, conf)
+    return {old: entry.name for old, entry in entries.items() if not _path(group, old, conf).is_file()}
 
 
 def _path(group: str, name: str, conf: Path) -> Path:
@@ -109,18 +138,17 @@ def id_name(group: str, name: str, conf: Path = CONF) -> str:
     """
     folder = _path(group, name, conf).parent
     for place in (place for place in input_places(conf) if place / group == folder):
-        path = place / "old_names.yaml"
-        for old, entry in (document(path).get(group, {}) if path.is_file() else {}).items():
-            if entry["name"] == name:
-                return str(old)
+        for old, entry in _old_names(place / "old_names.yaml").get(group, {}).items():
+            if entry.name == name:
+                return old
     return name
 
 
 def renaming_told(group: str, asked: Collection[str], conf: Path = CONF) -> list[str]:
     """A line for every old name among those `asked` for: how it is called now, and what conf/old_names.yaml says of it."""
-    new, entries = new_names(group, conf), _old_names(conf).get(group, {})
+    new, entries = new_names(group, conf), _entries(group, conf)
     return [
-        f"note: {group} {old} is called {new[old]} here. {entries[old].get('note', '')}".rstrip()
+        f"note: {group} {old} is called {new[old]} here. {entries[old].note}".rstrip()
         for old in sorted(new.keys() & asked)
     ]
 

@@ -69,7 +69,6 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     until: Until | None
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
-    study: dict[str, Any] | None
     browser: bool
     source: str
     path: str | None
@@ -79,3 +78,4 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     families: list[str]
     packages: list[str]
     experiment: dict[str, Any]
+    study: dict[str, Any] | None = None
