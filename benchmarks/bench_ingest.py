@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from agon import ROOT
-from agon.conf import config
+from agon.conf import configuration
 from agon.conf import games as games_of
 from agon.ingest import ingest
 
@@ -23,7 +23,7 @@ WORDS = "the other side has been kind so far, and kindness pays as long as it is
 
 @pytest.fixture(scope="module")
 def variants():
-    return games_of(config()[0]["recorded"]["counterfactual"])
+    return games_of(configuration()["recorded"]["counterfactual"])
 
 
 def made_up(place: Path) -> None:
