@@ -5,20 +5,17 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from agon import ROOT, SHIPPED, text_of
+from agon.cli.places import Settings
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
-
-Settings = Mapping[str, Any]
-"""The settings of a command, as composed."""
-
 
 OPTIONS = [
     click.Option(

@@ -15,7 +15,7 @@ from omegaconf.resolvers import oc
 
 from agon import ROOT, SHIPPED, AgonError, fault_of, shown, text_of
 from agon.conf.files import CONF, OF_READER, find_families, name_now, names, offered, offered_of, reader_settings
-from agon.conf.gate import FAULTS, document, plain, reason
+from agon.conf.gate import FAULTS, plain, reason
 from agon.conf.schema import Settings
 
 MAIN = SHIPPED / "conf"
@@ -49,19 +49,22 @@ def _require_own_settings() -> None:
         if (CONF / hiding).exists():
             raise AgonError(f"conf/{hiding} would hide agon's own: what differs goes into conf/config.yaml")
     for path in CONF.rglob("*.yaml"):
-        with suppress(AgonError):  # it is said when the file is used
-            settings, text = document(path), text_of(path)
-            if (
-                "hydra" in settings
-                or "hydra" in str(settings.get("defaults"))
-                or re.search(r"^\s*#\s*@package", text, re.M)
-            ):
-                break
-    else:
-        return
-    raise AgonError(
-        f"{shown(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
-    )
+        if path.is_file() and _sets_hydra(text_of(path)):
+            raise AgonError(
+                f"{shown(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
+            )
+
+
+def _sets_hydra(text: str) -> bool:
+    """Whether a file's text, read before the gate, has settings or defaults of Hydra's own; one that Hydra cannot read has none."""
+    try:
+        settings: Any = OmegaConf.to_container(OmegaConf.create(text))
+    except FAULTS:
+        return False
+    if not isinstance(settings, dict):
+        return False
+    header = re.search(r"^\s*#\s*@package", text, re.M)
+    return "hydra" in settings or "hydra" in str(settings.get("defaults")) or header is not None
 
 
 @contextmanager
