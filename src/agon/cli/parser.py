@@ -1,6 +1,7 @@
 """The group of all commands, whose errors are one line.
 
-Verbs are the click commands in VERBS of agon.cli.verbs, and of a `commands.py` in the folder of any family of games.
+Verbs are the click commands in VERBS of agon.cli.verbs, the entry points `agon.verbs` of other packages (name: the verb; value: its
+click command), and those in VERBS of a `commands.py` in the folder of any family of games.
 """
 
 import os
@@ -11,6 +12,7 @@ from contextlib import suppress
 from errno import ENOSPC
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -38,9 +40,20 @@ def _verbs(module: str) -> dict[str, click.Command]:
 
 
 @cache
+def _entries() -> dict[str, EntryPoint]:
+    """The verbs of other packages, by name."""
+    return {entry.name: entry for entry in entry_points(group="agon.verbs")}
+
+
+@cache
 def _all() -> tuple[dict[str, click.Command], list[str]]:
-    """All verbs by name; and, in a line each, what is wrong with a family's commands, which breaks no others."""
+    """All verbs by name; and, in a line each, what is wrong with the others, which breaks none of these."""
     known, faults = dict(_verbs("agon.cli.verbs")), []
+    for name, entry in sorted(_entries().items()):
+        try:
+            known[name] = entry.load()
+        except (Exception, SystemExit) as error:
+            faults.append(f"{entry.value} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
     for module in _families():
         try:
             own = _verbs(module)
@@ -53,7 +66,7 @@ def _all() -> tuple[dict[str, click.Command], list[str]]:
 
 
 class Verbs(click.Group):
-    """All verbs. Those of families are looked for only where agon itself has none of the name."""
+    """All verbs. Those of packages and families are looked for only where agon itself has none of the name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
@@ -61,7 +74,10 @@ class Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The verb of that name, if there is one."""
-        return _verbs("agon.cli.verbs").get(cmd_name) or _all()[0].get(cmd_name)
+        if verb := _verbs("agon.cli.verbs").get(cmd_name):
+            return verb
+        entry = _entries().get(cmd_name)
+        return entry.load() if entry else _all()[0].get(cmd_name)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes which commands are missing."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from agon import AgonError, count, in_project, shown
+from agon.cli.job import Job
 from agon.cli.places import Settings, outside_data, study_of, turns_file
 
 
+@Job
 def serve(settings: Settings) -> None:
     """People play, watch and annotate in a browser.
 
@@ -20,6 +22,7 @@ def serve(settings: Settings) -> None:
     served(in_project(asked["folder"]), *where, asked["sampling"], click.echo, asked["days"])
 
 
+@Job
 def collect(settings: Settings) -> None:
     """Gathers what people have played into one transcript.
 
@@ -48,6 +51,7 @@ def collect(settings: Settings) -> None:
     )
 
 
+@Job
 def rehearse(settings: Settings) -> None:
     """Tries a study out before people are invited.
 

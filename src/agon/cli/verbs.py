@@ -1,14 +1,13 @@
 """The verbs of agon: each does one thing, and says in a line what it did. A verb's libraries are read when it runs, not before."""
 
-from agon.cli.comparing import compare, export, rate
+from agon.cli.comparing import export
 from agon.cli.job import Job
 from agon.cli.listing import list_
 from agon.cli.notebooks import new, notebook
-from agon.cli.people import collect, rehearse, serve
 from agon.cli.planning import plan
 from agon.cli.playing import ingest, play
 from agon.cli.recording import record
-from agon.cli.upkeep import certify_twins, make_settings, verify
+from agon.cli.upkeep import make_settings, verify
 
 VERBS = [
     new,
@@ -16,15 +15,9 @@ VERBS = [
     Job(record),
     Job(play),
     Job(ingest),
-    Job(serve),
-    Job(collect),
-    Job(rehearse),
     notebook,
     export,
-    compare,
-    rate,
     list_,
     verify,
-    certify_twins,
     make_settings,
 ]
