@@ -1,7 +1,7 @@
 """Conditions compared: what is set against what, what is left out, and what is said of it."""
 
-import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,14 +11,14 @@ from harness import GAMES, actions
 from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.matrix.metrics import per_match
-from agon.games.tables import payoff_table
+from agon.games.tables import games_table, payoff_table
 from agon.inference.compare import compare, rate
 from agon.inference.scores import known, scores
 from agon.metrics.differences import DRAWN
-from agon.replay import games_of
-from agon.turns import marked_partial, read, tidy, typed, write
+from agon.turns import marked_partial, read, read_games, tidy, typed, write, write_games
 
 PD = GAMES["pd"]
+TABLE = games_table(GAMES.values())
 
 
 def match(one, other, own, theirs, **more):
@@ -43,6 +43,12 @@ def together(*matches, **more):
     return pd.concat([match(*each, match=f"m{place}", **more) for place, each in enumerate(matches)])
 
 
+def saved(turns, path):
+    """Turns as a file, with the games beside it."""
+    write_games(TABLE, path)
+    write(turns, path)
+
+
 PLAYED_ROWS = [
     *(("zs", "uniform", own, "CCCC") for own in ("CCDD", "CDDD", "CCCD")),
     *(("cot", "uniform", own, "CCCC") for own in ("CCCC", "CCC-", "CCCD")),
@@ -55,7 +61,7 @@ PLAYED = together(*PLAYED_ROWS)
 
 
 def test_conditions_are_compared_within_what_they_share():
-    found = compare(PLAYED, "cooperation_rate", "agent:zs,cot")
+    found = compare(PLAYED, TABLE, "cooperation_rate", "agent:zs,cot")
     [row] = found.pairs.itertuples()
     assert found.strata[["opponent", "n_first", "n_second"]].values.tolist() == [["grim", 2, 2], ["uniform", 3, 3]]
     uniform, grim = np.mean([4, 3, 3]) / 4 - np.mean([2, 1, 3]) / 4, np.mean([1, 2]) / 4 - np.mean([0, 1]) / 4
@@ -64,7 +70,7 @@ def test_conditions_are_compared_within_what_they_share():
 
 
 def test_what_is_left_out_and_what_was_void_is_said():
-    found = compare(PLAYED, "cooperation_rate", "agent:zs,cot")
+    found = compare(PLAYED, TABLE, "cooperation_rate", "agent:zs,cot")
     assert found.conditions[["condition", "matches", "answers", "void"]].values.tolist() == [
         ["zs", 6, 24, 0],
         ["cot", 7, 28, 1],
@@ -76,13 +82,13 @@ def test_what_is_left_out_and_what_was_void_is_said():
 
 def test_conditions_that_both_lack_a_metric_are_named_beside_those_that_have_it():
     mute = [(name, "uniform", "----", "CCCC") for name in ("spp", "srep")]
-    found = compare(together(*PLAYED_ROWS, *mute), "cooperation_rate", "agent:zs,cot,spp,srep")
+    found = compare(together(*PLAYED_ROWS, *mute), TABLE, "cooperation_rate", "agent:zs,cot,spp,srep")
     assert list(found.pairs["first"] + found.pairs["second"]) == ["zscot"]
     assert "no match of spp has cooperation_rate" in str(found)
 
 
 def test_what_is_held_fixed_is_said():
-    told = str(compare(PLAYED.assign(model="m"), "cooperation_rate", "agent:zs,cot"))
+    told = str(compare(PLAYED.assign(model="m"), TABLE, "cooperation_rate", "agent:zs,cot"))
     assert "held fixed: 1 game, 1 variant, 1 model and 2 opponents; interval and p hold for these alone" in told
     assert "not for models, opponents or games in general" in told
 
@@ -90,7 +96,9 @@ def test_what_is_held_fixed_is_said():
 def test_matches_without_a_metric_come_with_the_reason():
     rps = PLAYED.assign(match=PLAYED["match"] + "r", game="other")
     replaced = match("zs", "uniform", "CCCC", "CCCC", match="m99").assign(fallback="random_legal: no")
-    told = compare(pd.concat([PLAYED, rps, replaced]), ["points_per_round", "cooperation_rate"], "agent:zs,cot").notes
+    told = compare(
+        pd.concat([PLAYED, rps, replaced]), TABLE, ["points_per_round", "cooperation_rate"], "agent:zs,cot"
+    ).notes
     of = {each.name: each.gives for each in known()}
     assert f"note: 7 of 14 matches of cot without cooperation_rate: other has none ({of['cooperation_rate']})" in told
     assert not any("points_per_round" in each and "has none" in each for each in told)
@@ -100,7 +108,7 @@ def test_matches_without_a_metric_come_with_the_reason():
 def test_metrics_keep_to_their_ranges(file, games):
     turns = read(f"tests/smoke/{file}.parquet")
     bounded = {each.name: each.range for each in known() if each.range is not None and each.games in ("any", games)}
-    found = scores(turns, [*bounded])
+    found = scores(turns, TABLE, [*bounded])
     assert len(bounded) > 6
     assert all(found[name].dropna().between(*bounded[name]).all() for name in bounded)
 
@@ -110,7 +118,7 @@ def test_an_interval_leaves_out_what_no_difference_can_be():
         *(("zs", "uniform", own, "CCCC") for own in ("CCCC", "DDDD")),
         *(("cot", "uniform", own, "CCCC") for own in ("DDDD", "DDDC")),
     ]
-    found = compare(together(*rows), ["cooperation_rate", "points"], "agent:zs,cot")
+    found = compare(together(*rows), TABLE, ["cooperation_rate", "points"], "agent:zs,cot")
     share, points = found.pairs.itertuples()
     assert (share.low, share.high) == (-1, 1) and share.low < share.difference < share.high
     whole = (points.low + points.high) / 2
@@ -121,7 +129,7 @@ def test_an_interval_leaves_out_what_no_difference_can_be():
 
 def test_turns_that_are_not_whole_are_named():
     some = marked_partial(tidy(PLAYED), 40)
-    assert "note: partial: test, 13 of 40 matches" in compare(some, "cooperation_rate", "agent:zs,cot").notes
+    assert "note: partial: test, 13 of 40 matches" in compare(some, TABLE, "cooperation_rate", "agent:zs,cot").notes
 
 
 def test_matches_in_which_something_stood_in_for_an_answer_are_named():
@@ -131,22 +139,22 @@ def test_matches_in_which_something_stood_in_for_an_answer_are_named():
         ("cot", "uniform", "CD", "DC"),
         ("cot", "uniform", "DD", "DC"),
     ]
-    found = compare(together(*rows, fallback="random_legal"), "cooperation_rate", "agent:zs,cot")
+    found = compare(together(*rows, fallback="random_legal"), TABLE, "cooperation_rate", "agent:zs,cot")
     assert found.conditions.replaced.tolist() == [2, 2]
     with pytest.raises(AgonError, match="no match here has the metric points"):
-        compare(together(*rows, fallback="random_legal"), "points", "agent:zs,cot")
+        compare(together(*rows, fallback="random_legal"), TABLE, "points", "agent:zs,cot")
 
 
 def test_matches_in_which_a_seat_never_answered_are_no_behaviour():
     some = together(*PLAYED_ROWS, ("cot", "uniform", "----", "CCCC"))
     metrics = ["cooperation_rate", "points", "won"]
-    found, without = (compare(turns, metrics, "agent:zs,cot") for turns in (some, PLAYED))
+    found, without = (compare(turns, TABLE, metrics, "agent:zs,cot") for turns in (some, PLAYED))
     pd.testing.assert_frame_equal(found.pairs, without.pairs)
     assert "note: 1 of 8 matches of cot without any answer of a seat, left out" in found.notes
     assert found.conditions.void.tolist() == [0, 5]
     silent = together(("zs", "uniform", "----", "CCCC"), ("cot", "uniform", "CCCC", "CCCC"))
     with pytest.raises(AgonError, match="no match of zs has won: in 1 of 1 a seat gave no answer at all"):
-        compare(silent, "won", "agent:zs,cot")
+        compare(silent, TABLE, "won", "agent:zs,cot")
 
 
 def test_what_says_how_asking_went_counts_matches_without_any_answer():
@@ -157,65 +165,37 @@ def test_what_says_how_asking_went_counts_matches_without_any_answer():
     ]
     some = together(*rows).assign(tokens=5)
     metrics = ["valid_share", "validity_rate", "void", "tokens_of_match", "cooperation_rate"]
-    found = compare(some, metrics, "agent:zs,cot")
+    found = compare(some, TABLE, metrics, "agent:zs,cot")
     assert found.pairs.first_mean.tolist() == [0.5, 50, 2, 20, 1] and found.pairs.n_first.tolist() == [2, 2, 2, 2, 1]
     assert "note: 1 of 2 matches of zs without any answer of a seat, left out of cooperation_rate" in found.notes
-    assert compare(some, "valid_share", "agent:zs,cot").notes == found.notes[:1]
+    assert compare(some, TABLE, "valid_share", "agent:zs,cot").notes == found.notes[:1]
 
 
 def test_a_seat_that_was_never_asked_has_no_share_of_valid_answers():
     paid = match("zs", "uniform", "CC", "CC", match="m")
     paid.loc[paid.seat == 1, ["legal", "action"]] = None
     paid.loc[paid.seat == 1, "asked"] = False
-    assert scores(paid, ["valid_share"]).valid_share.isna().tolist() == [False, True]
+    assert scores(paid, TABLE, ["valid_share"]).valid_share.isna().tolist() == [False, True]
 
 
-def test_turns_of_other_options_than_conf_has_are_refused():
-    said = json.dumps({"choice": [*PD.options]})
-    pd.testing.assert_frame_equal(
-        *(compare(turns, "regret", "agent:zs,cot").pairs for turns in (PLAYED, PLAYED.assign(legal=said)))
-    )
-    exchanged = PLAYED.assign(legal=json.dumps({"choice": [*reversed(PD.options)]}))
-    for asked in (lambda: compare(exchanged, "cooperation_rate", "agent:zs,cot"), lambda: games_of(exchanged)):
-        with pytest.raises(
-            AgonError, match=r"with other options \(defection, cooperation\) than conf/game/pd.yaml has"
-        ):
-            asked()
-
-
-def test_turns_that_were_paid_or_ruled_otherwise_than_conf_says_are_refused():
-    dearer = PLAYED.assign(payoff=PLAYED.payoff + 1)
-    kind = PD.options[0]
-    paid, wanted = (", ".join(f"{each + more:g}" for each in PD.payoffs((kind, kind))) for more in (1, 0))
-    for turns, said in (
-        (dearer, f"were paid {paid} for {kind}, {kind}, not {wanted}: give the game in conf/game/pd.yaml another"),
-        (PLAYED.assign(rules=7), "were played by rules 7, not 1: give the game in conf/game/pd.yaml another name"),
-    ):
-        for asked in (
-            lambda turns=turns: compare(turns, "regret", "agent:zs,cot"),
-            lambda turns=turns: games_of(turns),
-        ):
-            with pytest.raises(AgonError, match=said):
-                asked()
-    assert compare(dearer, "points", "agent:zs,cot").pairs.n_first[0] == 5, "points are those of the turns alone"
-
-
-def test_what_a_void_round_pays_is_not_compared_with_the_table():
-    void = PLAYED.assign(payoff=PLAYED.payoff.where(PLAYED.valid, 9))
-    assert not PLAYED.valid.all() and games_of(void)
+def test_two_games_of_one_name_that_pay_otherwise_are_refused():
+    dearer = replace(PD, payoff=[[[5, 5], [1, 6]], [[6, 1], [2, 2]]])
+    with pytest.raises(AgonError, match="two different games are called pd, variant default"):
+        compare(PLAYED, games_table([PD, dearer]), "regret", "agent:zs,cot")
+    assert compare(PLAYED, games_table([PD, dearer]), "points", "agent:zs,cot").pairs.n_first[0] == 5
 
 
 def test_tokens_and_seconds_of_a_match_are_all_or_absent():
     whole = match("zs", "uniform", "CC", "CC", match="m").assign(tokens=[1, 2, 4, 8], seconds=[0.5, 1, 2, 4])
     names = ["tokens_of_match", "seconds_of_match"]
-    assert scores(whole, names)[names].values.tolist() == [[5, 2.5], [10, 5]]
+    assert scores(whole, TABLE, names)[names].values.tolist() == [[5, 2.5], [10, 5]]
     some = whole.assign(tokens=[1, 2, None, 8], seconds=[0.5, 1, 2, None])
-    assert scores(some, names)[names].isna().values.tolist() == [[True, False], [False, True]]
+    assert scores(some, TABLE, names)[names].isna().values.tolist() == [[True, False], [False, True]]
 
 
 def test_points_per_round_are_of_the_rounds_that_are_there():
     late = PLAYED[PLAYED["round"] > 2]
-    found = scores(late, ["points", "points_per_round"])
+    found = scores(late, TABLE, ["points", "points_per_round"])
     assert found.points_per_round.tolist() == (found.points / 2).tolist()
 
 
@@ -223,7 +203,7 @@ def test_points_per_round_are_of_the_rounds_that_are_there():
 def test_payoffs_that_are_no_numbers_are_refused(worth, said):
     odd = PLAYED.reset_index(drop=True).assign(payoff=lambda turns: turns.payoff.mask(turns.index == 5, worth))
     with pytest.raises(AgonError, match=said):
-        compare(odd, "points", "agent:zs,cot")
+        compare(odd, TABLE, "points", "agent:zs,cot")
 
 
 @pytest.fixture
@@ -244,7 +224,7 @@ def own(monkeypatch, tmp_path):
 def test_a_single_module_of_ones_own_offers_metrics(own):
     own("own_measures", "doubled")
     assert [each.games for each in known() if each.name == "doubled"] == ["own_measures"]
-    assert scores(PLAYED, ["doubled"]).doubled.tolist() == [0, 2] * PLAYED["match"].nunique()
+    assert scores(PLAYED, TABLE, ["doubled"]).doubled.tolist() == [0, 2] * PLAYED["match"].nunique()
 
 
 @pytest.mark.parametrize("name", ["points", "regret", "cooperation"])
@@ -256,15 +236,15 @@ def test_ones_own_metric_with_a_name_of_agons_is_refused(own, name):
 
 def test_p_that_draws_cannot_bring_lower_is_said_to_be_at_most_that():
     rows = [(agent, "uniform", letter * 4, "CCCC") for agent, letter in (("zs", "D"), ("cot", "C")) for _ in range(12)]
-    found = compare(together(*rows), ["cooperation_rate", "points"], "agent:zs,cot")
+    found = compare(together(*rows), TABLE, ["cooperation_rate", "points"], "agent:zs,cot")
     assert found.pairs.p.eq(1 / (DRAWN + 1)).all() and str(found).count(f"p at most {1 / (DRAWN + 1):.3g} (1 of ") == 2
     assert f"after Holm at most {2 / (DRAWN + 1):.3g}" in str(found)
-    assert "at most" not in str(compare(PLAYED, "cooperation_rate", "agent:zs,cot"))
+    assert "at most" not in str(compare(PLAYED, TABLE, "cooperation_rate", "agent:zs,cot"))
 
 
 def test_order_index_and_types_of_the_turns_do_not_matter():
     mixed = PLAYED.sample(frac=1, random_state=1).astype(object).set_axis([7] * len(PLAYED))
-    one, other = (compare(turns, ["points", "won"], "agent:zs,cot") for turns in (PLAYED, mixed))
+    one, other = (compare(turns, TABLE, ["points", "won"], "agent:zs,cot") for turns in (PLAYED, mixed))
     pd.testing.assert_frame_equal(one.pairs, other.pairs)
     pd.testing.assert_frame_equal(one.strata, other.strata)
 
@@ -276,7 +256,7 @@ def test_of_three_conditions_all_pairs_are_compared_and_corrected():
         for own in (owns * 2, "CCCD")
     ]
     found = compare(
-        together(*rows), ["cooperation_rate", "points"], "agent", detect={"points": 2, "cooperation_rate": 0.1}
+        together(*rows), TABLE, ["cooperation_rate", "points"], "agent", detect={"points": 2, "cooperation_rate": 0.1}
     )
     assert found.pairs.groupby("metric").detect.unique().to_dict() == {"cooperation_rate": [0.1], "points": [2]}
     assert found.pairs[["first", "second"]].drop_duplicates().values.tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
@@ -295,16 +275,16 @@ def test_of_three_conditions_all_pairs_are_compared_and_corrected():
 )
 def test_a_difference_to_detect_is_of_one_metric(detect, said):
     with pytest.raises(AgonError, match=said):
-        compare(PLAYED, ["points", "won"], "agent:zs,cot", detect=detect)
-    one = compare(PLAYED, ["points", "won"], "agent:zs,cot", detect={"points": 1}).pairs
+        compare(PLAYED, TABLE, ["points", "won"], "agent:zs,cot", detect=detect)
+    one = compare(PLAYED, TABLE, ["points", "won"], "agent:zs,cot", detect={"points": 1}).pairs
     assert one.detect.notna().tolist() == [True, False]
 
 
 def test_by_what_the_opponent_is_and_by_a_column_of_ones_own():
-    found = compare(PLAYED, "points", "opponent:uniform,grim")
+    found = compare(PLAYED, TABLE, "points", "opponent:uniform,grim")
     assert found.strata.agent.tolist() == ["cot", "zs"] and found.pairs.n_first[0] == 6
     own = PLAYED.assign(hot=lambda turns: np.where(turns["match"].isin(["m0", "m3"]), "hot", "cold"))
-    assert compare(own, "points", "hot:cold,hot", within=["agent", "opponent"]).pairs.n_second[0] == 2
+    assert compare(own, TABLE, "points", "hot:cold,hot", within=["agent", "opponent"]).pairs.n_second[0] == 2
 
 
 def test_one_match_of_each_in_every_stratum_makes_pairs():
@@ -314,9 +294,9 @@ def test_one_match_of_each_in_every_stratum_makes_pairs():
         for agent, own in (("zs", "CDDD"), ("cot", "CCDD"))
     ]
     rows[-1] = ("cot", "pp", "CCCC", "CCCC")
-    [row] = compare(together(*rows), "cooperation_rate", "agent:zs,cot").pairs.itertuples()
+    [row] = compare(together(*rows), TABLE, "cooperation_rate", "agent:zs,cot").pairs.itertuples()
     assert row.how == "paired" and row.strata == 3 and row.p == 0.25 and row.low < row.difference < row.high
-    [row] = compare(together(*rows[:2]), "cooperation_rate", "agent:zs,cot").pairs.itertuples()
+    [row] = compare(together(*rows[:2]), TABLE, "cooperation_rate", "agent:zs,cot").pairs.itertuples()
     assert row.difference == 0.25 and "no interval" in row.how
 
 
@@ -342,7 +322,7 @@ def test_one_match_of_each_in_every_stratum_makes_pairs():
 )
 def test_what_cannot_be_compared_is_said_in_a_line(metric, by, said):
     with pytest.raises(AgonError, match=said):
-        compare(PLAYED, metric, by)
+        compare(PLAYED, TABLE, metric, by)
 
 
 @pytest.mark.parametrize(
@@ -363,12 +343,15 @@ def test_what_cannot_be_compared_is_said_in_a_line(metric, by, said):
 def test_what_is_asked_for_wrongly_is_said_in_a_line(metrics, by, within, said):
     own = PLAYED.assign(condition="a", both="b", points="c")
     with pytest.raises(AgonError, match=said):
-        compare(own, metrics, by, within=within)
+        compare(own, TABLE, metrics, by, within=within)
 
 
 @pytest.mark.parametrize("gone", ["legal", "model", "payoff", "tokens"])
 def test_a_column_of_turns_that_is_missing_is_named(gone):
-    for asked in (lambda turns: compare(turns, "points", "agent:zs,cot"), lambda turns: scores(turns, ["points"])):
+    for asked in (
+        lambda turns: compare(turns, TABLE, "points", "agent:zs,cot"),
+        lambda turns: scores(turns, TABLE, ["points"]),
+    ):
         with pytest.raises(AgonError, match=f"turns have no column '{gone}'"):
             asked(PLAYED.drop(columns=gone))
 
@@ -376,10 +359,8 @@ def test_a_column_of_turns_that_is_missing_is_named(gone):
 def test_scores_are_those_of_the_family():
     turns = read("tests/smoke/counterfactual_turns.parquet")
     turns = turns[turns.match.isin(turns.match.unique()[:20])]
-    found = scores(turns, ["regret", "points_per_round"])
-    wanted = (
-        per_match(turns, payoff_table(GAMES.values()), seats=(0, 1)).astype({"match": str}).set_index(["match", "seat"])
-    )
+    found = scores(turns, TABLE, ["regret", "points_per_round"])
+    wanted = per_match(turns, payoff_table(TABLE), seats=(0, 1)).astype({"match": str}).set_index(["match", "seat"])
     found = found.set_index(["match", "seat"])
     assert found.regret.to_dict() == pytest.approx(wanted.regret.to_dict())
     assert found.points_per_round.to_dict() == pytest.approx((wanted.total_points / wanted.rounds).to_dict())
@@ -387,14 +368,25 @@ def test_scores_are_those_of_the_family():
 
 def test_games_with_seats_under_test_count_once_for_all_of_them():
     turns = read("tests/smoke/magic_scripted.parquet")
-    found = compare(turns[turns.game == "public_goods"], ["rationality", "points"], "agent:magic_fair,magic_defector")
+    found = compare(
+        turns[turns.game == "public_goods"],
+        read_games("tests/smoke/magic_scripted.parquet"),
+        ["rationality", "points"],
+        "agent:magic_fair,magic_defector",
+    )
     assert (found.strata.n_first == found.strata.n_second).all() and found.pairs.second_mean[0] == 1
 
 
 def test_tradecraft_is_compared_by_its_own_metrics():
     turns = read("tests/smoke/tradecraft/turns.parquet")
     one, other = sorted(turns.agent.unique())[:2]
-    found = compare(turns, ["win", "trades"], f"agent:{one},{other}", within=["game"])
+    found = compare(
+        turns,
+        read_games("tests/smoke/tradecraft/turns.parquet"),
+        ["win", "trades"],
+        f"agent:{one},{other}",
+        within=["game"],
+    )
     assert found.pairs.metric.tolist() == ["win", "trades"] and found.pairs.first_mean.between(0, [1, 99]).all()
 
 
@@ -406,7 +398,7 @@ def test_every_metric_has_a_line():
 
 
 def test_the_command_says_it_writes_it_and_overwrites_nothing(tmp_path, capfd):
-    write(typed(dict(PLAYED.items())), tmp_path / "turns.parquet")
+    saved(typed(dict(PLAYED.items())), tmp_path / "turns.parquet")
     words = [
         "compare",
         f"--turns={tmp_path}/turns.parquet",
@@ -441,7 +433,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
         some = pd.concat(
             [match(agent, "uniform", own, "CCCC", match=f"{name}{own}") for own in ("CCDD", "CCCC", "CDDD")]
         )
-        write(typed(dict(some.assign(repetition=place).items())), tmp_path / f"{name}.parquet")
+        saved(typed(dict(some.assign(repetition=place).items())), tmp_path / f"{name}.parquet")
     files = [f"{tmp_path}/{name}.parquet" for name in ("a/t", "b/t", "b/u")]
     assert main(["compare", f"--turns={','.join(files)}", "--metric=points", "--by=file", "--within=opponent"]) == 0
     told = capfd.readouterr().out
@@ -450,14 +442,14 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capfd):
 
 def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):
     for name in ("one", "other"):
-        write(typed(dict(PLAYED.items())), tmp_path / f"{name}.parquet")
+        saved(typed(dict(PLAYED.items())), tmp_path / f"{name}.parquet")
     files = f"--turns={tmp_path}/one.parquet,{tmp_path}/other.parquet"
     assert main(["compare", files, "--metric=points", "--by=agent:zs,cot"]) == 1
     assert "one.parquet and" in (said := capfd.readouterr().err) and "other.parquet hold the same match, m0 (" in said
     with pytest.raises(
         AgonError, match="first match m0, turn 1, seat 0; of tables put together two hold the same match"
     ):
-        compare(pd.concat([PLAYED, PLAYED]), "points", "agent:zs,cot")
+        compare(pd.concat([PLAYED, PLAYED]), TABLE, "points", "agent:zs,cot")
 
 
 @pytest.mark.parametrize("kind", ["games", "agents", "models", "experiments", "notebooks", "metrics"])
@@ -479,16 +471,16 @@ def test_players_are_rated_by_the_matches_in_which_they_met():
     one_sided = together(
         *[("zs", "cot", "DDD", "CCC")] * 6, *[("cot", "zs", "CCD", "DDC")] * 2, ("zs", "uniform", "----", "CCCC")
     )
-    found = rate(one_sided, by=["agent"])
+    found = rate(one_sided, TABLE, by=["agent"])
     assert found.players.player.tolist() == ["zs", "cot"] and found.players.matches.tolist() == [8, 8]
-    assert rate(one_sided.assign(model="m"), by=["agent", "model"]).players.player.tolist() == ["zs@m", "cot@m"]
+    assert rate(one_sided.assign(model="m"), TABLE, by=["agent", "model"]).players.player.tolist() == ["zs@m", "cot@m"]
     with pytest.raises(AgonError, match="turns have no column 'agnet'"):
-        rate(one_sided, by=["agnet"])
+        rate(one_sided, TABLE, by=["agnet"])
 
 
 def test_the_command_rates_players(capsys, tmp_path):
     path, out = tmp_path / "turns.parquet", tmp_path / "rated.csv"
-    write(tidy(together(*[("zs", "cot", "DDD", "CCC")] * 6, ("cot", "zs", "DDD", "CCC"))), path)
+    saved(tidy(together(*[("zs", "cot", "DDD", "CCC")] * 6, ("cot", "zs", "DDD", "CCC"))), path)
     assert main(["rate", f"--turns={path}", "--by=agent", f"--out={out}"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["zs", "7"]
     assert pd.read_csv(out)["rank"].tolist() == [1, 2]
@@ -500,18 +492,18 @@ def test_a_condition_that_only_plays_beside_another_one_is_said_to():
     turns = read(ROOT / "tests/smoke/standin_turns.parquet")
     beside_zs = turns[turns.match.isin(turns.match[turns.agent == "zs"])]
     with pytest.raises(AgonError, match="no match counts for agent 'srep'"):
-        compare(beside_zs, "points", "agent:zs,srep")
+        compare(beside_zs, TABLE, "points", "agent:zs,srep")
 
 
 @pytest.mark.parametrize("column", ["match", "seat", "points"])
 def test_players_are_not_told_apart_by_what_is_compared(column):
     with pytest.raises(AgonError, match=f"by={column} names no player"):
-        rate(PLAYED, "points", ["agent", column])
+        rate(PLAYED, TABLE, "points", ["agent", column])
 
 
 def test_where_every_match_is_a_tie_rate_says_that_nothing_is_known(tmp_path, capsys):
-    write(tidy(together(("grim", "pp", "CCCC", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "ties.parquet")
-    write(tidy(together(("grim", "pp", "DDDD", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "some.parquet")
+    saved(tidy(together(("grim", "pp", "CCCC", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "ties.parquet")
+    saved(tidy(together(("grim", "pp", "DDDD", "CCCC"), ("pp", "zs", "CCCC", "CCCC"))), tmp_path / "some.parquet")
     assert main(["rate", f"--turns={tmp_path / 'ties.parquet'}", "--by=agent"]) == 0
     assert "every match was a tie: nothing tells these players apart" in capsys.readouterr().out
     assert main(["rate", f"--turns={tmp_path / 'some.parquet'}", "--by=agent"]) == 0

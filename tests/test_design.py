@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from agon.games.tables import games_table
 from agon.inference.power import OWN, design, variances
 from agon.metrics.differences import difference, estimate
 from agon.metrics.power import POWER, detectable
 from agon.plan import plan
 from agon.play import play_now, table
-from agon.turns import read
+from agon.turns import read, read_games
 
 
 def planned(repetitions=5, seats=(("zs", "cot"), ("tit_for_tat", "grim", "uniform")), models=("gpt_4o",)):
@@ -84,7 +85,7 @@ def test_neymans_matches_decide_more_for_the_same_money():
 
 def test_recorded_cells_are_those_of_all_that_tells_seats_apart():
     turns = read("tests/smoke/scripted_turns.parquet")
-    found = variances(turns, "points")
+    found = variances(turns, read_games("tests/smoke/scripted_turns.parquet"), "points")
     chosen = turns[turns.variant.eq("default") & turns.game.eq("pd")]
     sums = chosen.groupby(["match", "seat", "agent"], observed=True).payoff.sum().reset_index()
     pairs = sums.merge(sums, on="match").query("seat_x == 0 and seat_y == 1")
@@ -105,5 +106,8 @@ def test_recorded_cells_are_those_that_a_design_has_where_seats_are_under_test()
     matches = plan({"name": "played", "repetitions": 2, "pairings": [pairing]})
     cell = ["game", "variant", "agent", "opponent"]
     turns = table([(match, play_now(match)) for match in matches])
-    played, designed = variances(turns, "points")[cell], design(matches, None).cells[cell]
+    played, designed = (
+        variances(turns, games_table([match.game for match in matches]), "points")[cell],
+        design(matches, None).cells[cell],
+    )
     assert set(played.itertuples(index=False, name=None)) == set(designed.itertuples(index=False, name=None))

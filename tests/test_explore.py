@@ -19,9 +19,8 @@ from agon.games.matrix import explorer as matrix
 from agon.games.matrix.explorer import EQUILIBRIA
 from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
-from agon.replay import games_of
 from agon.report import agreement, explore
-from agon.turns import read
+from agon.turns import read, read_games
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -127,9 +126,10 @@ def test_hostile_titles_and_words_of_the_page_are_escaped():
 
 
 def test_hostile_players_of_a_match_stay_text(tmp_path, visit):
-    turns = read(ROOT / "tests/smoke/counterfactual_turns.parquet")
-    courses = matrix.courses(turns, games_of(turns)).head(3).assign(model=HOSTILE, agent=HOSTILE, family=HOSTILE)
-    data = {"columns": explore.packed(courses), "rules": matrix.rules(games_of(turns)), "filters": {"model": HOSTILE}}
+    path = ROOT / "tests/smoke/counterfactual_turns.parquet"
+    turns, games = read(path), read_games(path)
+    courses = matrix.courses(turns, games).head(3).assign(model=HOSTILE, agent=HOSTILE, family=HOSTILE)
+    data = {"columns": explore.packed(courses), "rules": matrix.rules(games), "filters": {"model": HOSTILE}}
     told, pictures = opened(tmp_path, visit, data, [matrix.MATCHES])
     assert told.count(HOSTILE) >= 9 and pictures == 0
 

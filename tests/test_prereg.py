@@ -14,6 +14,7 @@ from agon.inference.prereg import FILE, Hypothesis, checked, read, register, reg
 from agon.inference.registered import as_registered, excluded, registered
 from agon.notebook.execution import header
 from agon.turns import read as turns_of
+from agon.turns import read_games
 
 TEXT = """
 question: Does thinking make it kinder?
@@ -85,6 +86,7 @@ def test_a_damaged_registration_is_named(file, tmp_path):
 
 
 TURNS = "tests/smoke/scripted_turns.parquet"
+GAMES = read_games(TURNS)
 OF_SCRIPTS = """
 question: Does it pay to retaliate?
 hypotheses:
@@ -114,21 +116,21 @@ def scripts(file, tmp_path, monkeypatch):
 def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
     turns, said = scripts
     assert (
-        as_registered(turns)
+        as_registered(turns, GAMES)
         == []
-        == registered(turns, compare(turns, "points", "agent:uniform,grim").pairs, "agent", (), False)
+        == registered(turns, compare(turns, GAMES, "points", "agent:uniform,grim").pairs, "agent", (), False)
     )
     said()
-    lines = as_registered(turns)
+    lines = as_registered(turns, GAMES)
     keys = ["game", "variant", "opponent"]
-    [row] = compare(turns, "points", "agent:uniform,grim", within=keys).pairs.itertuples()
+    [row] = compare(turns, GAMES, "points", "agent:uniform,grim", within=keys).pairs.itertuples()
     assert row.low > 0
     assert "registered: points by agent:uniform,grim within game,variant,opponent: more: as expected" in lines
     assert "registered: points by agent:uniform,nobody: less: no interval" in lines
     assert any(line.startswith("points by agent:uniform,nobody: no match has agent 'nobody'") for line in lines)
     assert "stopped as registered: all matches are played" in lines
     assert "registered exclusion, not checked: matches in which nothing could be read" in lines
-    other = registered(turns, compare(turns, "won", "agent:uniform,grim").pairs, "agent", (), False)
+    other = registered(turns, compare(turns, GAMES, "won", "agent:uniform,grim").pairs, "agent", (), False)
     assert "not registered: won by agent:uniform,grim" in other and not any(line.startswith("note") for line in lines)
 
 
@@ -157,9 +159,9 @@ def test_exclusions_that_can_be_checked_leave_out_what_they_name_and_say_how_muc
     many = turns["match"].nunique()
     assert sorted(gone) == sorted(set(turns["match"]) - set(kept["match"])) and 0 < len(gone) < many
     assert lines == [f"registered exclusion: {words}: {len(gone):,} of {many:,} matches left out"]
-    told, keys = as_registered(turns), ["game", "variant", "opponent"]
+    told, keys = as_registered(turns, GAMES), ["game", "variant", "opponent"]
     assert lines[0] in told and sum("registered exclusion" in line for line in told) == 2
-    found = compare(kept, "points", "agent:uniform,grim", within=keys).pairs
+    found = compare(kept, GAMES, "points", "agent:uniform,grim", within=keys).pairs
     assert lines[0] in registered(turns, found, "agent", keys, False)
     assert "matches are here" not in " ".join(told), "the matches are those that were registered"
 
@@ -174,6 +176,7 @@ def test_compare_leaves_out_what_was_registered(file, scripts, capfd):
     lost = turns["match"][turns.agent.eq("tit_for_tat")].nunique()
     rest = compare(
         turns[~turns["match"].isin(turns["match"][turns.agent.eq("tit_for_tat")])],
+        GAMES,
         "points",
         words[-1].removeprefix("--by="),
     )
@@ -186,13 +189,13 @@ def test_exclusions_that_leave_nothing_are_named(file, scripts, capfd):
     said()
     assert main(["compare", f"--turns={TURNS}", "--metric=points", "--by=agent:uniform,grim"]) == 1
     assert "no match is left to compare: registered exclusion: matches of fewer than 99" in capfd.readouterr().err
-    assert any(line.startswith("points by agent:uniform,grim: no match") for line in as_registered(turns))
+    assert any(line.startswith("points by agent:uniform,grim: no match") for line in as_registered(turns, GAMES))
 
 
 def test_other_matches_and_another_stop_are_named(scripts):
     turns, said = scripts
     said(["a", "b", "c"], Until(range=(0, 1)))
-    lines = as_registered(turns.assign(experiment=turns.experiment.astype(str) + " (partial: 9 of 10 matches)"))
+    lines = as_registered(turns.assign(experiment=turns.experiment.astype(str) + " (partial: 9 of 10 matches)"), GAMES)
     assert any(line.startswith("note: until is not the registered one: all matches are played") for line in lines)
     assert f"note: {turns['match'].nunique():,} matches are here, and 3 were registered" in lines
 

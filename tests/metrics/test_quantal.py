@@ -12,8 +12,7 @@ from scipy.special import softmax
 from agon import AgonError
 from agon.games.matrix.quantal import Branch, fit, fit_equilibrium, precision
 from agon.games.tables import payoff_table
-from agon.replay import games_of
-from agon.turns import read
+from agon.turns import read, read_games
 
 COUNT = st.integers(0, 30)
 PAID = st.integers(-5, 5)
@@ -174,7 +173,7 @@ def test_what_cannot_be_said_is_absent():
 def test_turns_have_a_precision_in_every_cell():
     turns = read("tests/smoke/scripted_turns.parquet")
     turns = turns[(turns.variant == "default") & (turns.game == "rps")]
-    rules = payoff_table(games_of(turns))
+    rules = payoff_table(read_games("tests/smoke/scripted_turns.parquet"))
     found = precision(turns, rules, ["agent", "opponent"]).set_index(["game", "variant", "agent", "opponent"])
     sides = [turns[turns.seat == seat].set_index(["match", "round"]) for seat in (0, 1)]
     both = sides[0].join(sides[1][["agent", "action"]].add_suffix("_other"))
@@ -197,6 +196,8 @@ def test_turns_have_a_precision_in_every_cell():
 def test_turns_have_an_equilibrium_s_precision_in_every_cell_or_a_reason():
     turns = read("tests/smoke/counterfactual_turns.parquet")
     turns = turns[(turns.variant == "default") & turns.game.isin(["pd", "rps"])]
-    found = precision(turns, payoff_table(games_of(turns)), ["opponent"], method="equilibrium").set_index("game")
+    found = precision(
+        turns, payoff_table(read_games("tests/smoke/counterfactual_turns.parquet")), ["opponent"], method="equilibrium"
+    ).set_index("game")
     assert (found.precision.notna() | found.why.ne("")).all() and found.precision["pd"].notna().all()
     assert found.why["rps"].eq("every precision has the same equilibrium").all()  # uniform play

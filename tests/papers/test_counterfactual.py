@@ -7,7 +7,7 @@ from claims import cells_of
 from agon import ROOT
 from agon.conf import configuration, games
 from agon.games.matrix.metrics import per_match
-from agon.games.tables import payoff_table
+from agon.games.tables import games_table, payoff_table
 from agon.ingest import ingest
 from agon.report.agreement import whole_cells
 from agon_papers.counterfactual import cells as counterfactual
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def matches():
     played = games(configuration()["recorded"]["counterfactual"])
-    return per_match(ingest("counterfactual", FACTS, played).turns, payoff_table(played))
+    return per_match(ingest("counterfactual", FACTS, played).turns, payoff_table(games_table(played)))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from agon import AgonError
 from agon.conf import load
 from agon.plan import plan
 from agon.play import play_now, table
-from agon.replay import games_of
 from agon_papers import twins
 
 DICE = np.random.default_rng(1)
@@ -170,13 +169,6 @@ def test_a_player_is_placed_by_what_it_does_in_the_papers_variants():
     still = place("CCCC")
     assert still.value.to_dict() == {"invariance": 1, "sensitivity": 0}
     assert 0.5 < still.low["invariance"] < 1 == still.high["invariance"] and np.isnan(still.low["sensitivity"])
-
-
-def test_turns_of_a_twin_whose_options_are_listed_otherwise_are_of_that_twin():
-    names = ["pd_brief~turned", "prisoner3/01~turned"]
-    plans = [{"games": [name], "seats": [["uniform"]] * load("game", name).seats} for name in names]
-    turns = table([(match, play_now(match)) for match in plan({"name": "t", "repetitions": 1, "pairings": plans})])
-    assert [game.variant for game in games_of(turns)] == ["brief~turned", "01~turned"]
 
 
 def test_models_that_earn_the_same_share_a_rank_in_every_draw():

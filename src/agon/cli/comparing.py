@@ -78,7 +78,7 @@ def compare(
     from agon.conf import configuration
     from agon.inference.compare import compare as compared
     from agon.inference.registered import excluded, registered
-    from agon.turns import read, write_table
+    from agon.turns import read, read_games, write_table
 
     if experiment and turns:
         raise AgonError("--experiment and --turns both say what to compare: write one of them")
@@ -98,7 +98,7 @@ def compare(
     kept, left_out = excluded(table)
     if kept.empty and left_out:
         raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
-    found = compared(kept, metric.split(","), by, within=keys, detect=detect, alike=alike)
+    found = compared(kept, read_games(*paths), metric.split(","), by, within=keys, detect=detect, alike=alike)
     click.echo(str(found))
     for line in registered(table, found.pairs, by, keys, alike):
         click.echo(visible(line))
@@ -140,7 +140,7 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     docs/how-to/rate-many-players.md.
     """
     from agon.inference.compare import rate as rated
-    from agon.turns import read, write_table
+    from agon.turns import read, read_games, write_table
 
     if experiment and turns:
         raise AgonError("--experiment and --turns both say whose matches: write one of them")
@@ -150,7 +150,7 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     path = outside_data(out) if out else None
     if path is not None and path.exists():
         raise AgonError(f"--out {out} is there: name another place")
-    found = rated(read(source), metric, [each for each in by.split(",") if each])
+    found = rated(read(source), read_games(source), metric, [each for each in by.split(",") if each])
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], found.players)
     for each in found.seats.itertuples():

@@ -56,9 +56,11 @@ def listed(kind: str) -> list[tuple[str, ...]]:
 def _tables(known: Collection[str]) -> list[tuple[str, ...]]:
     """Turns tables that are no experiment of conf: what takes experiment=NAME takes them, but there is nothing to ask or play."""
     from agon.conf import recorded_games
+    from agon.turns import is_games
 
     use = "for compare, rate, export and notebooks (no file in conf/experiment)"
-    found = {path.stem: f"the turns of {shown(path)}, {use}" for path in input_files("transcripts", "*.parquet")}
+    tables = [path for path in input_files("transcripts", "*.parquet") if not is_games(path)]
+    found = {path.stem: f"the turns of {shown(path)}, {use}" for path in tables}
     for source in recorded_games():
         found[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
     return [(name, told) for name, told in found.items() if name not in known]

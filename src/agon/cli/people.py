@@ -31,10 +31,10 @@ def collect(settings: Settings) -> None:
     """
     from agon.plan import PEOPLE, PERSON
     from agon.play import ordered
-    from agon.turns import read, write
+    from agon.turns import games_path, is_games, read, read_games, write, write_games
 
     folder = in_project(settings["serve"]["folder"])
-    played = sorted((folder / "played").glob("*.parquet"))
+    played = [path for path in sorted((folder / "played").glob("*.parquet")) if not is_games(path)]
     if study := study_of(settings):
         from agon_hall.gather import gather
 
@@ -44,6 +44,11 @@ def collect(settings: Settings) -> None:
         raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
     out = turns_file(settings, PEOPLE)
     turns = ordered([read(path) for path in played], [path.stem for path in played])
+    if bare := [path for path in played if not games_path(path).exists()]:
+        click.echo(
+            f"note: {count(len(bare), 'match')} of an earlier agon cannot be replayed: no table of games is beside them"
+        )
+    write_games(read_games(*(path for path in played if path not in bare)), out)
     write(turns, out)
     people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
     click.echo(

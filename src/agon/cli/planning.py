@@ -137,14 +137,16 @@ def _varying(settings: Settings, name: str, games: Collection[str]) -> tuple[Dat
     import pandas as pd
 
     from agon.inference.power import variances
-    from agon.turns import read
+    from agon.turns import read, read_games
 
     files = list(settings["variance"])
     if not files and settings["sd"] is None:
         own, *others = (f"transcripts/{each}.parquet" for each in (name, *settings["recorded"]))
         files = [own] if input_path(own).is_file() else [each for each in others if input_path(each).is_file()]
     tables = {file: turns[turns.game.isin(games)] for file, turns in zip(files, map(read, files), strict=True)}
-    known = {file: variances(turns, settings["metric"]) for file, turns in tables.items() if len(turns)}
+    known = {
+        file: variances(turns, read_games(file), settings["metric"]) for file, turns in tables.items() if len(turns)
+    }
     return (pd.concat(known.values()) if known else None), list(known)
 
 

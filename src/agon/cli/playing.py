@@ -34,12 +34,13 @@ def play(settings: Settings) -> None:
     """
     from filelock import FileLock
 
+    from agon.games.tables import games_table
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
     from agon.record.misfit import misfit
-    from agon.turns import write
+    from agon.turns import write, write_games
 
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
@@ -72,6 +73,8 @@ def play(settings: Settings) -> None:
             turns = _in_cells(turns, study)
         if lacking:
             turns = _some(turns, len(matches), out, settings["force"])
+        games = games_table([match.game for match in matches], [match.settings for match in matches])
+        write_games(games, out)
         write(turns, out)
         for old in set(journal.parent.glob("*/")) - {journal}:
             shutil.rmtree(old, ignore_errors=True)
@@ -151,17 +154,20 @@ def ingest(settings: Settings) -> int:
 
     source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: files that could not be read are listed.
     """
-    from agon.conf import games
+    from agon.conf import expand_settings, games, settings_of
+    from agon.games.tables import games_table
     from agon.ingest import ingest as ingested
-    from agon.turns import write
+    from agon.turns import write, write_games
 
     out = turns_file(settings, settings["source"])
-    held = games(settings["recorded"].get(settings["source"], []))
+    names = expand_settings(settings["recorded"].get(settings["source"], []))
+    held = games(names)
     found = ingested(settings["source"], input_path(settings["path"] or f"data/published/{settings['source']}"), held)
     for bad in found.bad:
         click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:
         raise AgonError(f"no match in {visible(settings['path'])} could be read: {count(len(found.bad), 'bad file')}")
+    write_games(games_table(held, [settings_of("game", name) for name in names]), out)
     write(found.turns, out)
     click.echo(
         f"{shown(out)}: {count(found.matches, 'match')}, {count(len(found.turns), 'turn')}; {count(len(found.bad), 'bad file')}"

@@ -3,7 +3,7 @@
 `_target_` names what lies in packages that `agon.located` allows, and nothing is read from the environment.
 """
 
-from agon.conf.building import built, distinct, games, load, require_own_names, smaller
+from agon.conf.building import built, distinct, games, load, smaller
 from agon.conf.composition import (
     MAIN,
     PRIMARY,
@@ -70,7 +70,6 @@ __all__ = [
     "reason",
     "recorded_games",
     "renaming_told",
-    "require_own_names",
     "search_project",
     "settings_of",
     "smaller",

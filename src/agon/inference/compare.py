@@ -65,6 +65,7 @@ class Comparison:
 
 def compare(
     turns: pd.DataFrame,
+    games: pd.DataFrame,
     metrics: str | Sequence[str],
     by: str,
     *,
@@ -74,6 +75,7 @@ def compare(
 ) -> Comparison:
     """Compares conditions by metrics (see `known` of agon.inference.scores), match by match, within what the conditions share.
 
+    `games`: the games of the turns (agon.turns.read_games).
     `by`: a column that has one value per match and seat, one of `turns` or opponent or opponent_model; COLUMN:ONE,OTHER compares
     these, else all values there are. Of three or more all pairs are compared.
     `within`: the columns whose values two matches must share to be compared; none: OF_SEAT without `by`. A match counts once: for the
@@ -94,10 +96,10 @@ def compare(
     strata = list(within) or [each for each in OF_SEAT if each != column]
     wanted = [each for each in dict.fromkeys(condition_now(column, each) for each in listed.split(",")) if each]
     _require_apart(column, strata, names)
-    units = units_of(turns, column, strata, wanted)
+    units = units_of(turns, games, column, strata, wanted)
     conditions = wanted or sorted(units.condition.unique())
     if gone := [each for each in conditions if each not in set(units.condition)]:
-        there = units_of(turns, column, strata, ()).condition.unique()
+        there = units_of(turns, games, column, strata, ()).condition.unique()
         if column in turns and (turns[column] == gone[0]).any():
             raise AgonError(
                 f"no match counts for {column} {gone[0]!r}: wherever it plays another condition sits before it, or is under test"
@@ -106,7 +108,7 @@ def compare(
     if len(conditions) < 2:
         raise AgonError(f"to compare takes two conditions, and {column} has {' '.join(conditions) or 'none'} alone")
     sides = units[["match", "seat_of"]].explode("seat_of").rename(columns={"seat_of": "seat"}).astype({"seat": int})
-    known_scores = scores(turns[turns["match"].isin(units["match"])], names, sorted(sides.seat.unique()))
+    known_scores = scores(turns[turns["match"].isin(units["match"])], games, names, sorted(sides.seat.unique()))
     means = sides.merge(known_scores, "left", ["match", "seat"]).groupby("match")[names].mean()
     units = units.join(means, on="match").assign(silent=units["match"].isin(silent_matches(turns)))
     metric_of = {each.name: each for each in known()}
@@ -206,7 +208,9 @@ def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, condi
     return sums.reindex(conditions).reset_index()
 
 
-def rate(turns: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agent", "model")) -> Strengths:
+def rate(
+    turns: pd.DataFrame, games: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agent", "model")
+) -> Strengths:
     """How strong players are by a metric of which more is better, from the matches in which they met (agon.metrics.strengths).
 
     A player is what its seat has in the columns `by`, as agent@model. A match counts where every seat has the metric.
@@ -220,7 +224,7 @@ def rate(turns: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agen
     seats = turns.drop_duplicates(["match", "seat"])[["match", "seat", *by]].astype({"match": "str"})
     names = seats[list(by)].astype("str").astype(object)
     texts = ["@".join(each for each in row if isinstance(each, str) and each) for row in names.to_numpy()]
-    values = scores(turns, [metric]).rename(columns={metric: "score"})
+    values = scores(turns, games, [metric]).rename(columns={metric: "score"})
     values.loc[values["match"].isin(silent_matches(turns)), "score"] = np.nan
     found = seats[["match", "seat"]].assign(player=texts).merge(values, on=["match", "seat"])
     return strengths(found[found.score.notna().groupby(found["match"]).transform("all")])

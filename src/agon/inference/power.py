@@ -145,14 +145,14 @@ def design(matches: Sequence[Match], varying: pd.DataFrame | None, assumed: floa
     return Design(frame, _with_variances(sides_, varying, assumed))
 
 
-def variances(turns: pd.DataFrame, metric: str) -> pd.DataFrame:
+def variances(turns: pd.DataFrame, games: pd.DataFrame, metric: str) -> pd.DataFrame:
     """How a metric varied within recorded cells, a row each: game, variant, agent, opponent, df, variance. Cells of one match have none.
 
     Raises AgonError for a metric that is not known, or that no match has.
     """
-    seats = players(with_new_names(turns))
+    seats = players(with_new_names(turns), games)
     cell = [*seats.columns.drop("match")]
-    values = scores(turns, [metric]).astype({"match": "str"}).dropna(subset=metric)
+    values = scores(turns, games, [metric]).astype({"match": "str"}).dropna(subset=metric)
     groups = values.merge(seats, on=["match", "seat"]).groupby(cell)[metric]
     found = groups.agg(df=lambda each: len(each) - 1, variance="var").reset_index()
     return found[found.df > 0][["game", "variant", "agent", "opponent", "df", "variance"]].reset_index(drop=True)

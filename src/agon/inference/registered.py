@@ -65,7 +65,7 @@ def _named_by(exclusion: Exclusion, turns: pd.DataFrame) -> set[str]:
     return set(turns["match"][turns[column] == condition_now(column, str(value))])
 
 
-def as_registered(turns: pd.DataFrame) -> list[str]:
+def as_registered(turns: pd.DataFrame, games: pd.DataFrame) -> list[str]:
     """What the registered analyses of the experiments in turns say, in words: every hypothesis is compared as it was registered."""
     lines = []
     for name, rows in _carrying(turns):
@@ -73,7 +73,7 @@ def as_registered(turns: pd.DataFrame) -> list[str]:
         found, failed = [], list[str]()
         for each in hypotheses(_recording(name)):
             try:
-                pairs = compare(kept, each.metric, each.by, within=each.within, alike=each.alike).pairs
+                pairs = compare(kept, games, each.metric, each.by, within=each.within, alike=each.alike).pairs
             except AgonError as error:
                 found.append((each, nan, nan))
                 failed.append(f"{each.metric} by {each.by}: {error}")

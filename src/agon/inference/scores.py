@@ -11,13 +11,12 @@ import pandas as pd
 
 from agon import PACKAGES, AgonError
 from agon.conf import find_families, new_names, offered
-from agon.games.base import family_module, modules
+from agon.games.base import modules
 from agon.games.tables import seat_table
 from agon.metrics.tallies import METRICS as OF_TESTED
 from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
 from agon.metrics.tallies import RANGES as RANGES_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
-from agon.replay import called, offering
 from agon.turns import LATER, matches, tidy
 
 ANY = {
@@ -100,10 +99,12 @@ def _offers(module: ModuleType) -> bool:
     return hasattr(module, "METRICS") and hasattr(module, "measured")
 
 
-def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None) -> pd.DataFrame:
+def scores(
+    turns: pd.DataFrame, games: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None
+) -> pd.DataFrame:
     """One row per match and seat: match, seat, and each of `metrics`, absent where a game does not have it.
 
-    `seats`: which are needed; none: all.
+    `games`: the games of the turns (agon.turns.read_games). `seats`: which are needed; none: all.
     Raises AgonError for a metric that is not known, or that no match has.
     """
     names = [each.name for each in known()]
@@ -115,7 +116,7 @@ def scores(turns: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | N
     if not ANY.keys().isdisjoint(metrics):
         found = _of_any(turns).reindex(found.index, columns=metrics).dropna(axis=1, how="all")
     if wanted := [name for name in metrics if name not in ANY]:
-        for part in _measured(turns, wanted, sorted(turns.seat.unique()) if seats is None else seats):
+        for part in _measured(turns, games, wanted, sorted(turns.seat.unique()) if seats is None else seats):
             own = part.astype({"match": "str"}).set_index(["match", "seat"])
             found = found.combine_first(own[own.columns.intersection(wanted)]).reindex(found.index)
     if gone := [name for name in metrics if name not in found or found[name].isna().all()]:
@@ -169,31 +170,44 @@ def _named(table: Any) -> Any:
     return table.set_axis(pd.MultiIndex.from_arrays([match, *seat], names=["match", "seat"]) if seat else match)
 
 
-def _measured(turns: pd.DataFrame, names: Sequence[str], seats: Sequence[int]) -> Iterator[pd.DataFrame]:
+def _measured(
+    turns: pd.DataFrame, games: pd.DataFrame, names: Sequence[str], seats: Sequence[int]
+) -> Iterator[pd.DataFrame]:
     """Tables of match, seat and metrics, from every module that offers one of `names` for some of the games."""
-    pairs = set(turns[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None))
-    games = {(game.name, game.variant): game for game in reversed(offering(called(pairs), turns))}
-    families = modules("metrics")
-    of_module: dict[ModuleType, list[tuple[str, str]]] = {}
-    for pair in sorted(pairs):
-        module = family_module(games[pair], "metrics") if pair in games else families.get(pair[0])
-        if module is not None and _offers(module):
-            of_module.setdefault(module, []).append(pair)
-    for module in [each for _, each in _modules() if each not in families.values()]:
-        of_module.setdefault(module, sorted(pairs))
-    for module, own in of_module.items():
-        if not module.METRICS.keys().isdisjoint(names):
-            yield module.measured(_of_games(turns, own), [games[pair] for pair in own if pair in games], names, seats)
-    tested = {pair: game for pair, game in games.items() if game.tested}
+    pairs = _pairs(turns)
+    for module, own in _measuring(pairs, games):
+        if own and not module.METRICS.keys().isdisjoint(names):
+            yield module.measured(_of_games(turns, own), _of_games(games, own), names, seats)
+    tested = _pairs(games[games.tested.map(len) > 0]) & pairs
     if tested and not OF_TESTED.keys().isdisjoint(names):
         rows = _of_games(turns, tested)
         each = rows[["match", "seat"]].drop_duplicates().astype({"match": "str"})
-        yield each.merge(of_tested(rows, seat_table(tested.values())), on="match")
+        yield each.merge(of_tested(rows, seat_table(_of_games(games, tested))), on="match")
+
+
+def _measuring(
+    pairs: Collection[tuple[str, str]], games: pd.DataFrame
+) -> Iterator[tuple[ModuleType, list[tuple[str, str]]]]:
+    """Every module that measures, with the games and variants that it measures: a family's own, or for other packages all."""
+    folders = {*modules("metrics"), *(folder.name for folder in find_families())}
+    measuring = list(_modules())
+    able = folders & {name for name, _ in measuring}
+    nearest = {
+        (row.game, row.variant): next((family for family in row.families if family in able), "")
+        for row in games.itertuples(index=False)
+    }
+    for name, module in measuring:
+        own = [pair for pair in sorted(pairs) if nearest.get(pair, pair[0]) == name]
+        yield module, own if name in folders else sorted(pairs)
+
+
+def _pairs(table: pd.DataFrame) -> set[tuple[str, str]]:
+    """Game and variant of rows."""
+    return set(table[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None))
 
 
 def _of_games(turns: pd.DataFrame, pairs: Collection[tuple[str, str]]) -> pd.DataFrame:
-    """The turns of some games and variants."""
-    there = turns[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None)
-    if set(there) <= set(pairs):
+    """The rows of some games and variants."""
+    if _pairs(turns) <= set(pairs):
         return turns
     return turns[pd.MultiIndex.from_frame(turns[["game", "variant"]].astype(str)).isin(list(pairs))]

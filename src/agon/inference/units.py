@@ -11,7 +11,6 @@ import pandas as pd
 from agon import AgonError
 from agon.conf import offered
 from agon.metrics.differences import Cells
-from agon.replay import called
 from agon.turns import replaced
 
 USUAL = ["match", "game", "variant", "seat", "role", "agent", "model"]
@@ -20,7 +19,9 @@ OF_SEAT = ["game", "variant", "seat", "role", "agent", "model", "opponent", "opp
 """What tells a seat's matches apart; conditions are compared within it."""
 
 
-def units_of(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Collection[str]) -> pd.DataFrame:
+def units_of(
+    turns: pd.DataFrame, games: pd.DataFrame, column: str, strata: Sequence[str], wanted: Collection[str]
+) -> pd.DataFrame:
     """One row per match that has a condition: match, condition, seat_of (the seats that count for it), and all that `strata` may be.
 
     `both`: whether another condition sits at the table too. All values are texts. Raises AgonError.
@@ -33,7 +34,7 @@ def units_of(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Co
         if turns.groupby(["match", "seat"], observed=True)[each].nunique(dropna=False).max() > 1:
             raise AgonError(f"{each} has several values for one seat of a match: conditions and strata have one")
     seats = turns[columns].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"])
-    tested, kept = _tested(seats), list(dict.fromkeys(["match", *strata]))
+    tested, kept = _tested(games), list(dict.fromkeys(["match", *strata]))
     seats = _texts(seats)
     if wanted and column in seats:  # others are not looked at
         seats = seats[seats["match"].isin(set(seats["match"][seats[column].isin(wanted)]))]
@@ -52,10 +53,10 @@ def units_of(turns: pd.DataFrame, column: str, strata: Sequence[str], wanted: Co
     return pd.DataFrame(found, columns=[*kept, "condition", "seat_of", "both"])
 
 
-def players(turns: pd.DataFrame) -> pd.DataFrame:
+def players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     """One row per match and seat that is compared, those under test or else all: USUAL, opponent and opponent_model, as texts."""
     seats = turns[USUAL].drop_duplicates(["match", "seat"]).sort_values(["match", "seat"])
-    return pd.DataFrame([row for _, rows in _compared(_texts(seats), _tested(seats)) for row in rows])
+    return pd.DataFrame([row for _, rows in _compared(_texts(seats), _tested(games)) for row in rows])
 
 
 def _texts(seats: pd.DataFrame) -> pd.DataFrame:
@@ -86,10 +87,9 @@ def _beside(row: dict[str, Any], rows: Sequence[Mapping[str, Any]], under_test: 
     return row | {"opponent": "+".join(agents), "opponent_model": "+".join(models)}
 
 
-def _tested(seats: pd.DataFrame) -> dict[tuple[str, str], Sequence[int]]:
-    """The seats under test of games of more than two seats that conf/game has, by game and variant."""
-    many = seats[seats.seat > 1][["game", "variant"]].drop_duplicates().astype(str)
-    return {(game.name, game.variant): game.tested for game in called(set(many.itertuples(index=False, name=None)))}
+def _tested(games: pd.DataFrame) -> dict[tuple[str, str], Sequence[int]]:
+    """The seats under test, by game and variant."""
+    return {(row.game, row.variant): list(row.tested) for row in games.itertuples(index=False)}
 
 
 def in_both(units: pd.DataFrame, name: str, pair: tuple[str, str], strata: Sequence[str]) -> tuple[pd.DataFrame, Cells]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from agon import AgonError
 from agon.conf import Until, id_name, offered
+from agon.games.tables import games_table
 from agon.inference.power import sides
 from agon.inference.prereg import condition_now
 from agon.inference.scores import known, scores
@@ -189,7 +190,8 @@ class Order:
         new, self._new = self._new, []
         turns, found = turns_of(new), dict[tuple[str, int], float]()
         with suppress(AgonError):  # none has it, as where nothing could be read
-            table = scores(turns, [self.until.metric])
+            games = games_table([match.game for match, _ in new])
+            table = scores(turns, games, [self.until.metric])
             found = {(row[0], row[1]): row[2] for row in table.itertuples(index=False, name=None)}
         sums = turns[["match", "model", "tokens_in", "tokens_out"]].astype({"match": "str", "model": "str"})
         self._prices |= dict.fromkeys((match.id for match, _ in new), 0.0)

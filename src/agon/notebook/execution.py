@@ -172,13 +172,13 @@ def header(source: Path, parameters: Mapping[str, Any]) -> str:
         return ""
     # here: they take a second to import
     from agon.inference.registered import as_registered, carrying
-    from agon.turns import is_turns, read
+    from agon.turns import is_turns, read, read_games
 
     known = _usual(source) | dict(parameters)
     given = [each for each in known.values() if isinstance(each, str) and each.endswith(".parquet")]
     turns = [path for path in map(input_path, dict.fromkeys(given)) if path.is_file() and is_turns(path)]
     turns = [path for path in turns if carrying(read(path, ["experiment"]).experiment.unique())]
-    lines = [line for path in turns for line in as_registered(read(path))]
+    lines = [line for path in turns for line in as_registered(read(path), read_games(path))]
     if not lines:
         return ""
     told = "\n".join(f"- {escape(line)}" for line in lines)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations_with_replacement, product
 from math import comb, prod
 from pathlib import Path
@@ -16,7 +16,6 @@ from agon.conf import (
     expand_settings,
     id_name,
     load,
-    require_own_names,
     settings_of,
 )
 from agon.games import Game
@@ -43,6 +42,8 @@ class Match:
     repetition: int
     config: str
     """Hash of the game's and players' settings."""
+    settings: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """The game's own, which build it again."""
 
 
 def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
@@ -59,7 +60,6 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     for each in asked.meetings:
         each.games = expand_settings(each.games, conf)
     games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
-    require_own_names(games, conf)
     for game in games.values():
         if type(game.seats) is not int or game.seats < 1:
             raise AgonError(f"{game.name}: seats is {game.seats!r}; it must be a whole number, 1 at least")
@@ -80,8 +80,8 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
                 content = hash_of({"game": identity_of(rules), "seats": [own for _, own in seats]})
                 seated = tuple(seat for seat, _ in seats)
                 for repetition in range(each.repetitions or asked.repetitions):
-                    match = _match(asked.name, game, seated, repetition, content)
-                    found[match.id] = match
+                    own = hash_of([content, repetition])
+                    found[own] = Match(asked.name, own, int(own, 16), game, seated, repetition, content, rules)
     if not found:
         raise AgonError(f"experiment {asked.name} plays nothing: {ALONE}")
     return list(found.values())
@@ -203,11 +203,6 @@ def _id_name(entrant: str, conf: Path) -> str:
     """An entrant by the name that ids hash, so that a new name of an agent seats nobody elsewhere."""
     agent, mark, model = entrant.partition("@")
     return f"{id_name('agent', agent, conf)}{mark}{model}"
-
-
-def _match(experiment: str, game: Game[Any], seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
-    own = hash_of([content, repetition])
-    return Match(experiment, own, int(own, 16), game, seats, repetition, content)
 
 
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:

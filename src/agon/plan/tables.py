@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agon import AgonError
-from agon.conf import CONF, compose_together, load, names, require_own_names, settings_of
+from agon.conf import CONF, compose_together, load, names, settings_of
 from agon.models import Model
 from agon.models.standin import StandIn
 from agon.plan.seats import (
@@ -36,6 +36,8 @@ class Seating(NamedTuple):
     models: dict[str, Model]
     config: str
     """Hash of the game's and players' settings."""
+    settings: dict[str, Any]
+    """The game's own."""
 
 
 def seating(
@@ -47,7 +49,6 @@ def seating(
     all speak for themselves. Raises AgonError as `plan` does.
     """
     game, settings = load("game", game_name, conf), settings_of("game", game_name, conf)
-    require_own_names({game_name: game}, conf)
     if everybody and game.everybody is not game:
         game, settings = game.everybody, settings | {"tested": []}
     if len(entrants) != game.seats:
@@ -62,7 +63,8 @@ def seating(
             try_out(seat, game)
         seats.append(seat)
         content.append(own)
-    return Seating(game, tuple(seats), models, hash_of({"game": identity_of(settings), "seats": content}))
+    config = hash_of({"game": identity_of(settings), "seats": content})
+    return Seating(game, tuple(seats), models, config, settings)
 
 
 def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:

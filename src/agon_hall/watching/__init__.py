@@ -66,7 +66,7 @@ def _count(typed: str, else_: int) -> int:
 @functools.lru_cache(maxsize=8)
 def _watched(path: Path, match: str, changed: int, size: int) -> Watched:
     """A match, ready to be looked at; read again when its file is another."""
-    return Watched(turns_of(path, match))
+    return Watched(turns_of(path, match), path)
 
 
 def _page(public: bool, request: Request) -> Response:

@@ -243,7 +243,7 @@ def limits(matches: pd.DataFrame) -> dict[str, Limits]:
     }
 
 
-def measured(turns: pd.DataFrame, games: Sequence[Any], names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
+def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
     """`per_match` for agon.inference.scores; what has to do with equilibria only if it is among `names`."""
     equilibria = equilibrium_table(games) if "distance_to_equilibrium" in names else None
     return per_match(turns, payoff_table(games), equilibria, seats)

@@ -74,7 +74,7 @@ def trading(
     return found.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
 
 
-def measured(turns: pd.DataFrame, games: Sequence[Any], names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
+def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
     """For `compare`: one row per match and seat with match, seat, and what `trading` counts there, absent where there is nothing."""
     tallied = _tallied(_calls(turns, []), ["seat"])
     sums = tallied[tallied.metric.isin(names)].groupby(["match", "seat", "metric"])[["hits", "n"]].sum()

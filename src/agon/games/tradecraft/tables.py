@@ -75,10 +75,10 @@ def refusals(turns: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["turn", "player", "tool", "why", "said"])
 
 
-def replay_of(turns: pd.DataFrame) -> tuple[Replay | None, str]:
+def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, str]:
     """The match replayed by its rules; None, and why, where that cannot be done: recorded games know other rules."""
     try:
-        return replayed(turns), ""
+        return replayed(turns, games), ""
     except AgonError as error:
         return None, str(error)
 
