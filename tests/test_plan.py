@@ -307,15 +307,6 @@ def test_every_agent_of_conf_can_be_built(path):
     assert callable(load("agent", path.stem))
 
 
-def test_a_game_that_changes_another_one_needs_a_variant_of_its_own(conf):
-    (conf / "game" / "mine.yaml").write_text("defaults: [pd, _self_]\nrounds: 3\n")
-    told = refusal(experiment(games=["mine"]), conf=conf)
-    assert (
-        f"{conf}/game/mine.yaml and {conf}/game/pd.yaml are different games that are both called pd, variant default"
-        in told
-    )
-
-
 @pytest.mark.parametrize(
     ("game", "agent"),
     [("chameleon", "tit_for_tat"), ("cost_sharing", "pp"), ("prisoner3", "grim"), ("rps", "magic_fair")],

@@ -90,13 +90,14 @@ def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
     assert not (SHIPPED / "transcripts/own.parquet").exists()
 
 
-def test_a_game_of_its_own_that_takes_the_name_of_agons_is_refused_with_both_files(tmp_path):
+def test_a_game_of_its_own_that_takes_the_name_of_agons_is_refused_where_both_are_compared(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"override experiment": "own"}])
     put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[_meeting("tit_for_tat", "grim")])
     put(tmp_path, "conf/game/pd.yaml", rounds=3, **_without("conf/game/pd.yaml", "rounds"))
-    said = run("agon", "play", where=tmp_path, code=1)
-    assert f"conf/game/pd.yaml and {SHIPPED}/conf/game/pd.yaml are different games" in said
-    assert "called pd, variant default: give one another" in said and len(said.splitlines()) == 1
+    run("agon", "play", where=tmp_path)
+    both = f"transcripts/own.parquet,{SHIPPED}/tests/smoke/scripted_turns.parquet"
+    said = run("agon", "compare", f"--turns={both}", "--by=file", "--metric=regret", where=tmp_path, code=1)
+    assert "two different games are called pd, variant default" in said and len(said.splitlines()) == 1
 
 
 def _without(name, *keys):
