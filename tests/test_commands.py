@@ -20,9 +20,10 @@ import pytest
 from omegaconf import OmegaConf
 from project import Project
 
-from agon import ROOT, AgonError, keep_file
+from agon import ROOT, AgonError
 from agon.cli import agon, main
 from agon.conf import configuration
+from agon.paths import keep_file
 from agon.turns import read, validated
 
 

@@ -14,7 +14,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
 
 def run() -> int:
     """One command of this process. Ctrl-C and SIGTERM end it in a line at any time, with exit code 130 and 143."""
-    from agon import stopped
+    from agon.errors import stopped
 
     ended = []
 

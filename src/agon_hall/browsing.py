@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agon import AgonError
+from agon.errors import AgonError
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 """The first on PATH is used; that one is made for tests, and needs less than half of the second's time."""

@@ -4,8 +4,8 @@ import functools
 import secrets
 from typing import Any
 
-from agon import AgonError
 from agon.conf import claims, expand_settings, load, names
+from agon.errors import AgonError
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
 from agon.plan import PERSON, agents_for, models_for

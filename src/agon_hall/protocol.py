@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of
 from agon.conf import CONF, expand_settings, file_of, names, settings_of
+from agon.errors import AgonError, fault_of
 from agon.games.pages import known_aids
 from agon.models import Model
 from agon.plan import PERSON, Match, Seating, models_of, plan, seating

@@ -23,8 +23,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
+from agon.errors import AgonError, visible
+from agon.paths import ROOT
 from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
 from agon_hall.access import COMERS, LoginRequired, Password, Throttle
 from agon_hall.firewall import HEADER, IDLE, Connections, Firewall, counted_by

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import time
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.pages import known_aids
 from agon.plan import Seating, seating
 from agon_hall import Refused

@@ -12,10 +12,11 @@ import jinja2
 from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
 
-from agon import AgonError, input_path, shown
 from agon.agents.sandbox import Sandbox
+from agon.errors import AgonError
 from agon.games import Observation
 from agon.games.base import families
+from agon.paths import input_path, shown
 
 OWN = Path(__file__).with_name("prompts")
 SYSTEMS = 1000

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from agon import AgonError, count, in_project, shown
 from agon.cli.job import Job
 from agon.cli.places import Settings, outside_data, study_of, turns_file
+from agon.errors import AgonError, count
+from agon.paths import in_project, shown
 
 
 @Job

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agon import ROOT, SHIPPED, AgonError, in_project, input_path, shown, visible
+from agon.errors import AgonError, visible
+from agon.paths import ROOT, SHIPPED, in_project, input_path, shown
 
 if TYPE_CHECKING:
     from agon.models import Model

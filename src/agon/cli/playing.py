@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon import CODE, ROOT, AgonError, count, input_path, shown, visible
 from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, study_of, turns_file
 from agon.cli.words import bar_of, bill_of
+from agon.errors import AgonError, count, visible
 from agon.games.base import families
+from agon.paths import CODE, ROOT, input_path, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame

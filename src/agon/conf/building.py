@@ -1,4 +1,4 @@
-"""Games, agents and models, built as files in conf/ describe them. What a file may name as `_target_` is said by `agon.located`."""
+"""Games, agents and models, built as files in conf/ describe them. What a file may name as `_target_` is said by `agon.registry.located`."""
 
 import functools
 import re
@@ -7,12 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from agon import SHIPPED, AgonError, input_path, shown
 from agon.conf.composition import compose_together, file_of
 from agon.conf.files import CONF, names
 from agon.conf.gate import allowed_target, document, reason
 from agon.conf.named import claims, expand_settings, settings_of, twin_of
+from agon.errors import AgonError
 from agon.games import Game
+from agon.paths import SHIPPED, input_path, shown
 
 
 def load(group: str, name: str, conf: Path = CONF) -> Any:

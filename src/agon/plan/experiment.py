@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agon import AgonError, fault_of
+from agon.errors import AgonError, fault_of
 
 
 class Sampling(msgspec.Struct, forbid_unknown_fields=True):

@@ -8,7 +8,6 @@ from math import comb, prod
 from pathlib import Path
 from typing import Any
 
-from agon import AgonError, count
 from agon.conf import (
     CONF,
     compose_together,
@@ -19,6 +18,7 @@ from agon.conf import (
     require_own_names,
     settings_of,
 )
+from agon.errors import AgonError, count
 from agon.games import Game
 from agon.models import Model
 from agon.models.standin import StandIn

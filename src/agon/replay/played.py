@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agon import AgonError, input_files
 from agon.conf import CONF, distinct, expand_settings, load
+from agon.errors import AgonError
 from agon.games import Choice, Game
 from agon.games.base import NormalForm
+from agon.paths import input_files
 from agon.turns import action_of, decoded
 
 OWN_NAME = re.compile(r"^name: (\w+)\s*(?:#.*)?$", re.MULTILINE)

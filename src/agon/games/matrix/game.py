@@ -8,8 +8,8 @@ from math import isfinite
 from operator import add, itemgetter
 from typing import Any
 
-from agon import kind
 from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation
+from agon.registry import kind
 
 Profile = tuple[str | None, ...]
 
