@@ -1,6 +1,5 @@
 """python -m agon VERB ..., and the script `agon`."""
 
-import gc
 import signal
 import sys
 
@@ -32,7 +31,6 @@ def run() -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"agon: {stopped(sys.argv[1:])}\n")
         code = 130
-    gc.freeze()  # garbage is not looked for at the end: that would be up to a quarter of a command's time
     return 143 if ended and code == 130 else code
 
 

@@ -21,22 +21,18 @@ def _upwards(part: str) -> Iterator[Path]:
 
 
 def _require_own_source() -> None:
-    """Where the checkout that one stands in has a src/agon, this is to be it: another one would play other rules.
+    """A checkout runs its own source, because another one may have other rules. Raises ImportError.
 
-    A command starts again with that source. Raises ImportError for all else, which cannot start again by itself.
+    DVC copies a checkout for a temporary experiment. Such a copy runs the source that it was copied from.
     """
     checkout = next(_upwards("src/agon/__init__.py"), None)
     if checkout is None or (checkout / "src/agon").resolve() == CODE:
         return
-    first, before = str(checkout / "src"), os.environ.get("PYTHONPATH", "")
-    command = (
-        sys.argv[0] == "-m" or Path(sys.argv[0]).name == "agon"
-    )  # "-m" is there while `python -m agon` looks it up
-    if command and before.partition(os.pathsep)[0] != first:
-        path = os.pathsep.join(filter(None, [first, before]))
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | {"PYTHONPATH": path})
+    if checkout.resolve().is_relative_to(CODE.parents[1] / ".dvc/tmp"):
+        return
     raise ImportError(
-        f"the agon of {CODE.parent} would run in {checkout}, which has its own: set PYTHONPATH={first} before you start"
+        f"{checkout} has its own agon, and the agon of {CODE.parent} would run: "
+        f"set PYTHONPATH={checkout / 'src'}, or use the environment of that checkout"
     )
 
 

@@ -1,7 +1,6 @@
 """The server: its pages, and where and how it serves them."""
 
 import asyncio
-import gc
 import logging
 import os
 import re
@@ -212,8 +211,6 @@ def serve(
                 )
             for each in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(each, server.end)
-            gc.collect()
-            gc.freeze()  # what is there for good is never looked through again
             where = f"http://{'localhost' if address in LOOPBACK else address}:{port}/"
             said(f"{where} - Ctrl-C ends it; every answer is kept in {folder}")
             await server.run_here()

@@ -1,4 +1,4 @@
-"""Games, agents and models, built as files in conf/ describe them. What a file may name as `_target_` is said by `agon.registry.located`."""
+"""Games, agents and models, built as files in conf/ describe them; `agon.registry.located` says what `_target_` may name."""
 
 import functools
 import re
