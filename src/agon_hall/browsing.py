@@ -93,10 +93,10 @@ async def browser() -> AsyncIterator[Any]:
     try:
         from playwright.async_api import async_playwright
     except ModuleNotFoundError:
-        raise AgonError("browser=true needs Playwright, which is not installed: pip install playwright") from None
+        raise AgonError("--browser needs Playwright, which is not installed: pip install playwright") from None
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        raise AgonError(f"browser=true needs one of {', '.join(BROWSERS)}, and none is on PATH")
+        raise AgonError(f"--browser needs one of {', '.join(BROWSERS)}, and none is on PATH")
     async with async_playwright() as running:
         found = await running.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         try:

@@ -103,7 +103,7 @@ class Firewall:
         if "*" not in self._hosts and host not in self._hosts:
             return (
                 HTTPStatus.MISDIRECTED_REQUEST,
-                "nothing is served under this name: serve.origins names those that are",
+                "nothing is served under this name: `agon serve --origin` names those that are",
             )
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED, "pages are read and forms are sent, and nothing else"

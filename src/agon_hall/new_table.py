@@ -8,10 +8,11 @@ from agon.conf import claims, expand_settings, load, names
 from agon.errors import AgonError
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
-from agon.plan import PERSON, agents_for, models_for
+from agon.plan import PERSON
 from agon.turns import schema
 from agon_hall import Refused
 from agon_hall.family_pages import known_pages
+from agon_hall.seating import agents_for, models_for
 from agon_hall.table import has_openings
 
 PERSON_SHOWN = "a person"

@@ -88,7 +88,7 @@ def listening(address: str = LOOPBACK[0], port: int = 0) -> socket.socket:
         return socket.create_server((address, port), backlog=512)
     except OSError as error:
         why = error.strerror or error
-        raise AgonError(f"port {port} of {address} cannot be had ({why}): name another with serve.port=N") from None
+        raise AgonError(f"port {port} of {address} cannot be had ({why}): name another with --port N") from None
 
 
 class Server(uvicorn.Server):
@@ -184,7 +184,7 @@ def serve(
     if sampling is not None:
         settings_of("sampling", sampling)
     if folder.resolve() in (ROOT.resolve(), *ROOT.resolve().parents):
-        raise AgonError("serve.folder must name a folder of its own, such as .agon/hall")
+        raise AgonError("--folder must name a folder of its own, such as .agon/hall")
     hosts = [f"{address}:{port}", *_hosts(origins, port)]
     others = [each for each in (address, *origins) if each.partition(":")[0] not in LOOPBACK] or ["a proxy"] * proxy
     if others and len(password) < 8:
@@ -206,9 +206,7 @@ def serve(
         try:
             server = Server(hall, listening(address, port), hosts, proxy=proxy, password=password)
             if address not in LOOPBACK and not origins:
-                said(
-                    "note: nobody elsewhere is served yet: serve.origins takes the names by which browsers reach this machine"
-                )
+                said("note: nobody elsewhere is served yet: --origin takes a name by which browsers reach this machine")
             for each in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(each, server.end)
             where = f"http://{'localhost' if address in LOOPBACK else address}:{port}/"
@@ -225,6 +223,6 @@ def _hosts(origins: Sequence[str], port: int) -> list[str]:
     found = []
     for each in origins:
         if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[0-9a-fA-F:]+\](:\d{1,5})?", each, re.ASCII):
-            raise AgonError(f"serve.origins takes HOST or HOST:PORT, not {each!r}")
+            raise AgonError(f"--origin takes HOST or HOST:PORT, not {each!r}")
         found += [each.removesuffix(":80").removesuffix(":443"), each] if ":" in each else [each, f"{each}:{port}"]
     return found

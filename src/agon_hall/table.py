@@ -20,11 +20,12 @@ from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
 from agon.paths import shown
-from agon.plan import PEOPLE, PERSON, Match, Seat, Seating
+from agon.plan import PERSON, Match, Seat
 from agon.play import Played, play_async, table
 from agon.turns import write
 from agon_hall import Refused
 from agon_hall.people import People, asked_to
+from agon_hall.seating import PEOPLE, Seating
 from agon_hall.store import Kept, Store, TableRow
 
 log = logging.getLogger("agon_hall")
