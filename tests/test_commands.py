@@ -20,9 +20,10 @@ import pytest
 from omegaconf import OmegaConf
 from project import Project
 
-from agon import ROOT, AgonError, keep_file
+from agon import ROOT, AgonError
 from agon.cli import agon, main
 from agon.conf import configuration
+from agon.paths import keep_file
 from agon.turns import read, validated
 
 
@@ -208,7 +209,7 @@ def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
     assert "--trades INTEGER The fewest after which all can craft at once. [default: 1]" in said
 
 
-@pytest.mark.parametrize("verb", ["plan", "serve", "ingest"])
+@pytest.mark.parametrize("verb", ["plan", "ingest"])
 def test_a_verb_that_hydra_runs_shows_the_file_of_settings_as_it_is(capfd, verb):
     assert main([verb, "--help"]) == 0
     assert capfd.readouterr().out.endswith((ROOT / "conf/agon.yaml").read_text())
@@ -218,7 +219,7 @@ def test_the_version_is_the_package_s(capfd):
     assert main(["--version"]) == 0 and capfd.readouterr().out == f"agon {version('agon')}\n"
 
 
-@pytest.mark.parametrize("verb", ["plan", "record", "play", "ingest", "serve", "collect"])
+@pytest.mark.parametrize("verb", ["plan", "record", "play", "ingest"])
 def test_cfg_job_prints_the_composed_configuration_as_hydra_does_and_does_nothing(capfd, verb):
     words = ["experiment=standin_demo", "experiment.repetitions=7", "budget.usd=1"]
     assert main([verb, *words, "--cfg", "job"]) == 0

@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError, count, shown
+from agon.errors import AgonError, count
+from agon.paths import shown
 from agon.play import ordered
 from agon.turns import games_path, in_cells, no_formula, read, read_games, write, write_games, write_table
 from agon_hall.keys import Keys

@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from agon import AgonError, shown
 from agon.agents import Place, Reply
+from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
 from agon.games.tables import games_table
@@ -20,11 +20,13 @@ from agon.models import Answering, Halted, Model
 from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
-from agon.plan import PEOPLE, PERSON, Match, Seat, Seating
+from agon.paths import shown
+from agon.plan import PERSON, Match, Seat
 from agon.play import Played, play_async, table
 from agon.turns import write, write_games
 from agon_hall import Refused
 from agon_hall.people import People, asked_to
+from agon_hall.seating import PEOPLE, Seating
 from agon_hall.store import Kept, Store, TableRow
 
 log = logging.getLogger("agon_hall")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games import Game
 from agon.games.base import NormalForm
 from agon.games.invariance import SOLVER

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from agon import AgonError, count, in_project, input_path, shown, visible
 from agon.cli import options
 from agon.cli.places import ELSEWHERE, outside_data, own_folder, transcript_of
 from agon.cli.words import say_columns
+from agon.errors import AgonError, count, visible
+from agon.paths import in_project, input_path, shown
 
 
 def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) -> float | dict[str, float] | None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon import ROOT, SHIPPED, text_of
 from agon.cli.places import Settings
+from agon.paths import ROOT, SHIPPED, text_of
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 
 import click
 
-from agon import AgonError, input_files, shown, text_of, visible
+from agon.errors import AgonError, visible
+from agon.paths import input_files, shown, text_of
 
 
 def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon import ROOT, count, input_path, shown
 from agon.cli.places import Settings, experiment_of, say_cautions
 from agon.cli.words import bill_of, clock, number_of, say_columns
+from agon.errors import count
+from agon.paths import ROOT, input_path, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

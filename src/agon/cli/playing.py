@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon import CODE, ROOT, AgonError, count, input_path, shown, visible
-from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, study_of, turns_file
+from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, turns_file
 from agon.cli.words import bar_of, bill_of
+from agon.errors import AgonError, count, visible
 from agon.games.base import families
+from agon.paths import CODE, ROOT, input_path, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,7 +41,7 @@ def play(settings: Settings) -> None:
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
     from agon.record.misfit import misfit
-    from agon.turns import write, write_games
+    from agon.turns import in_cells, write, write_games
 
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
@@ -69,8 +70,8 @@ def play(settings: Settings) -> None:
                     f"{f'python -m agon record {same_words()}'.rstrip()} would record what is missing, for {price}"
                     + ("; partial=true plays what is whole" if lacking is None else "")
                 ) from None
-        if study := study_of(settings):
-            turns = _in_cells(turns, study)
+        if cells := {(match.id, seat): match.cell for match in matches for seat in match.subjects}:
+            turns = in_cells(turns, cells)
         if lacking:
             turns = _some(turns, len(matches), out, settings["force"])
         games = games_table([match.game for match in matches], [match.settings for match in matches])
@@ -96,14 +97,6 @@ def _void(turns: DataFrame) -> str:
         if len(void)
         else ""
     )
-
-
-def _in_cells(turns: DataFrame, name: str) -> DataFrame:
-    """The turns of a study's models, which say the cell of each of them."""
-    from agon.turns import in_cells
-    from agon_hall.protocol import study, subjects
-
-    return in_cells(turns, subjects(study(name)))
 
 
 def _some(turns: DataFrame, planned: int, out: Path, force: bool) -> DataFrame:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agon import ROOT, AgonError, count, shown, visible
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.words import bar_of, bill_of
+from agon.errors import AgonError, count, visible
+from agon.paths import ROOT, shown
 
 if TYPE_CHECKING:
     from agon.inference.until import Order

@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from agon import ROOT, AgonError, count, in_project, keep_file, shown, visible
 from agon.cli import options
 from agon.cli.places import outside_data
+from agon.errors import AgonError, count, visible
 from agon.games.base import modules
+from agon.paths import ROOT, in_project, keep_file, shown
 
 SETTINGS = "data/settings/magic"
 

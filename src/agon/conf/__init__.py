@@ -1,6 +1,6 @@
 """Configuration: the files in conf/ as Hydra composes them, and the games, agents and models that they describe.
 
-`_target_` names what lies in packages that `agon.located` allows, and nothing is read from the environment.
+`_target_` names what lies in packages that `agon.registry.located` allows, and nothing is read from the environment.
 """
 
 from agon.conf.building import built, distinct, games, load, smaller

@@ -1,15 +1,15 @@
-"""Games, agents and models, built as files in conf/ describe them. What a file may name as `_target_` is said by `agon.located`."""
+"""Games, agents and models, built as files in conf/ describe them; `agon.registry.located` says what `_target_` may name."""
 
 import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agon import AgonError
 from agon.conf.composition import compose_together, file_of
 from agon.conf.files import CONF, names
 from agon.conf.gate import allowed_target, reason
 from agon.conf.named import claims, expand_settings, settings_of, twin_of
+from agon.errors import AgonError
 from agon.games import Game
 
 

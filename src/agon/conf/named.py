@@ -9,9 +9,9 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of
 from agon.conf.composition import compose_together, file_of
 from agon.conf.files import CONF, names, offered
+from agon.errors import AgonError, fault_of
 from agon.games.settings import variants
 
 TWIN = "agon.games.twins.twin"

@@ -22,18 +22,6 @@ class Executor(msgspec.Struct, forbid_unknown_fields=True):
     workers: Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Serve(msgspec.Struct, forbid_unknown_fields=True):
-    """Where and how people play."""
-
-    address: str
-    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
-    origins: list[str]
-    proxy: bool
-    folder: Annotated[str, msgspec.Meta(pattern=r"\S")]
-    sampling: str | None
-    days: Annotated[float, msgspec.Meta(gt=0, le=3650)]
-
-
 class Until(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The questions with which `record` ends: which conditions differ in a metric, and in which direction."""
 
@@ -69,13 +57,10 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     until: Until | None
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
-    browser: bool
     source: str
     path: str | None
     recorded: dict[str, list[str]]
     out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
-    serve: Serve
     families: list[str]
     packages: list[str]
     experiment: dict[str, Any]
-    study: dict[str, Any] | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games import Game
 from agon.games.base import families
 from agon.games.equilibria import equilibria

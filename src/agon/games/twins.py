@@ -13,9 +13,10 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any, Literal
 
-from agon import AgonError, kind
+from agon.errors import AgonError
 from agon.games.base import PUBLIC, Dice, Event, Game, Note, Observation, Times, refuse_illegal
 from agon.games.spaces import Choice, Space
+from agon.registry import kind
 
 Number = int | float | Fraction
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
 from agon.conf import offered, renaming_told
+from agon.errors import AgonError
 from agon.inference.prereg import condition_now
 from agon.inference.scores import known, scores, with_all
 from agon.inference.units import OF_SEAT, in_both, silent_matches, units_of

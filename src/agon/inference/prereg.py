@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec.structs import astuple, replace
 
-from agon import AgonError, count, fault_of, input_path, shown, text_of
 from agon.conf import Until, document, name_now
+from agon.errors import AgonError, count, fault_of
+from agon.paths import input_path, shown, text_of
 
 FILE = "registered.jsonl"
 """In the folder of a recording: a line for every registration."""

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from agon import ROOT, AgonError
 from agon.conf import names, settings_of
+from agon.errors import AgonError
 from agon.inference.compare import compare
 from agon.inference.prereg import Exclusion, Hypothesis, checked, condition_now, exclusions, hypotheses, registrations
 from agon.inference.scores import with_all
 from agon.inference.words import of_matches
+from agon.paths import ROOT
 from agon.turns import PARTIAL, replaced
 
 

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import PACKAGES, AgonError
 from agon.conf import find_families, new_names, offered
+from agon.errors import AgonError
 from agon.games.base import modules
 from agon.games.tables import seat_table
 from agon.metrics.tallies import METRICS as OF_TESTED
 from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
 from agon.metrics.tallies import RANGES as RANGES_OF_TESTED
 from agon.metrics.tallies import per_match as of_tested
+from agon.registry import PACKAGES
 from agon.turns import LATER, matches, tidy
 
 ANY = {

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
 from agon.conf import offered
+from agon.errors import AgonError
 from agon.metrics.differences import Cells
 from agon.turns import replaced
 

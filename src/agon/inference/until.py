@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from agon import AgonError
 from agon.conf import Until, id_name, offered
+from agon.errors import AgonError
 from agon.games.tables import games_table
 from agon.inference.power import sides
 from agon.inference.prereg import condition_now

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from agon import count
+from agon.errors import count
 from agon.inference.scores import Known
 from agon.inference.units import in_both
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.metrics.exact import flips, holm
 from agon.metrics.interval import SHARE, Numbers, ends, jackknifed
 

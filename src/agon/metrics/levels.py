@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from agon import AgonError
+from agon.errors import AgonError
 
 
 @dataclass(frozen=True)

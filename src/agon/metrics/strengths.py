@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from agon import AgonError
+from agon.errors import AgonError
 
 Numbers = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.turns import action_of, cut_off, replaced, tidy
 
 KEYS = ["challenger", "defender", "game", "setting"]

@@ -17,10 +17,11 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
-from agon import ROOT, AgonError, input_files, input_path, shown
 from agon.conf import names, offered, settings_of
+from agon.errors import AgonError
 from agon.inference.prereg import FILE as REGISTERED
 from agon.notebook.page import page, settle, title
+from agon.paths import ROOT, input_files, input_path, shown
 
 RUNS = "runs"
 """The folder of runs, each in a folder of its name."""

@@ -1,9 +1,7 @@
 """Asking models: every exchange is paid for once and recorded; what is made of it is `play`'s."""
 
 import asyncio
-import gc
 from collections.abc import Callable, Container, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -63,41 +61,17 @@ async def record(
             raise
 
     try:
-        with little_garbage():
-            async with asyncio.TaskGroup() as tasks:
-                for pool, size in pools:
-                    waiting, ids = iter(pool), {match.id for match in pool}
-                    rule = StopRule(size)
-                    for _ in range(min(size, len(pool))):
-                        tasks.create_task(to_the_end(_worker(waiting, ids, answering, rule, halted, tick, gate)))
+        async with asyncio.TaskGroup() as tasks:
+            for pool, size in pools:
+                waiting, ids = iter(pool), {match.id for match in pool}
+                rule = StopRule(size)
+                for _ in range(min(size, len(pool))):
+                    tasks.create_task(to_the_end(_worker(waiting, ids, answering, rule, halted, tick, gate)))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
         await asyncio.gather(*(model.close() for model in models.values()))
     return halted
-
-
-SELDOM = 50_000
-"""So many new objects are waited for before garbage is looked for."""
-
-
-@contextmanager
-def little_garbage() -> Iterator[None]:
-    """Garbage collection as it suits many waiting matches: looking through everything took a sixth of the time.
-
-    Where it is looked for as seldom already, somebody has seen to it, and nothing is changed.
-    """
-    before = gc.get_threshold()
-    if before[0] >= SELDOM:
-        yield
-        return
-    gc.freeze()
-    gc.set_threshold(SELDOM, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 def in_flight(matches: int, calls: int) -> int:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import AgonError, visible
 from agon.conf import built, name_now
+from agon.errors import AgonError, visible
 from agon.games import Game, IllegalAction, Observation
 from agon.games.pages import UNREADABLE, asked_for, news
 from agon.loop import started

@@ -12,7 +12,8 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError, input_path, input_places, shown
+from agon.errors import AgonError
+from agon.paths import input_path, input_places, shown
 from agon.turns.actions import action_of, action_text, relabelled
 from agon.turns.checks import mistyped, validated
 from agon.turns.columns import COLUMNS, KEY, LABEL, LATER, TOLD_BY, completed

@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError, input_path, shown
+from agon.errors import AgonError
+from agon.paths import input_path, shown
 from agon.turns.files import write_parquet
 
 GAMES: dict[str, tuple[Any, str]] = {

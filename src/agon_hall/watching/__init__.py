@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agon import ROOT, AgonError
+from agon.errors import AgonError
 from agon.games.base import PUBLIC
+from agon.paths import ROOT
 from agon_hall import web
 from agon_hall.watching.choice import picked, transcripts, turns_of
 from agon_hall.watching.match import Watched

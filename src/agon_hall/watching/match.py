@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
 from agon.conf import load
+from agon.errors import AgonError
 from agon.figures.viewer import Belief, beliefs, forecasts, players
 from agon.games import Observation
 from agon.games.base import PUBLIC

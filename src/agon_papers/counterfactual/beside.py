@@ -16,12 +16,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from agon import AgonError, figures, input_path, shown
+from agon import figures
 from agon.conf import name_now, new_names, offered
+from agon.errors import AgonError
 from agon.games.matrix.metrics import limits, per_match, shares_over_rounds
 from agon.games.tables import equilibrium_table, payoff_table
 from agon.metrics import summary
 from agon.metrics.interval import proportion_interval
+from agon.paths import input_path, shown
 from agon.turns import read, read_games
 from agon_papers.counterfactual.cells import MODELS, SPELLED, VARIANTS
 

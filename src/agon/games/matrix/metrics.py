@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.tables import equilibrium_table, payoff_table
 from agon.metrics.interval import SHARE, Limits
 from agon.turns import decoded, replaced, tidy

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.turns import decoded, replaced, tidy
 
 Numbers = NDArray[np.float64]

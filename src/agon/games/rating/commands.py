@@ -2,8 +2,9 @@
 
 import click
 
-from agon import AgonError, count, in_project, keep_file, shown
 from agon.cli import options
+from agon.errors import AgonError, count
+from agon.paths import in_project, keep_file, shown
 
 
 @click.command()

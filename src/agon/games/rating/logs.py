@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.tradecraft.amounts import written
 from agon.games.tradecraft.calls import ARGUMENTS
 from agon.games.tradecraft.story import Call, Hands, Story, read

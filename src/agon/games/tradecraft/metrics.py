@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.tradecraft import story
 from agon.metrics.interval import RATE, SHARE, pooled
 from agon.turns import tidy

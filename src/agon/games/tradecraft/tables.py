@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from agon import AgonError
 from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
+from agon.errors import AgonError
 from agon.figures import COLOURS, figure, styled
 from agon.games.tradecraft.amounts import Amount, listed
 from agon.games.tradecraft.story import Deal, Turn, read

@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agon import AgonError
 from agon.conf import CONF, compose_together, load, names, settings_of
+from agon.errors import AgonError
 from agon.models import Model
 from agon.models.standin import StandIn
 from agon.plan.seats import (
