@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
 from agon import AgonError, fault_of, located, shown, text_of
+from agon.conf.derived import allow_makers
 from agon.games import Game
 
 DIRECTIVES = {"_target_", "_partial_", "_convert_"}
@@ -80,6 +81,7 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
     Raises AgonError for a `_target_` that is none of them, and for settings that it does not have or whose types are others.
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
+    allow_makers()
     target = located(name)
     if strange := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
         raise AgonError(f"there is no setting {strange[0]!r}")

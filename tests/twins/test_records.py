@@ -9,7 +9,7 @@ from agon.conf import load
 from agon.plan import plan
 from agon.play import play_now, table
 from agon.replay import games_of
-from agon_papers import twins
+from agon_twins import records as twins
 
 DICE = np.random.default_rng(1)
 
