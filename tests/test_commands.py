@@ -39,8 +39,6 @@ def failed(capfd, *arguments: str, code: int = 1) -> str:
 @pytest.mark.parametrize(
     ("words", "why", "code"),
     [
-        ("certify-twins --out README.md", "--out README.md is there, and holds no certificates: name another file", 1),
-        ("certify-twins --out docs", "--out docs is there, and holds no certificates: name another file", 1),
         (
             "play experiment=scripted experiment.name=magic_scripted",
             "experiment.name=magic_scripted is what conf/experiment/",

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 import nbformat
 import pandas as pd
 import pytest
@@ -18,8 +17,7 @@ import yaml
 from agon import ROOT
 from agon.cli import agon, main
 from agon.cli.job import Job
-from agon.conf import Twins, built, load
-from agon.games.twins import twin
+from agon.conf import built
 from agon.plan import plan
 
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("data/*.md")])
@@ -127,9 +125,7 @@ def test_a_how_to_is_short_and_ends_in_a_test(path):
 def test_every_settings_file_shown_can_be_used(path):
     for block in blocks(path, "yaml"):
         settings = yaml.safe_load(block)
-        if "of" in settings and "_target_" not in settings:  # of conf/twin
-            for name, changes in msgspec.convert(settings, Twins).twins.items():
-                assert twin(load("game", settings["of"][0]), name, **changes)
+        if path.name == "make-a-twin.md":  # tests/twins has it
             continue
         assert built(settings) is not None if "_target_" in settings else plan(settings)
 

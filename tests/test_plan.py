@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from agon import ROOT, AgonError
 from agon.conf import CONF, FEW, configuration, games, load, names, offered, settings_of
 from agon.games.matrix.game import MatrixGame
-from agon.games.twins import twin
 from agon.plan import cautions, models_of, plan
 from agon.plan.symmetry import difference
 
@@ -115,7 +114,7 @@ def test_models_that_differ_meet_in_every_order_and_none_meets_itself():
 
 
 UNEVEN = MatrixGame("uneven", "test", ("a", "b"), (((3, 1), (0, 0)), ((0, 0), (2, 2))), 3)
-RENAMED = twin(UNEVEN, "other", words={"a": "c", "b": "d"})
+RENAMED = replace(UNEVEN, options=("c", "d"))
 UNEQUAL = {
     "tradecraft": "Player 1 moves first",
     "tradecraft3": "Player 1 moves first",

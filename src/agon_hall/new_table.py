@@ -4,7 +4,7 @@ import functools
 import secrets
 from typing import Any
 
-from agon.conf import claims, expand_settings, load, names
+from agon.conf import CONF, derived_games, expand_settings, load, names
 from agon.errors import AgonError
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
@@ -54,11 +54,9 @@ def players(name: str) -> dict[str, bool]:
 
 @functools.cache
 def twins(name: str) -> dict[str, str]:
-    """A game's twins and near-twins (agon.conf.claims): what they are called on the page -> name; nothing where there are none."""
-    own = {called: claim.twin for (of, called), claim in claims().items() if name in (of, *claim.also)}
-    kinds = {True: "the same game", False: "another game, which looks like it"}
-    said = {f"{called.replace('_', ' ')}: {kinds[same]}": called for called, same in own.items()}
-    return {ITSELF: "", **said} if said else {}
+    """The games that are made of a game (agon.conf.derived): what they are called on the page -> name; nothing where there are none."""
+    labels = {f"{made.replace('_', ' ')}: {what}": made for made, what in derived_games(name, CONF).items()}
+    return {ITSELF: "", **labels} if labels else {}
 
 
 @functools.cache

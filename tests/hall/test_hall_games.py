@@ -79,6 +79,7 @@ def test_a_table_is_made_on_the_page_and_its_match_is_collected(server, person, 
 
 def test_a_game_is_played_in_other_clothes(server, person):
     """A twin is chosen on the page; who plays it sees and presses its words."""
+    pytest.importorskip("agon_twins")
     host, ada = person(), person()
     host.page.goto(server.url)
     host.page.get_by_label("Game", exact=True).select_option("pd")
@@ -95,6 +96,7 @@ def test_a_game_is_played_in_other_clothes(server, person):
 
 
 def test_twins_are_offered_where_there_are_some_and_agents_that_fit_them():
+    pytest.importorskip("agon_twins")
     assert new_table.twins("pd")["amber: the same game"] == "amber" and new_table.twins("auction") == {}
     assert "hunt: another game, which looks like it" in new_table.twins("pd")
     assert "beliefs" in new_table.players("pd") and "beliefs" not in new_table.players("pd~amber")

@@ -23,13 +23,11 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
 from agon.agents.minds import Mind, Semantics, mind_class, mind_of
-from agon.agents.prompts import Prompts, Template, beliefs_of
+from agon.agents.prompts import Prompts, Template, beliefs_of, require_own_words
 from agon.agents.reads import for_thoughts
 from agon.agents.styles import SelfConsistency
-from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.base import Times
-from agon.games.twins import Twin
 from agon.models import Request, extend
 from agon.registry import kind
 
@@ -126,12 +124,9 @@ class Beliefs:
     def texts(game: Any, agent: Any, folder: str | None = None, **_: Any) -> Asked:
         """The prompts of the agent that is wrapped, and its own.
 
-        Raises AgonError for a twin in other words: what the agent notes is in the old ones.
+        Raises AgonError for a game that is told in other words.
         """
-        if isinstance(game, Twin) and game.reworded:
-            raise AgonError(
-                f"{game.name} {game.variant} is told in other words, and what an agent with beliefs notes is not: take an agent without"
-            )
+        require_own_words(game)
         return Asked(agent.func.texts(game, **agent.keywords), beliefs_of(game, folder))
 
     async def act(self, view: Observation, dice: Dice) -> Reply:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import jinja2
@@ -14,7 +15,7 @@ from jinja2.runtime import Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from agon.errors import AgonError
-from agon.games import Observation
+from agon.games import Game, Observation
 from agon.games.base import families
 from agon.paths import input_path, shown
 
@@ -52,11 +53,10 @@ class Template:
                 raise AgonError(f"prompt {self.path} has no macro {macro}: it needs {known}")
 
     def rendered(self, macro: str, *values: object) -> str:
-        """What a macro makes of some values; of a twin's view, in the twin's words (agon.games.twins)."""
-        seen = next((each for each in values if isinstance(each, Observation)), None)
-        if seen is not None and seen.telling is not None:
-            text = self.rendered(macro, *map(seen.telling.plain, values))
-            return str(seen.telling.told(text, macro == "system"))
+        """What a macro makes of some values, in the words of the view among them."""
+        view = next((each for each in values if isinstance(each, Observation)), None)
+        if view is not None and view.wording is not None:
+            return view.wording(functools.partial(self.rendered, macro), *values)
         try:
             return str(self._macros[macro](*values))
         except Exception:
@@ -148,6 +148,15 @@ def beliefs_of(game: Any, folder: str | None = None) -> Template:
 @functools.cache
 def _beliefs(source: Source) -> Template:
     return Template(source, ("ask", "again", "recall"))
+
+
+def require_own_words(game: Game[Any]) -> None:
+    """Raises AgonError for a game that is told in other words than its family's, in which an agent's own notes are."""
+    wording = game.watch(game.start(Random(0))).wording
+    if wording is not None and not wording.literal:
+        raise AgonError(
+            f"{game.name} {game.variant} is told in other words, and what this agent notes is not: take an agent that notes nothing"
+        )
 
 
 def source_of(game: object, file: str, folder: str | None = None) -> Source:

@@ -1,4 +1,4 @@
-"""What a project's files must be: inputs checked, twins certified, settings made."""
+"""What a project's files must be: inputs checked, settings made."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from agon.cli import options
-from agon.cli.places import outside_data
-from agon.errors import AgonError, count, visible
+from agon.errors import AgonError, count
 from agon.games.base import modules
 from agon.paths import ROOT, in_project, keep_file, shown
 
@@ -30,33 +29,6 @@ def verify() -> None:
     if not (ROOT / "data.dvc").is_file():
         raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
     verified(ROOT)
-
-
-@click.command()
-@options.out(default="results/twins/certificates.csv", help="A CSV file for the certificates.")
-def certify_twins(out: str) -> int:
-    """Checks all twins and near-twins that conf/twin declares.
-
-    One row each: what was compared, what solves both, what moved, or a counterexample. Exit code 3: a claim is wrong.
-    """
-    import pandas as pd
-
-    from agon.games.certificates import certified
-    from agon.turns import write_table
-
-    path, rows = outside_data(out), []
-    if path.exists() and (not path.is_file() or path.read_bytes()[:18] != b"game,setting,twin,"):
-        raise AgonError(f"--out {out} is there, and holds no certificates: name another file")
-    for row in certified():
-        rows.append(row)
-        if not row["holds"]:
-            click.echo(
-                visible(f"{row['game']} {row['setting']}~{row['twin']} is no {row['claim']}: {row['counterexample']}")
-            )
-    write_table(pd.DataFrame(rows), path)
-    wrong = sum(not row["holds"] for row in rows)
-    click.echo(f"{shown(path)}: {count(len(rows), 'certificate')}, {count(wrong, 'wrong claim')}")
-    return 3 if wrong else 0
 
 
 @click.command()

@@ -3,7 +3,7 @@
 `_target_` names what lies in packages that `agon.registry.located` allows, and nothing is read from the environment.
 """
 
-from agon.conf.building import built, distinct, games, load, smaller
+from agon.conf.building import built, distinct, games, load
 from agon.conf.composition import (
     MAIN,
     PRIMARY,
@@ -17,6 +17,7 @@ from agon.conf.composition import (
     search_project,
     without_environment,
 )
+from agon.conf.derived import derived_games
 from agon.conf.files import (
     CONF,
     FEW,
@@ -33,7 +34,7 @@ from agon.conf.files import (
     renaming_told,
 )
 from agon.conf.gate import FAULTS, document, reason
-from agon.conf.named import Twins, claims, expand_settings, settings_of, twins
+from agon.conf.named import expand_settings, settings_of
 from agon.conf.schema import Until
 
 __all__ = [
@@ -44,14 +45,13 @@ __all__ = [
     "MAIN",
     "PRIMARY",
     "VERSION",
-    "Twins",
     "Until",
     "about",
     "built",
     "checked",
-    "claims",
     "compose_together",
     "configuration",
+    "derived_games",
     "distinct",
     "document",
     "expand_settings",
@@ -72,7 +72,5 @@ __all__ = [
     "renaming_told",
     "search_project",
     "settings_of",
-    "smaller",
-    "twins",
     "without_environment",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from agon.conf.composition import compose_together, file_of
 from agon.conf.files import CONF, names
 from agon.conf.gate import allowed_target, reason
-from agon.conf.named import claims, expand_settings, settings_of, twin_of
+from agon.conf.named import expand_settings, settings_of
 from agon.errors import AgonError
 from agon.games import Game
 
@@ -53,16 +53,6 @@ def _require_named(game: Game[Any]) -> None:
             raise AgonError(f"{what} is {text!r}; it must be a word that can be printed")
     if type(game.rules) is not int or game.rules < 1:
         raise AgonError(f"rules is {game.rules!r}; it must be a whole number, 1 at least")
-
-
-def smaller(of: str, name: str, conf: Path = CONF) -> tuple[Game[Any], Game[Any]] | None:
-    """A game and its twin with the settings that make them small; None where there are none. Raises AgonError."""
-    if not (small := claims(conf)[of, name].small):
-        return None
-    try:
-        return built(settings_of("game", of, conf) | small), built(twin_of(of, name, conf, small))
-    except (AgonError, TypeError, ValueError) as error:
-        raise AgonError(f"conf/twin: {of}~{name} cannot be built as its `small` says: {reason(error)}") from error
 
 
 def games(wanted: Sequence[str] | None = None) -> list[Game[Any]]:

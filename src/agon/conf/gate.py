@@ -11,6 +11,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
+from agon.conf.derived import allow_makers
 from agon.errors import AgonError, fault_of
 from agon.games import Game
 from agon.paths import shown, text_of
@@ -82,6 +83,7 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
     Raises AgonError for a `_target_` that is none of them, and for settings that it does not have or whose types are others.
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
+    allow_makers()
     target = located(name)
     if strange := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
         raise AgonError(f"there is no setting {strange[0]!r}")

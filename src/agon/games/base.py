@@ -3,14 +3,14 @@
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, is_dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
 from math import inf
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from agon.games.spaces import Choice as Choice  # offered here too
 from agon.games.spaces import Dice as Dice
@@ -74,8 +74,19 @@ class Observation(NamedTuple):
     """The part of the round."""
     role: str = ""
     """The seat's role in the game; empty where seats differ in nothing."""
-    telling: Any = None
-    """How the family's texts are to be told in other words (agon.games.twins.Telling); None: as they stand."""
+    wording: "Wording | None" = None
+    """How texts about it are said in other words, as a translation does; None: as the family says them."""
+
+
+class Wording(Protocol):
+    """Other words for the texts of a game. What tells a seat something (prompts, forms, pages) passes its texts through it."""
+
+    @property
+    def literal(self) -> bool:
+        """Whether all words stay, and something is added at most."""
+
+    def __call__(self, render: Callable[..., str], *values: Any) -> str:
+        """The text that `render` makes of some values, a view among them, in other words."""
 
 
 class Times(NamedTuple):
@@ -134,10 +145,6 @@ class Game(ABC, Generic[S]):
     """How many players."""
     rules: int = 1
     """Version of the rules: raised when the same actions lead elsewhere than before."""
-    amounts: ClassVar[frozenset[str]] = frozenset()
-    """Settings, phases and notes whose numbers are amounts, so that a twin may count in another currency."""
-    by_seat: ClassVar[frozenset[str]] = frozenset()
-    """Settings, phases and notes whose tuples are in seat order, so that in a twin seats may move."""
 
     def __init_subclass__(cls, **more: object) -> None:
         """A dataclass may have what is computed here as a field (`players: tuple[str, ...]`), which is required without a default.
@@ -151,18 +158,6 @@ class Game(ABC, Generic[S]):
                 raise TypeError(f"{cls.__name__} has a field {name}, which is a method of every game: rename the field")
             if own is known and isinstance(known, cached_property):
                 setattr(cls, name, field())  # else a dataclass would take what is inherited for a default
-
-    @property
-    def engine(self) -> "Game[Any]":
-        """The game whose family's texts, scripts and pages are used: itself, unless it is made of another (agon.games.twins)."""
-        return self
-
-    def restated(self, map: Any) -> "tuple[Game[Any], Any]":
-        """The game with as much of a map (agon.games.twins.Isomorphism) done to it as its own settings can say, and what is left.
-
-        By default nothing is done.
-        """
-        return self, map
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -264,7 +259,7 @@ def _families(made: type | FunctionType) -> tuple[tuple[Path, str], ...]:
 def _class_of(made: object) -> type | FunctionType:
     if isinstance(made, type | FunctionType):
         return made
-    return type(made.engine if isinstance(made, Game) else made)
+    return type(made)
 
 
 def families(made: object) -> tuple[Path, ...]:

@@ -92,8 +92,6 @@ class CostSharing(Game[State]):
     rounds: int = 5
     semantics: Semantics = "strict"
     rules: int = 1
-    amounts = frozenset({"fee"})
-    by_seat = frozenset({"airlines", "names", "propose"})
     seats: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
     _facts: Facts = field(init=False, repr=False, compare=False)

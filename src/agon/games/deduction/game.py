@@ -99,7 +99,6 @@ class Deduction(Game[State]):
     rules: int = 1
     pays: Mapping[str, Sequence[int]] | None = None
     """Outcome -> credits of the spy, and of each other player, where these are not the published ones."""
-    by_seat = frozenset({"evaluate", "parts"})
     seats: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
     """What seats are called: Player 1 sits at seat 0."""

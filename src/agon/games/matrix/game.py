@@ -89,19 +89,6 @@ class MatrixGame(Game[State]):
             cell = cell[self.options.index(action)]
         return tuple(cell)
 
-    def restated(self, map: Any) -> "tuple[MatrixGame, Any]":
-        """Options in another order, seats exchanged and payoffs scaled, in a payoff table of its own; words are left."""
-        listed = map.listed(self.options)
-
-        def paid(there: tuple[str, ...]) -> Any:
-            if len(there) < self.seats:
-                return [paid((*there, option)) for option in listed]
-            return map.paid(self.payoffs([there[map.seat(seat)] for seat in range(self.seats)]))
-
-        return replace(self, options=listed, payoff=paid(())), replace(
-            map, seats=(), names=(), order=(), factor=1, shift=0
-        )
-
     def outcomes(self, seat: int) -> list[tuple[Profile, tuple[float, ...]]]:
         """Every action profile and what it pays, as `seat` sees them: own action and points first, then the others'."""
         order = sorted(range(self.seats), key=lambda each: each != seat)

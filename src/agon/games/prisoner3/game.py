@@ -41,13 +41,6 @@ class Prisoner3(MatrixGame):
         """The action that is a defection."""
         return {"defection": self.options[1]}
 
-    def restated(self, map: Any) -> tuple[MatrixGame, Any]:
-        """As any normal-form game; but its options stay in their order, by which they are known, and are listed in another."""
-        moved = {map.seat(seat) for seat in self.tested}
-        made, left = replace(self, tested=tuple(sorted(moved))), replace(map, order=())
-        game, left = super(Prisoner3, made).restated(left)
-        return game, replace(left, order=map.order)
-
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one round; an action that is None pays as `semantics` says. Raises IllegalAction."""
         unread = self.options[0 if self.semantics == "strict" else 1]

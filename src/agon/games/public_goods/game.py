@@ -44,7 +44,6 @@ class PublicGoods(Game[State]):
     tested: Sequence[int] = ()
     semantics: Semantics = "strict"
     rules: int = 1
-    amounts = frozenset({"endowment", "contribute", "overspend", "payoffs"})
     _legal: Number = field(init=False, repr=False, compare=False)
     _public: "PublicGoods" = field(init=False, repr=False, compare=False)
 

@@ -103,7 +103,6 @@ class TradeCraft(Game[State]):
     rules: int = 1
     independent = True
     """Seats that act at once do not depend on each other: one that gives no readable action leaves the others' turns valid."""
-    by_seat = frozenset({"hands"})
     seats: int = field(init=False)
     _facts: Facts = field(init=False, repr=False, compare=False)
 

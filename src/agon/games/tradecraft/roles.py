@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from agon.agents.base import Place, Reply, spent, times_asked
 from agon.agents.keeping import measured, overflow_of
 from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
-from agon.agents.prompts import Template, reads_template, source_of
+from agon.agents.prompts import Template, reads_template, require_own_words, source_of
 from agon.agents.reads import reads_of
 from agon.errors import AgonError
 from agon.games import Dice, Observation
@@ -233,6 +233,7 @@ class Roles:
         """The prompts that an agent with these settings uses. Raises AgonError for another game."""
         if not isinstance(game, TradeCraft):
             raise AgonError(f"an agent of agon.games.tradecraft.roles plays TradeCraft, not {game.name}")
+        require_own_words(game)
         return role_prompts(persona, folder, reads_of(reads).guide)
 
     async def act(self, view: Observation, dice: Dice) -> Reply:

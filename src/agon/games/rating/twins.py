@@ -1,4 +1,6 @@
-"""What solves a rating, as far as counts go: the scores of the scripted rater, which a judge may be better than.
+"""For twins of ratings (agon_twins.family).
+
+What solves one, as far as counts go: the scores of the scripted rater, which a judge may be better than.
 
 Ratings are compared turn by turn and player by player: a behaviour is the share of each (turn, player, value).
 """

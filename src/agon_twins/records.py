@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from agon.errors import AgonError
 from agon.games import Game
 from agon.games.base import NormalForm
-from agon.games.invariance import SOLVER
 from agon.games.matrix.metrics import chances
-from agon.games.twins import Twin
 from agon.loop import seat_dice
 from agon.metrics.differences import estimate
 from agon.metrics.interval import SHARE, ends
 from agon.metrics.strengths import shared_ranks
 from agon.turns import decoded
+from agon_twins.invariance import SOLVER
+from agon_twins.twin import Twin
 
 Numbers = NDArray[np.float64]
 DRAWS = 2_000

@@ -15,11 +15,14 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agon.agents.telling import told
-from agon.conf import CONF, claims, load, smaller
+from agon.conf import CONF, load
 from agon.errors import count
-from agon.games.base import PUBLIC, Game, IllegalAction, Observation, family_module
+from agon.games.base import PUBLIC, Game, IllegalAction, Observation
 from agon.games.spaces import Choice, Space
-from agon.games.twins import OWN, Isomorphism, Twin
+from agon_twins.family import of_family
+from agon_twins.isomorphism import OWN, PAYOFFS, Isomorphism
+from agon_twins.names import claims, smaller
+from agon_twins.twin import Twin
 
 STATES = 2_000
 """States that are visited one after another, each with all that can be done in it."""
@@ -307,13 +310,15 @@ def differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any
 @lru_cache(maxsize=64)
 def solutions(game: Game[Any]) -> Mapping[str, Any]:
     """What solves a game, by the names of its family; nothing where the family does not say. Found once for all twins of a game."""
-    module = family_module(game, "solutions")
-    return {} if module is None else module.solutions(game)
+    solve = of_family(game, "solutions")
+    return solve(game) if solve else {}
 
 
 def moved(game: Game[Any], other: Game[Any], map: Isomorphism) -> dict[str, tuple[Any, Any]]:
     """The solutions of `game`, as `map` says them, that are not those of `other`: from and to."""
-    before, after = {name: map.value(value) for name, value in solutions(game).items()}, solutions(other)
+    points = of_family(game, "POINTS", ())
+    before = {name: map.value(each, PAYOFFS if name in points else name) for name, each in solutions(game).items()}
+    after = solutions(other)
     return {name: (value, after.get(name)) for name, value in before.items() if not _alike(value, after.get(name))}
 
 

@@ -1,11 +1,13 @@
-"""What solves the public good, for players who want as many points as they can get."""
+"""For twins of the public good (agon_twins.family): what solves it, for players who want as many points as they can get."""
 
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
 from agon.games import Game, Observation
-from agon.games.twins import Amount, Points
+
+AMOUNTS = frozenset({"endowment", "contribute", "overspend", "alone", "together", "payoffs"})
+POINTS = frozenset({"worth"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
@@ -23,12 +25,12 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     return {
         "alone": _better(most, one - nothing),
         "together": _better(most, everything - nothing),
-        "worth": {"nothing": Points(nothing), "everything": Points(everything)},
+        "worth": {"nothing": nothing, "everything": everything},
     }
 
 
 def _better(most: int, gain: float) -> Any:
-    return "anything" if abs(gain) < 1e-9 else Amount(most if gain > 0 else 0)
+    return "anything" if abs(gain) < 1e-9 else float(most if gain > 0 else 0)
 
 
 def _paid(game: Game[Any], puts: list[int]) -> float:

@@ -1,6 +1,7 @@
-"""What solves one round of a normal-form game."""
+"""For twins of normal-form games (agon_twins.family): how settings say a map, and what solves one round."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -10,11 +11,26 @@ import numpy as np
 from agon.games import Game, Observation
 from agon.games.base import NormalForm
 from agon.games.equilibria import best_replies, equilibria
+from agon.games.matrix.game import MatrixGame
 from agon.games.matrix.metrics import security
 from agon.games.matrix.scripts import favourites
-from agon.games.twins import Points
+
+POINTS = frozenset({"secured"})
 
 Mixed = frozenset[tuple[str, str, Any]]
+
+
+def restated(game: MatrixGame, map: Any) -> tuple[MatrixGame, Any]:
+    """Options in another order, seats exchanged and payoffs scaled, in a payoff table of its own; words are left."""
+    options = map.listed(game.options)
+
+    def table(profile: tuple[str, ...]) -> Any:
+        if len(profile) < game.seats:
+            return [table((*profile, option)) for option in options]
+        return map.paid(game.payoffs([profile[map.seat(seat)] for seat in range(game.seats)]))
+
+    left = replace(map, seats=(), names=(), order=(), factor=1, shift=0)
+    return replace(game, options=options, payoff=table(())), left
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
@@ -26,7 +42,7 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
         "best replies": _replies(form, game.players),
     }
     if form.seats == 2:
-        found["secured"] = {player: Points(_secured(form, seat)) for seat, player in enumerate(game.players)}
+        found["secured"] = {player: _secured(form, seat) for seat, player in enumerate(game.players)}
     return found
 
 

@@ -1,4 +1,7 @@
-"""What solves a problem of TradeCraft: the shortest chains, and what must change hands. Found by the planner, with proof."""
+"""For twins of TradeCraft (agon_twins.family).
+
+What solves a problem: the shortest chains, and what must change hands. The planner finds them, with proof.
+"""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -9,6 +12,8 @@ from agon.games.tradecraft.amounts import exact
 from agon.games.tradecraft.game import Known, known
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs, union
+
+BY_SEAT = frozenset({"hands"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:

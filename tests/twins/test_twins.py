@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
+import msgspec
 import pandas as pd
 import pytest
+import yaml
 from harness import GAMES, PD, RPS, first, small
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,20 +20,23 @@ from agon.agents import seat_dice
 from agon.agents.scripts import anything, reference
 from agon.agents.telling import told
 from agon.cli import main
-from agon.conf import built, load, settings_of, twins
+from agon.conf import built, load, settings_of
 from agon.games import Choice
 from agon.games.base import Event
-from agon.games.certificates import certificate, certified, check, moved, solutions
-from agon.games.invariance import PLAYERS as KNOWN
-from agon.games.invariance import measured, plane, sampled, situations
-from agon.games.invariance import seen as seen_in
 from agon.games.matrix.scripts import always, best_reply_to_last, favourite_equilibrium, remembered, tit_for_tat
 from agon.games.tables import games_table
-from agon.games.twins import Amount, Isomorphism, Points, Twin, Words, twin
 from agon.loop import total
 from agon.plan import plan
 from agon.play import play
 from agon.replay import games_of, one_match, replayed
+from agon_twins.certificates import certificate, certified, check, moved, solutions
+from agon_twins.family import of_family
+from agon_twins.invariance import PLAYERS as KNOWN
+from agon_twins.invariance import measured, plane, sampled, situations
+from agon_twins.invariance import seen as seen_in
+from agon_twins.isomorphism import PAYOFFS, Isomorphism, Words
+from agon_twins.names import Twins, claims
+from agon_twins.twin import Twin, twin
 
 AMBER = {"cooperation": "amber", "defection": "slate"}
 
@@ -124,6 +129,14 @@ def test_an_agent_that_notes_beliefs_is_refused_in_a_twin_that_is_told_in_other_
     assert "is told in other words" in str(error.value) and "\n" not in str(error.value)
 
 
+def test_an_agent_with_roles_plays_only_a_twin_in_the_games_own_words():
+    """It notes in the family's words what it has seen, as an agent with beliefs does."""
+    roles = {"agents": ["tradecraft_unprimed@standin_tradecraft"]}
+    with pytest.raises(AgonError, match="is told in other words"):
+        plan(experiment("tradecraft/minecraft-01~exchanged", **roles))
+    assert plan(experiment("tradecraft/minecraft-01~seated", **roles))
+
+
 @pytest.mark.parametrize("name", ["pd~turned", "pd~fives", "pd~partners", "pd~hunt", "chameleon/01-crowd~seated"])
 def test_an_agent_that_notes_beliefs_plays_a_twin_in_the_games_own_words(name):
     assert plan(experiment(name, agents=["beliefs@standin_magic" if "chameleon" in name else "beliefs@standin"]))
@@ -148,6 +161,14 @@ def test_what_is_no_twin_of_conf_is_said_in_a_line(name, line):
     with pytest.raises(AgonError) as error:
         load("game", name)
     assert line in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["prisoner3/01~glim", "chameleon/01-crowd~heron~seated"])
+def test_a_twin_in_which_everybody_speaks_is_the_twin_of_such_a_game(name):
+    game = load("game", name)
+    alone = game.everybody
+    assert game.tested and not alone.tested and alone.variant == game.variant
+    assert alone.beneath.tested == () and alone == replace(game, of=game.of.everybody)
 
 
 # --- what cannot be a twin is not made
@@ -344,7 +365,7 @@ SEATS = Isomorphism(seats=(1, 0), names=("Player 1", "Player 2"))
 P3 = first("prisoner3")
 GOOD = first("public_goods")
 FEE = first("cost_sharing")
-TENS = Isomorphism(unit=10, factor=10, amounts=GOOD.amounts)
+TENS = Isomorphism(unit=10, factor=10, amounts=of_family(GOOD, "AMOUNTS"))
 CHAMELEON, UNDERCOVER, TRADE, RATING = (first(name) for name in ("chameleon", "undercover", "tradecraft", "rating"))
 FALSE = {
     "a payoff off by one": (lambda: other(SMALL, payoff=[[(4, 4), (1, 6)], [(6, 2), (2, 2)]]), "is told payoff 1 0 1"),
@@ -500,7 +521,7 @@ SAMPLE = [
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_has_a_dozen_twins_and_half_a_dozen_near_twins(family):
-    own = [claimed for (game, _), claimed in twins().items() if game.partition("/")[0] == family]
+    own = [claim.twin for (game, _), claim in claims().items() if game.partition("/")[0] == family]
     assert own.count(True) >= 12 and own.count(False) >= 6
 
 
@@ -519,7 +540,7 @@ def test_all_certificates_hold():
         pytest.skip("no certificates: dvc repro twins")
     table = pd.read_csv(path)
     assert table.holds.all() and not table.duplicated(["game", "setting", "twin"]).any()
-    assert set(zip(table.game, table.twin, strict=True)) == {(load("game", game).name, name) for game, name in twins()}
+    assert set(zip(table.game, table.twin, strict=True)) == {(load("game", game).name, name) for game, name in claims()}
     near = table[table.claim == "near-twin"]
     assert near.moved.notna().all() and table[table.claim == "twin"].moved.isna().all()
     own = table[table.claim == "twin"]
@@ -582,7 +603,7 @@ def test_a_twin_that_is_none_in_a_further_setting_is_refused(tmp_path, monkeypat
             return made
         return Doctored(made.of, made.map, "x", fault=("step", lambda paid: (paid[0], paid[1] + 1)))
 
-    monkeypatch.setattr("agon.games.certificates.load", faulty)
+    monkeypatch.setattr("agon_twins.certificates.load", faulty)
     row = next(certified(conf))
     assert not row["holds"] and row["counterexample"].startswith("in pd~hunt, ") and "is paid" in row["counterexample"]
 
@@ -596,12 +617,27 @@ def test_a_small_version_is_compared_state_by_state(tmp_path):
 def test_a_wrong_claim_is_one_line_and_an_exit_code(tmp_path, monkeypatch, capsys):
     text = "of: [pd]\ntwins: {x: {words: {coperation: moss}}}\nnear: {y: {order: {actions: reversed}}}\n"
     rows = list(certified(conf_of_twins(tmp_path, text)))
-    monkeypatch.setattr("agon.games.certificates.certified", lambda: rows)
+    monkeypatch.setattr("agon_twins.certificates.certified", lambda: rows)
     assert main(["certify-twins", f"--out={tmp_path}/certificates.csv"]) == 3
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "pd default~x is no twin: at the start: none of the words coperation is told"
     assert said[1].startswith("pd default~y is no near-twin: what solves the one solves the other")
     assert said[2].endswith("2 certificates, 2 wrong claims") and len(said) == 3
+
+
+@pytest.mark.parametrize("out", ["README.md", "docs"])
+def test_certificates_take_no_other_files_place(out, capsys):
+    before = (ROOT / "README.md").read_bytes()
+    assert main(["certify-twins", "--out", out]) == 1
+    assert f"--out {out} is there, and holds no certificates: name another file" in capsys.readouterr().err
+    assert (ROOT / "README.md").read_bytes() == before
+
+
+def test_the_file_that_the_guide_shows_can_be_used():
+    (block,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/how-to/make-a-twin.md").read_text(), re.DOTALL)
+    shown = msgspec.convert(yaml.safe_load(block), Twins)
+    for name, changes in shown.twins.items():
+        assert twin(load("game", shown.of[0]), name, **changes)
 
 
 @pytest.mark.parametrize(
@@ -622,15 +658,14 @@ def test_paying_more_than_the_players_number_turns_what_is_best():
     assert (low["alone"], high["alone"]) == (0, 100) and low["together"] == high["together"] == 100
 
 
-def test_points_among_facts_are_scaled_as_points_and_amounts_as_amounts():
+def test_payoffs_among_facts_are_scaled_as_payoffs_and_amounts_as_amounts():
     map = Isomorphism(factor=3, shift=1, unit=10, amounts=frozenset({"bid"}))
-    assert map.value({"worth": Points(2), "paid": Amount(4), "bid": 5, "round": 6}) == {
-        "worth": 7,
-        "paid": 40,
-        "bid": 50,
+    assert map.value({"payoffs": {"worth": 2}, "bid": {"Ann": 5}, "round": 6}) == {
+        "payoffs": {"worth": 7},
+        "bid": {"Ann": 50},
         "round": 6,
     }
-    assert map.inverse.value(map.value(Points(2))) == 2
+    assert map.inverse.value(map.value(2, PAYOFFS), PAYOFFS) == 2
 
 
 def test_a_model_is_told_of_a_near_twin_what_is_true_of_it():

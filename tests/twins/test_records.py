@@ -8,7 +8,7 @@ from agon import AgonError
 from agon.conf import load
 from agon.plan import plan
 from agon.play import play_now, table
-from agon_papers import twins
+from agon_twins import records as twins
 
 DICE = np.random.default_rng(1)
 

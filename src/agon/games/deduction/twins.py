@@ -1,4 +1,7 @@
-"""What solves a game of clues once all is known: whom to accuse, and what every outcome is worth. Found by playing it."""
+"""For twins of games of clues (agon_twins.family).
+
+What solves one once all is known: whom to accuse, and what every outcome is worth. Found by playing it.
+"""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -6,7 +9,9 @@ from typing import Any
 
 from agon.games import Game, Observation
 from agon.games.spaces import Text
-from agon.games.twins import Points
+
+BY_SEAT = frozenset({"evaluate", "parts"})
+POINTS = frozenset({"worth"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
@@ -27,7 +32,7 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     if worth["guessed"] == worth["caught"]:  # a guess is in vain, or not asked for
         del worth["guessed"]
     sides = {
-        side: {outcome: Points(paid[seat]) for outcome, paid in worth.items()}
+        side: {outcome: float(paid[seat]) for outcome, paid in worth.items()}
         for side, seat in (("spy", spy), ("crowd", other))
     }
     best = {side: frozenset(each for each in paid if paid[each] == max(paid.values())) for side, paid in sides.items()}

@@ -14,14 +14,17 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon.conf import load, settings_of, twins
+from agon.conf import load, settings_of
 from agon.errors import AgonError
 from agon.games import Choice, Game, Observation
-from agon.games.base import IllegalAction, family_module
+from agon.games.base import IllegalAction
 from agon.games.spaces import Number, Offer
-from agon.games.twins import Isomorphism, Twin
 from agon.loop import Script, seat_dice
 from agon.metrics.interval import SHARE, Limits, summary
+from agon_twins.family import of_family
+from agon_twins.isomorphism import Isomorphism
+from agon_twins.names import claims
+from agon_twins.twin import Twin
 
 Mix = Mapping[Any, float]
 """Action -> its probability."""
@@ -67,21 +70,21 @@ def sampled(script: Script, samples: int = 50) -> Behaviour:
 
 
 def _solver(game: Game[Any]) -> Behaviour:
-    module = family_module(game, "solutions")
-    if not hasattr(module, "solver"):
-        raise AgonError(f"{game.name} has no solver: its family has no `solver` in solutions.py")
-    found: Behaviour = module.solver(game)  # type: ignore[union-attr]
-    return found
+    solver = of_family(game, "solver")
+    if solver is None:
+        raise AgonError(f"{game.name} has no solver: its family has no `solver` in twins.py")
+    behaviour: Behaviour = solver(game)
+    return behaviour
 
 
 SOLVER = Made(_solver)
-"""What solves a game, as its family says: `solver(game)` in solutions.py. It does nothing (an empty mix) where it has no answer."""
+"""What solves a game, as its family says: `solver(game)` in twins.py. It does nothing (an empty mix) where it has no answer."""
 
 
 def by_words(view: Observation) -> Mix:
     """One who goes by words and figures: the option that is first in the alphabet; 20, or what is nearest; least for the first name.
 
-    A family whose answers are others says it in solutions.py.
+    A family whose answers are others says it in twins.py.
     """
     if (own := _own("by_words", view)) is not None:
         return own
@@ -99,7 +102,7 @@ def by_words(view: Observation) -> Mix:
 def by_position(view: Observation) -> Mix:
     """One who goes by order: the first option; the more, the later its seat; least for the first in the list.
 
-    A family whose answers are others says it in solutions.py.
+    A family whose answers are others says it in twins.py.
     """
     if (own := _own("by_position", view)) is not None:
         return own
@@ -115,8 +118,8 @@ def by_position(view: Observation) -> Mix:
 
 
 def _own(name: str, view: Observation) -> Mix | None:
-    player = getattr(family_module(view.rules, "solutions"), name, None)
-    return None if player is None else player(view)
+    player = of_family(view.rules, name)
+    return player(view) if player else None
 
 
 def _numbers(legal: Number) -> range:
@@ -243,9 +246,10 @@ def measured(players: Mapping[str, Player], solver: Player | None, name: str, nu
     rows = list[dict[str, Any]]()
     known = {"solver": own} | dict(players)
     in_game = {player: _once(_at(each, game)) for player, each in known.items()}
-    for (of, called), claimed in twins().items():
+    for (of, called), claim in claims().items():
         if of != name:
             continue
+        claimed = claim.twin
         other = load("game", f"{name}~{called}")
         map = other.map if isinstance(other, Twin) else Isomorphism()
         changes = [*_kinds(name, called)] if isinstance(other, Twin) else ["solution"]

@@ -1,4 +1,4 @@
-"""What is fair in cost sharing."""
+"""For twins of cost sharing (agon_twins.family): what is fair."""
 
 from collections.abc import Callable, Mapping
 from operator import sub
@@ -7,7 +7,9 @@ from typing import Any
 
 from agon.games import Game, Observation
 from agon.games.cost_sharing.scripts import proportional, shapley
-from agon.games.twins import Amount
+
+AMOUNTS = frozenset({"fee", "carries"})
+BY_SEAT = frozenset({"airlines", "names", "propose"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
@@ -18,7 +20,7 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     return {
         "shapley": shares,
         "proportional": dict(zip(names, proportional(rules.airlines), strict=True)),
-        "carries": {name: Amount(rules.fee * share / 100) for name, share in shares.items()},
+        "carries": {name: float(rules.fee * share / 100) for name, share in shares.items()},
         "carries most": max(names, key=shares.__getitem__),
     }
 

@@ -1,0 +1,244 @@
+"""Twins: the same game in other clothes, made of a game and a map."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache, cached_property
+from typing import Any, Literal
+
+from agon.errors import AgonError
+from agon.games.base import Dice, Game, Note, Observation, Times, refuse_illegal
+from agon.games.spaces import Space
+from agon.registry import kind
+from agon_twins.family import of_family
+from agon_twins.isomorphism import BY_SEAT, PAYOFFS, REVERSED, Isomorphism, Words, restated
+
+HEAD = "# Rules\n"
+"""The heading below which a frame is put."""
+
+
+@dataclass(frozen=True)
+class OtherWords:
+    """How the texts of a game are worded in its twin (agon.games.base.Wording)."""
+
+    words: Isomorphism
+    """The words alone."""
+    frame: str = ""
+    """What comes first in the rules."""
+    under: "OtherWords | None" = None
+    """The wording of the game beneath, where that is a twin as well."""
+
+    @property
+    def literal(self) -> bool:
+        """Whether all words are those of the family's texts."""
+        return not self.words.words.pairs and (self.under is None or self.under.literal)
+
+    def __call__(self, render: Callable[..., str], *values: Any) -> str:
+        """The text that `render` makes of values in the words of the game beneath, in the twin's words."""
+        text = self.words.words.forth(render(*map(self._beneath, values)))
+        return text.replace(HEAD, f"{HEAD}{self.frame}\n", 1) if self.frame else text
+
+    def _beneath(self, value: Any) -> Any:
+        if isinstance(value, Observation):
+            return self.words.inverse.view(value)._replace(wording=self.under)
+        return self.words.words.back(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Twin(Game[Any]):
+    """A game in other clothes: `of` is played beneath, and all that goes in and out is mapped. `dressed` makes it."""
+
+    of: Game[Any]
+    map: Isomorphism
+    variant: str
+    frame: str = ""
+    name: str = field(init=False)
+    seats: int = field(init=False)
+    rules: int = field(init=False)
+    players: tuple[str, ...] = field(init=False, repr=False)
+    beneath: Game[Any] = field(init=False, repr=False, compare=False)
+    """The game that is played: `of`, restated as far as its settings can say the map."""
+    left: Isomorphism = field(init=False, repr=False, compare=False)
+    """What is left of the map."""
+    wording: OtherWords | None = field(init=False, repr=False, compare=False)
+    _legal: dict[int, tuple[Any, Space]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """Seat -> the state that it was asked of last, and what it may do there: each step asks several times."""
+
+    def __post_init__(self) -> None:
+        if self.map.seats and len(self.map.seats) != self.of.seats:
+            raise AgonError(
+                f"order: seats {list(self.map.seats)} is no permutation of the {self.of.seats} seats of {self.of.name}"
+            )
+        beneath, left = (self.of, self.map) if isinstance(self.of, Twin) else restated(self.of, self.map)
+        if left.shift and beneath.fixed_rounds is None:
+            raise AgonError(
+                f"scale: {self.of.name} has no fixed number of rounds: points that are added decide how long to play"
+            )
+        under = beneath.wording if isinstance(beneath, Twin) else None
+        reworded = left.words.pairs or self.frame
+        for name, value in {
+            "name": self.of.name,
+            "seats": self.of.seats,
+            "rules": self.of.rules,
+            "beneath": beneath,
+            "left": left,
+            "wording": OtherWords(Isomorphism(left.words), self.frame, under) if reworded else under,
+            "players": left.by_seats([left.text(each) for each in beneath.players]),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dressed, (self.of, self.map, self.variant, self.frame)
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """Those of the game beneath."""
+        return self.left.by_seats([self.left.text(each) for each in self.beneath.roles])
+
+    @cached_property
+    def tested(self) -> Sequence[int]:
+        """Those of the game beneath."""
+        return tuple(sorted(map(self.left.seat, self.beneath.tested)))
+
+    @cached_property
+    def everybody(self) -> Game[Any]:
+        """The twin of a game in which no seat is singled out."""
+        return replace(self, of=self.of.everybody) if self.tested else self
+
+    @cached_property
+    def independent(self) -> bool:
+        """As beneath."""
+        return self.beneath.independent
+
+    @cached_property
+    def normal_form(self) -> Any:
+        """As beneath, in other words; named as the twin."""
+        form: Any = self.beneath.normal_form
+        return None if form is None else replace(self.left.rules(form), variant=self.variant)
+
+    @cached_property
+    def fixed_rounds(self) -> int | None:
+        """As beneath."""
+        return self.beneath.fixed_rounds
+
+    @cached_property
+    def max_rounds(self) -> int | None:
+        """As beneath."""
+        return self.beneath.max_rounds
+
+    def times_asked(self, seat: int) -> Times:
+        """As beneath."""
+        return self.beneath.times_asked(self._seat_beneath(seat))
+
+    def start(self, dice: Dice) -> Any:
+        """The same chance."""
+        return self.beneath.start(dice)
+
+    def to_move(self, state: Any) -> tuple[int, ...]:
+        """The same players, where they sit now."""
+        return tuple(sorted(map(self.left.seat, self.beneath.to_move(state))))
+
+    def legal_actions(self, state: Any, seat: int) -> Space:
+        """The same actions in other clothes."""
+        known = self._legal.get(seat)
+        if known is None or known[0] is not state:
+            own = self._seat_beneath(seat)
+            phase = self.beneath.observe(state, own).phase
+            known = self._legal[seat] = state, self.left.space(self.beneath.legal_actions(state, own), phase)
+        return known[1]
+
+    def observe(self, state: Any, seat: int) -> Observation:
+        """The same in other clothes."""
+        return self._view(self.beneath.observe(state, self._seat_beneath(seat)))
+
+    def watch(self, state: Any) -> Observation:
+        """The same in other clothes."""
+        return self._view(self.beneath.watch(state))
+
+    def step(self, state: Any, actions: Mapping[int, Any]) -> tuple[Any, tuple[float, ...]]:
+        """The same step, with its payoffs. Raises IllegalAction."""
+        refuse_illegal(self, state, actions)
+        meant = {}
+        for seat, action in actions.items():
+            own = self._seat_beneath(seat)
+            meant[own] = self.left.inverse.value(action, self.beneath.observe(state, own).phase)
+        state, payoffs = self.beneath.step(state, dict(sorted(meant.items())))
+        return state, self.left.paid(payoffs)
+
+    def notes(self, state: Any) -> Sequence[Note]:
+        """Those of the game beneath."""
+        return tuple(
+            (self.left.seat(seat), what, self.left.value(value, what))
+            for seat, what, value in self.beneath.notes(state)
+        )
+
+    def secrets(self, seat: int) -> tuple[str, ...]:
+        """The same in other words."""
+        return tuple(map(self.left.text, self.beneath.secrets(self._seat_beneath(seat))))
+
+    def seat_facts(self, seat: int) -> dict[str, Any]:
+        """Those of the game beneath."""
+        facts = self.beneath.seat_facts(self._seat_beneath(seat))
+        return {what: value if what == "win" else self.left.value(value, what) for what, value in facts.items()}
+
+    def _seat_beneath(self, seat: int) -> int:
+        return self.left.inverse.seat(seat)
+
+    def _view(self, view: Observation) -> Observation:
+        return self.left.view(view)._replace(wording=self.wording)
+
+
+def dressed(of: Game[Any], map: Isomorphism, variant: str, frame: str = "") -> Twin:
+    """A twin that belongs to the family of the game: the family's texts, scripts and pages are the twin's."""
+    original = of
+    while isinstance(original, Twin):
+        original = original.of
+    return _twin_class(type(original))(of, map, variant, frame)
+
+
+@cache
+def _twin_class(family: type[Game[Any]]) -> type[Twin]:
+    """A class of twins that agon.games.base.families finds in a family, because it inherits from the family's own."""
+    return type("Twin", (Twin, family), {"__doc__": Twin.__doc__})
+
+
+@kind("agon.games.twins.twin")
+def twin(
+    of: Game,  # type: ignore[type-arg]
+    variant: str,
+    words: dict[str, str] | None = None,
+    order: dict[Literal["actions", "seats"], Any] | None = None,
+    scale: dict[Literal["payoffs", "plus", "amounts", "by"], Any] | None = None,
+    frame: str = "",
+) -> Twin:
+    """A twin of a game, as conf says it.
+
+    `words`: old -> new. `order`: actions, a list of options or `reversed`; seats, where each seat sits now. `scale`: payoffs,
+    by how much they are multiplied, and what is then added to each (plus); and by, a whole number by which all amounts are
+    multiplied. Which fields of rules and phases are amounts (`payoffs` may be among them), the family says, or `amounts` does.
+    `frame`: a sentence or two before the rules.
+    Raises AgonError for what cannot be a twin.
+    """
+    order, scale = order or {}, scale or {}
+    actions, seats = order.get("actions", ()), tuple(order.get("seats", ()))
+    unit = scale.get("by", 1)
+    if type(unit) is not int or unit < 1:
+        raise AgonError(f"scale: by is {unit!r}; it must be a whole number, 1 at least")
+    amounts = frozenset(scale.get("amounts", of_family(of, "AMOUNTS", ()))) if unit > 1 else frozenset[str]()
+    if unit > 1 and not amounts:
+        raise AgonError(
+            f"scale: {of.name} does not say which of its numbers are amounts: name fields and phases under `amounts`"
+        )
+    map = Isomorphism(
+        Words(tuple((words or {}).items())),
+        seats,
+        of.players if seats else (),
+        order=REVERSED if actions == "reversed" else tuple(actions),
+        factor=Fraction(str(scale.get("payoffs", 1))) * (unit if PAYOFFS in amounts else 1),
+        shift=Fraction(str(scale.get("plus", 0))),
+        unit=unit,
+        amounts=amounts,
+        by_seat=BY_SEAT | of_family(of, "BY_SEAT", frozenset()),
+    )
+    note = f"All amounts are multiples of {unit}." if unit > 1 else ""
+    return dressed(of, map, variant, " ".join(filter(None, (frame, note))))
