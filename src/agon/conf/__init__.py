@@ -34,7 +34,6 @@ from agon.conf.files import (
 )
 from agon.conf.gate import FAULTS, document, reason
 from agon.conf.named import Twins, claims, expand_settings, settings_of, twins
-from agon.conf.schema import Until
 
 __all__ = [
     "CONF",
@@ -45,7 +44,6 @@ __all__ = [
     "PRIMARY",
     "VERSION",
     "Twins",
-    "Until",
     "about",
     "built",
     "checked",
