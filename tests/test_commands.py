@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
-import nbformat
 import patience
 import pytest
 from omegaconf import OmegaConf
@@ -588,69 +587,6 @@ def test_ingest_takes_the_folder_of_its_source(tmp_path, capfd):
     assert main(["ingest", "source=tradecraft", f"out={tmp_path}/read.parquet"]) == 0
     assert "90 matches, 8,388 turns; 0 bad files" in capfd.readouterr().out
     assert set(read(tmp_path / "read.parquet").game) == {"tradecraft"}
-
-
-UNTIL = "until={by:'agent:zs,zs_sc3',metric:cooperation_rate,range:[0,1]}"
-PREREG = """
-question: Do votes change how often it cooperates?
-hypotheses:
-  - {metric: cooperation_rate, by: "agent:zs,zs_sc3", expect: more}
-  - {metric: points, by: "agent:zs,zs_sc3", expect: difference, within: [game, opponent]}
-exclusions: [matches in which nothing could be read]
-until: {metric: cooperation_rate, by: "agent:zs,zs_sc3", range: [0, 1]}
-"""
-
-
-def test_a_registered_analysis_is_told_from_another(project):
-    (project.folder / "prereg.yaml").write_text(PREREG)
-    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "zs_sc3"], ["srep"]]}
-    project.conf("experiment", "said", name="said", repetitions=3, pairings=[pairing], prereg="prereg.yaml")
-    by = "compare --experiment said --by agent:zs,zs_sc3 --within game,opponent"
-    commands = [
-        f"record experiment=said {UNTIL}",
-        f"record experiment=said {UNTIL}",
-        "play experiment=said",
-        f"{by} --metric points",
-        "notebook said",
-    ]
-    parameter = nbformat.v4.new_code_cell("turns_path = 'transcripts/said.parquet'", metadata={"tags": ["parameters"]})
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Votes"), parameter])
-    nbformat.write(made, project.folder / "notebooks/said.ipynb")
-    first, again, play, registered, page = told(project, *commands)
-    assert not any(code for code, *_ in (first, again, play, registered, page)), (first, again, play, registered, page)
-    assert re.search(r"^registered: prereg.yaml \([0-9a-f]{16}\), before anything was asked$", first[1], re.MULTILINE)
-    assert re.search(r"^zs_sc3 (undecided against|more than|less than) zs after \d blocks", first[1], re.MULTILINE)
-    assert "registered:" not in again[1] and "0 calls" in again[1] and "6 matches played of 6 planned" in again[1]
-    assert re.search(
-        r"^registered: points by agent:zs,zs_sc3 within game,opponent: difference: (undecided|no interval|as)",
-        registered[1],
-        re.MULTILINE,
-    )
-    assert "registered, and not looked at here: cooperation_rate by agent:zs,zs_sc3: more" in registered[1]
-    assert "registered exclusion, not checked: matches in which nothing could be read" in registered[1]
-    told_there = nbformat.read(project.folder / "reports/said.ipynb", as_version=4).cells[1].source
-    assert (
-        "registered: cooperation_rate by agent:zs,zs_sc3: more: " in told_there
-        and "stopped as registered" in told_there
-    )
-    (project.folder / "prereg.yaml").write_text(PREREG.replace("more", "less"))
-    later, other = told(project, "record experiment=said experiment.repetitions=2", f"{by} --metric won")
-    assert re.search(r"registered: prereg.yaml \(\w+\), after \d+ exchanges", later[1])
-    assert (
-        "note: 4 matches are planned, and not the 6 registered first" in later[1]
-        and "note: until is not the registered one" in later[1]
-    )
-    assert "not registered: won by agent:zs,zs_sc3" in other[1]
-    assert (
-        "note: prereg.yaml has changed since" in other[1] and "note: registered 2 times; the first is taken" in other[1]
-    )
-
-
-def test_until_names_what_it_cannot_do(project):
-    wrong, batch = told(
-        project, "record experiment=tiny until={by:agent}", f"record experiment=tiny {UNTIL} batch=true"
-    )
-    assert wrong[0] == 1 and "range" in wrong[2] and batch[0] == 1 and "leave batch=true" in batch[2]
 
 
 REFUSED = (

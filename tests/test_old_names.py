@@ -10,11 +10,11 @@ import yaml
 from agon import ROOT
 from agon.cli import main
 from agon.conf import id_name, name_now, names, renaming_told, settings_of
-from agon.inference.compare import compare, rate
-from agon.inference.power import variances
 from agon.plan import plan
 from agon.replay import one_match
 from agon.turns import read, read_games
+from agon_design.compare import compare, rate
+from agon_design.power import variances
 from agon_papers.counterfactual import beside
 
 OLD, NEW = "tft", "best_reply_to_last"

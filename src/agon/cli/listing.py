@@ -43,7 +43,7 @@ def listed(kind: str) -> list[tuple[str, ...]]:
     if kind not in LISTED:
         raise AgonError(f"{kind!r} cannot be listed: {offered(kind, LISTED)}")
     if kind == "metrics":
-        from agon.inference.scores import known
+        from agon.scores import known
 
         return [(each.name, f"{each.games}:", each.gives) for each in known()]
     if kind == "notebooks":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
 OF_ONE_RUN = (
-    *("budget", "until", "batch", "readable", "executor", "concurrency"),
+    *("budget", "batch", "readable", "executor", "concurrency"),
     *("fresh", "partial", "out"),
 )
 """Settings that say how a command goes about it, and not what its matches are."""

@@ -35,7 +35,6 @@ from agon.conf.files import (
 )
 from agon.conf.gate import FAULTS, document, reason
 from agon.conf.named import expand_settings, settings_of
-from agon.conf.schema import Until
 
 __all__ = [
     "CONF",
@@ -45,7 +44,6 @@ __all__ = [
     "MAIN",
     "PRIMARY",
     "VERSION",
-    "Until",
     "about",
     "built",
     "checked",

@@ -86,8 +86,6 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """Models of the tournaments and pairings that name none themselves."""
     sampling: str | None = None
     """A file in conf/sampling: parameters of every model, unless its own file says otherwise."""
-    prereg: str | None = None
-    """A file with hypotheses, exclusions and stopping (agon.inference.prereg)."""
 
     @property
     def meetings(self) -> list[Tournament | Pairing | Challenge]:

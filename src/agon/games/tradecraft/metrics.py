@@ -36,9 +36,9 @@ METRICS = {
 }
 """What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
 OF_ASKING = {"invalid", "invalid_with_checks"}
-"""Of these, those that say how asking went, not what was played (agon.inference.scores)."""
+"""Of these, those that say how asking went, not what was played (agon.scores)."""
 RANGES = dict.fromkeys(["win", "all_win", "none_win", "rejected", "not_accepted", "turned_down"], (0.0, 1.0))
-"""Of these, those that have a least and a most value (agon.inference.scores)."""
+"""Of these, those that have a least and a most value (agon.scores)."""
 
 SHARES = {"win", "all_win", "some_win", "none_win", "rejected", "undecided", "not_accepted", "turned_down"}
 """Of what `trading` counts, what happens once or not at all; all else can happen several times."""

@@ -12,10 +12,10 @@ from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.matrix.metrics import per_match
 from agon.games.tables import games_table, payoff_table
-from agon.inference.compare import compare, rate
-from agon.inference.scores import known, scores
-from agon.metrics.differences import DRAWN
+from agon.scores import known, scores
 from agon.turns import marked_partial, read, read_games, tidy, typed, write, write_games
+from agon_design.compare import compare, rate
+from agon_design.differences import DRAWN
 
 PD = GAMES["pd"]
 TABLE = games_table(GAMES.values())
@@ -216,7 +216,7 @@ def own(monkeypatch, tmp_path):
         (tmp_path / f"{name}.py").write_text(text)
 
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("agon.inference.scores.PACKAGES", {"own_measures"})
+    monkeypatch.setattr("agon.scores.PACKAGES", {"own_measures"})
     yield written
     sys.modules.pop("own_measures", None)
 
@@ -474,6 +474,8 @@ def test_players_are_rated_by_the_matches_in_which_they_met():
     found = rate(one_sided, TABLE, by=["agent"])
     assert found.players.player.tolist() == ["zs", "cot"] and found.players.matches.tolist() == [8, 8]
     assert rate(one_sided.assign(model="m"), TABLE, by=["agent", "model"]).players.player.tolist() == ["zs@m", "cot@m"]
+    in_seats = rate(one_sided, TABLE, by=["agent", "seat"]).players
+    assert in_seats.player.tolist() == ["zs@0", "zs@1", "cot@0", "cot@1"] and in_seats.matches.tolist() == [6, 2, 2, 6]
     with pytest.raises(AgonError, match="turns have no column 'agnet'"):
         rate(one_sided, TABLE, by=["agnet"])
 
@@ -495,7 +497,7 @@ def test_a_condition_that_only_plays_beside_another_one_is_said_to():
         compare(beside_zs, TABLE, "points", "agent:zs,srep")
 
 
-@pytest.mark.parametrize("column", ["match", "seat", "points"])
+@pytest.mark.parametrize("column", ["match", "points"])
 def test_players_are_not_told_apart_by_what_is_compared(column):
     with pytest.raises(AgonError, match=f"by={column} names no player"):
         rate(PLAYED, TABLE, "points", ["agent", column])

@@ -1,4 +1,4 @@
-"""Conditions compared, players rated, and transcripts for other tools."""
+"""Verbs: conditions compared, and players rated."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from agon.cli import options
-from agon.cli.places import ELSEWHERE, outside_data, own_folder, transcript_of
+from agon.cli.places import outside_data, own_folder, transcript_of
 from agon.cli.words import say_columns
 from agon.errors import AgonError, count, visible
-from agon.paths import in_project, input_path, shown
+from agon.paths import in_project, shown
 
 
 def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) -> float | dict[str, float] | None:
@@ -77,9 +77,9 @@ def compare(
     import pandas as pd
 
     from agon.conf import configuration
-    from agon.inference.compare import compare as compared
-    from agon.inference.registered import excluded, registered
     from agon.turns import read, read_games, write_table
+    from agon_design.compare import compare as compared
+    from agon_design.registered import excluded, registered
 
     if experiment and turns:
         raise AgonError("--experiment and --turns both say what to compare: write one of them")
@@ -137,11 +137,10 @@ def _told_apart(paths: Sequence[Path]) -> list[str]:
 def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: str | None) -> None:
     """Ranks all players at once.
 
-    Strengths by Bradley and Terry's model, or Plackett and Luce's, with intervals, ranks and the advantage of seats:
-    docs/how-to/rate-many-players.md.
+    Strengths by Bradley and Terry's model, with intervals and ranks: docs/how-to/rate-many-players.md.
     """
-    from agon.inference.compare import rate as rated
     from agon.turns import read, read_games, write_table
+    from agon_design.compare import rate as rated
 
     if experiment and turns:
         raise AgonError("--experiment and --turns both say whose matches: write one of them")
@@ -154,39 +153,9 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
     found = rated(read(source), read_games(source), metric, [each for each in by.split(",") if each])
     head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
     say_columns([head], found.players)
-    for each in found.seats.itertuples():
-        click.echo(f"seat {each.seat} over the first: {each.advantage:+.2f} ({each.low:+.2f} to {each.high:+.2f})")
     if found.players.low.eq(found.players.high).all():
         click.echo("note: every match was a tie: nothing tells these players apart, and the intervals say nothing")
     if found.groups > 1:
         click.echo(f"note: {found.groups} groups of players never met: strengths compare within a group alone")
     if path is not None:
         write_table(found.players, path)
-
-
-@click.command()
-@options.experiment(required=True)
-@click.option(
-    "--format",
-    type=click.Choice(["jsonl", "inspect"]),
-    default="jsonl",
-    help="One JSONL file per match, or Inspect's log: one per model.",
-)
-@options.out(help="A folder, or for Inspect a file; else exports/NAME.")
-@options.force
-def export(experiment: str, format: str, out: str | None, force: bool) -> None:
-    """Writes a transcript for other tools."""
-    from agon.bridges import inspect_log, jsonl
-    from agon.turns import read
-
-    turns = read(transcript_of(experiment))
-    usual = f"exports/{experiment}{'.eval' if format == 'inspect' else ''}"
-    target = outside_data(out or usual)
-    if format == "jsonl":
-        own_folder(out or usual, {each.name for each in target.glob("*.jsonl")}, force)
-        click.echo(f"{shown(target)}: {count(jsonl(turns, target, force), 'match')}")
-    else:
-        if target.is_dir() or (target.exists() and out and not force):
-            raise AgonError(f"--out {out or usual} is there: {ELSEWHERE}")
-        made = inspect_log(turns, target, input_path(f"data/recordings/{experiment}"))
-        click.echo(", ".join(shown(path) for path in made))

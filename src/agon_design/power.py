@@ -1,4 +1,4 @@
-"""What a planned experiment can detect, how many matches a difference takes, and where its money tells most: by the noncentral t.
+"""What a planned experiment can detect, and how many matches a difference takes: by the noncentral t.
 
 A kind is what matches have in common that differ in their repetition alone; a cell is one player's side of a kind. Cells are fixed,
 matches are drawn; a comparison is of two agents, or of two models, within all else that they share, as `compare` does it, with
@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon.inference.scores import scores, with_new_names
-from agon.inference.units import players
-from agon.metrics.power import allocated, detectable, fewest
+from agon.metrics.power import detectable, fewest
 from agon.plan import Match
+from agon.scores import scores, with_new_names
+from agon_design.units import players
 
 LEVELS = (["game", "variant", "agent", "opponent"], ["game", "variant", "opponent"], ["game", "variant"], ["game"])
 """A cell varies as recorded ones do that are alike in this: the first that has LEAST degrees of freedom."""
@@ -67,14 +67,6 @@ class Design:
     def scaled(self, share: float) -> pd.Series:
         """Matches of each kind, in the proportions planned, rounded down; 2 at least."""
         return np.floor(self.kinds.n * share + 1e-9).astype(int).clip(lower=2)
-
-    def allocated(self, prices: pd.Series, total: float) -> pd.Series:
-        """Matches of each kind that make the variances of all sides' means least, summed, for the money `total` (Neyman 1934).
-
-        `prices`: of a match of each kind.
-        """
-        spreads = self.cells.groupby("kind").variance.sum().reindex(self.kinds.index, fill_value=0.0) ** 0.5
-        return pd.Series(allocated(spreads.to_list(), prices[self.kinds.index].to_list(), total), self.kinds.index)
 
     def _pairs(
         self, n: pd.Series

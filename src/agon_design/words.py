@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from agon.errors import count
-from agon.inference.scores import Known
-from agon.inference.units import in_both
+from agon.scores import Known
+from agon_design.units import in_both
 
 
 def pair_told(row: Any) -> str:

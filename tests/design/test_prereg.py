@@ -8,13 +8,11 @@ import pytest
 
 from agon import AgonError
 from agon.cli import main
-from agon.conf import Until
-from agon.inference.compare import compare
-from agon.inference.prereg import FILE, Hypothesis, checked, read, register, registrations, withdraw
-from agon.inference.registered import as_registered, excluded, registered
-from agon.notebook.execution import header
 from agon.turns import read as turns_of
 from agon.turns import read_games
+from agon_design.compare import compare
+from agon_design.prereg import FILE, Hypothesis, read, register, registration
+from agon_design.registered import as_registered, checked, excluded, registered
 
 TEXT = """
 question: Does thinking make it kinder?
@@ -48,17 +46,19 @@ def test_files_that_do_not_fit_are_refused_in_a_line(file, text, said):
         read(f"{file}.gone")
 
 
-def test_a_registration_is_kept_once_and_taken_back_where_nothing_was_asked(file, tmp_path):
+def test_a_registration_may_change_until_the_first_answer_and_not_after_it(file, tmp_path):
     folder = tmp_path / "recording"
-    assert "before anything was asked" in register(file, folder, ["a", "b"], 0, None)[0]
-    assert register(file, folder, ["b", "a"], 5, None) == [] and len(registrations(folder)) == 1
-    assert "until is not" in register(file, folder, ["a", "b"], 5, Until(range=(0, 1)))[0]
-    withdraw(folder)
-    assert not folder.exists()
-    register(file, folder, ["a"], 0, None)
-    (folder / "exchanges.jsonl").touch()
-    withdraw(folder)
-    assert (folder / FILE).exists()
+    assert "before anything was asked" in register(file, folder, ["a", "b"], 0)
+    assert "registered already" in register(file, folder, ["b", "a"], 5)
+    Path(file).write_text(TEXT.replace("less", "more"))
+    assert "before anything was asked" in register(file, folder, ["a", "b"], 0)
+    Path(file).write_text(TEXT)
+    for matches in (["a", "b"], ["a"]):
+        with pytest.raises(AgonError, match="holds 1 exchange, and another one is registered"):
+            register(file, folder, matches, 1)
+    with pytest.raises(AgonError, match="holds 3 exchanges, and nothing is registered: a registration comes before"):
+        register(file, tmp_path / "other", ["a"], 3)
+    assert registration(folder).content.hypotheses[0].expect == "more"
 
 
 @pytest.mark.parametrize(
@@ -67,22 +67,19 @@ def test_a_registration_is_kept_once_and_taken_back_where_nothing_was_asked(file
 )
 def test_a_hypothesis_is_held_against_the_interval(file, tmp_path, low, high, said):
     folder = tmp_path / "recording"
-    assert checked(folder, [], file) == []  # nothing was registered
-    register(file, folder, ["a"], 7, None)
-    told = checked(folder, [(Hypothesis("points", "agent:zs,cot", "difference"), low, high)], file)
-    assert (
-        f"registered: points by agent:zs,cot: less: {said}" in told
-        and "note: registered after 7 exchanges had been recorded" in told
-    )
-    other = checked(folder, [(Hypothesis("points", "agent:zs,cot", "difference", ("game",)), low, high)], file)
+    assert checked(folder, []) == []  # nothing was registered
+    register(file, folder, ["a"], 0)
+    told = checked(folder, [(Hypothesis("points", "agent:zs,cot", "difference"), low, high)])
+    assert f"registered: points by agent:zs,cot: less: {said}" in told
+    other = checked(folder, [(Hypothesis("points", "agent:zs,cot", "difference", ("game",)), low, high)])
     assert "not registered: points by agent:zs,cot; registered was: points by agent:zs,cot: less" in other
 
 
 def test_a_damaged_registration_is_named(file, tmp_path):
-    register(file, tmp_path / "recording", ["a"], 0, None)
+    register(file, tmp_path / "recording", ["a"], 0)
     (tmp_path / "recording" / FILE).write_text("{")
     with pytest.raises(AgonError, match="is damaged"):
-        registrations(tmp_path / "recording")
+        registration(tmp_path / "recording")
 
 
 TURNS = "tests/smoke/scripted_turns.parquet"
@@ -99,16 +96,14 @@ exclusions: [matches in which nothing could be read]
 @pytest.fixture
 def scripts(file, tmp_path, monkeypatch):
     """The turns of a recording that carries a preregistration, and a way to register for it."""
-    monkeypatch.setattr("agon.inference.registered.ROOT", tmp_path)
-    monkeypatch.setattr("agon.notebook.execution.ROOT", tmp_path)
+    monkeypatch.setattr("agon_design.registered.ROOT", tmp_path)
     Path(file).write_text(OF_SCRIPTS)
     turns = turns_of(TURNS)
     [name] = turns.experiment.unique()
 
-    def said(matches=None, until=None):
-        register(
-            file, tmp_path / "data/recordings" / name, turns["match"].unique() if matches is None else matches, 0, until
-        )
+    def said(matches=None):
+        planned = turns["match"].unique() if matches is None else matches
+        register(file, tmp_path / "data/recordings" / name, planned, 0)
 
     return turns, said
 
@@ -128,7 +123,6 @@ def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
     assert "registered: points by agent:uniform,grim within game,variant,opponent: more: as expected" in lines
     assert "registered: points by agent:uniform,nobody: less: no interval" in lines
     assert any(line.startswith("points by agent:uniform,nobody: no match has agent 'nobody'") for line in lines)
-    assert "stopped as registered: all matches are played" in lines
     assert "registered exclusion, not checked: matches in which nothing could be read" in lines
     other = registered(turns, compare(turns, GAMES, "won", "agent:uniform,grim").pairs, "agent", (), False)
     assert "not registered: won by agent:uniform,grim" in other and not any(line.startswith("note") for line in lines)
@@ -192,18 +186,20 @@ def test_exclusions_that_leave_nothing_are_named(file, scripts, capfd):
     assert any(line.startswith("points by agent:uniform,grim: no match") for line in as_registered(turns, GAMES))
 
 
-def test_other_matches_and_another_stop_are_named(scripts):
+def test_other_matches_are_named(scripts):
     turns, said = scripts
-    said(["a", "b", "c"], Until(range=(0, 1)))
+    said(["a", "b", "c"])
     lines = as_registered(turns.assign(experiment=turns.experiment.astype(str) + " (partial: 9 of 10 matches)"), GAMES)
-    assert any(line.startswith("note: until is not the registered one: all matches are played") for line in lines)
     assert f"note: {turns['match'].nunique():,} matches are here, and 3 were registered" in lines
 
 
-def test_a_page_begins_with_what_was_registered(scripts):
-    _, said = scripts
-    assert header(Path("notebooks/scripted.ipynb"), {"turns_path": TURNS, "out": "smoke", "n": 3}) == ""
+def test_where_asking_stops_when_it_is_decided_the_intervals_are_said_to_be_too_narrow(file, scripts):
+    turns, said = scripts
+    Path(file).write_text(OF_SCRIPTS + 'until: {metric: points, by: "agent:uniform,grim", range: [0, 96]}\n')
     said()
-    told = header(Path("notebooks/scripted.ipynb"), {"turns_path": TURNS, "out": "smoke", "n": 3})
-    assert told.startswith("**Preregistered.**") and "more: as expected\n" in told
-    assert told.endswith("nothing else on this page was registered")
+    lines = as_registered(turns)
+    assert (
+        "registered: asking stops when points by agent:uniform,grim in 0 to 96 is decided, wrongly with a chance of 0.05"
+        in lines
+    )
+    assert any("the interval of `agon record-until` holds" in line for line in lines)

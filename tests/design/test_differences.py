@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy.stats import nct, permutation_test, t, ttest_ind, ttest_rel
 
 from agon import ROOT
-from agon.metrics.differences import alone, difference, estimate, permutation
+from agon.metrics.differences import estimate
 from agon.metrics.exact import flips
 from agon.metrics.power import needed
+from agon_design.differences import alone, difference, permutation
 
 VALUES = st.integers(-20, 20).map(lambda whole: whole / 4)
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.multitest import multipletests
 
 from agon.conf import offered, renaming_told
 from agon.errors import AgonError
-from agon.inference.prereg import condition_now
-from agon.inference.scores import known, scores, with_all
-from agon.inference.units import OF_SEAT, in_both, silent_matches, units_of
-from agon.inference.words import condition_told, held_fixed, left_out, pair_told, why_apart, without_value
-from agon.metrics.differences import Difference, alone, difference
-from agon.metrics.exact import holm
 from agon.metrics.power import needed
-from agon.metrics.strengths import Strengths, strengths
+from agon.scores import known, scores, with_all
 from agon.turns import cut_off, partial, replaced
+from agon_design.differences import Difference, alone, difference
+from agon_design.prereg import condition_now
+from agon_design.strengths import Strengths, strengths
+from agon_design.units import OF_SEAT, in_both, silent_matches, units_of
+from agon_design.words import condition_told, held_fixed, left_out, pair_told, why_apart, without_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ class Comparison:
     """What `compare` found, as tables; as a text it says the same in words."""
 
     pairs: pd.DataFrame
-    """One row per metric and two conditions: metric, first, second; the fields of agon.metrics.differences.Difference, where
+    """One row per metric and two conditions: metric, first, second; the fields of agon_design.differences.Difference, where
     `difference` is the second less the first; holm (p after Holm's correction over all rows), needed_to_detect (matches of each)."""
     strata: pd.DataFrame
     """One row per metric, two conditions and stratum: what they share, and CELL."""
@@ -73,7 +73,7 @@ def compare(
     detect: float | Mapping[str, float] | None = None,
     alike: bool = False,
 ) -> Comparison:
-    """Compares conditions by metrics (see `known` of agon.inference.scores), match by match, within what the conditions share.
+    """Compares conditions by metrics (see `known` of agon.scores), match by match, within what the conditions share.
 
     `games`: the games of the turns (agon.turns.read_games).
     `by`: a column that has one value per match and seat, one of `turns` or opponent or opponent_model; COLUMN:ONE,OTHER compares
@@ -83,7 +83,7 @@ def compare(
     `within`, repetitions are pairs. A match in which a seat gave no answer of its own has no metric of what was played.
     A metric of OF_ASKING says how asking went, and counts these matches too: what gave no readable answer is a share of 0.
     `detect`: a difference, for which the matches needed are said too; of several metrics, the difference of each by its name.
-    `alike`: all strata count alike, however many matches they have, as in `agon.inference.power`; else as their matches weigh.
+    `alike`: all strata count alike, however many matches they have, as in `agon_design.power`; else as their matches weigh.
     Raises AgonError for a metric, column or condition that is not there, and where no two conditions share anything.
     """
     agents = {*turns.agent.dropna().unique()} if "agent" in turns else set()
@@ -140,7 +140,7 @@ def compare(
     if not rows:
         raise AgonError(apart[0])
     pairs = pd.DataFrame(rows)
-    pairs.insert(pairs.columns.get_loc("p_error") + 1, "holm", holm(pairs.p.to_numpy()))
+    pairs.insert(pairs.columns.get_loc("p_error") + 1, "holm", multipletests(pairs.p.to_numpy(), method="holm")[1])
     table = pd.concat(cells, ignore_index=True)
     counts = _counts(turns, sides, units, conditions)
     return Comparison(
@@ -211,17 +211,19 @@ def _counts(turns: pd.DataFrame, sides: pd.DataFrame, units: pd.DataFrame, condi
 def rate(
     turns: pd.DataFrame, games: pd.DataFrame, metric: str = "points", by: Sequence[str] = ("agent", "model")
 ) -> Strengths:
-    """How strong players are by a metric of which more is better, from the matches in which they met (agon.metrics.strengths).
+    """How strong players are by a metric of which more is better, from the matches in which they met (agon_design.strengths).
 
     A player is what its seat has in the columns `by`, as agent@model. A match counts where every seat has the metric.
     Raises AgonError for a metric or column that is not there, and where no two players met.
     """
     turns = with_all(turns)
-    if wrong := [each for each in by if each in ("match", "seat", metric)]:
+    if wrong := [name for name in by if name in ("match", metric)]:
         raise AgonError(f"by={wrong[0]} names no player: it tells apart what is compared (usual: agent,model)")
     if unknown := [each for each in by if each not in turns]:
         raise AgonError(f"turns have no column {unknown[0]!r}: {offered(unknown[0], [*map(str, turns)])}")
-    seats = turns.drop_duplicates(["match", "seat"])[["match", "seat", *by]].astype({"match": "str"})
+    seats = turns.drop_duplicates(["match", "seat"])[list(dict.fromkeys(["match", "seat", *by]))].astype(
+        {"match": "str"}
+    )
     names = seats[list(by)].astype("str").astype(object)
     texts = ["@".join(each for each in row if isinstance(each, str) and each) for row in names.to_numpy()]
     values = scores(turns, games, [metric]).rename(columns={metric: "score"})
