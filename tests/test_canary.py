@@ -64,7 +64,7 @@ def run(tmp_path_factory):
     project = Project(tmp_path_factory.mktemp("canary") / "project")
     key = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(40))
     project.environment |= {NAME: key, "HOME": str(project.folder / "home"), "TMPDIR": str(project.folder)}
-    said, dask = {}, ["executor=dask", "executor.workers=1"]
+    said = {}
 
     def does(name, code, *arguments):
         process = project.run(*arguments)
@@ -85,7 +85,6 @@ def run(tmp_path_factory):
         server.key = "another"
         does("refused", 1, "record", "experiment=canary")
         does("refused, debug", 1, "--debug", "record", "experiment=canary")
-        does("refused, dask, debug", 1, "--debug", "record", "experiment=canary", *dask)
         does("not recorded, debug", 1, "--debug", "play", "experiment=canary")
         does("failing notebook", 1, "notebook", "failing")
         if FULL:
@@ -110,7 +109,7 @@ def test_runs_failed_as_they_were_meant_to(run):
     """Else nothing would have been there to hide."""
     project, said, _ = run
     assert "401" in said["refused"] and "[hidden]" in said["refused"] and len(said["refused"].splitlines()) == 2
-    for name in ("refused, debug", "refused, dask, debug", "not recorded, debug", "misspelt, debug"):
+    for name in ("refused, debug", "not recorded, debug", "misspelt, debug"):
         assert "Traceback" in said[name]
     assert "connection" in said["dropped"] or "not JSON" in said["dropped"]
     failed = (project.folder / "reports/failing.failed.ipynb").read_text()

@@ -53,7 +53,7 @@ def test_a_file_with_a_fault_stops_no_other_that_is_composed_with_it(tmp_path):
 
 WRITTEN = {
     (group, name): document(CONF / f"{group}/{name}.yaml")
-    for group in ("experiment", "sampling", "executor", "study", "notebook")
+    for group in ("experiment", "sampling", "study", "notebook")
     for name in names(group)
 }
 

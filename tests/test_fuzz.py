@@ -62,7 +62,6 @@ def conf(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fuzz") / "conf"
     for name in (
         "config",
-        "executor/local",
         "experiment/scripted",
         "game/pd",
         "model/standin",
@@ -243,7 +242,6 @@ WORDS = st.builds(
             "budget.usd",
             "budget",
             "families",
-            "executor",
             "readable",
             "variance",
             "out",

@@ -31,7 +31,7 @@ STAND_IN = {"_target_": "agon.models.standin.StandIn", "model": "mine", "policy"
 def conf(tmp_path, monkeypatch):
     """A copy of conf/ to change, and a secret in the environment."""
     monkeypatch.setenv("A_SECRET", SECRET)
-    for name in ("agon", "config", "executor/local", "experiment/scripted", "game/pd", "model/standin", "agent/zs"):
+    for name in ("agon", "config", "experiment/scripted", "game/pd", "model/standin", "agent/zs"):
         (tmp_path / "conf" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(CONF / f"{name}.yaml", tmp_path / "conf" / f"{name}.yaml")
     return tmp_path / "conf"

@@ -49,8 +49,8 @@ def record_until(settings: Settings) -> int:
         )
     if entry.plan != prereg.plan_hash([match.id for match in matches]):
         raise AgonError(f"{count(len(matches), 'match')} are planned, and not those registered: say the same settings")
-    if settings["batch"] or settings["executor"]["name"] == "dask":
-        raise AgonError("record-until waits for matches, one after another: leave batch=true and executor=dask out")
+    if settings["batch"]:
+        raise AgonError("record-until waits for matches, one after another: leave batch=true out")
     say_cautions(settings)
     planned = until.blocks(matches, rule)
     Journal(recording.path.parent, recording.holds).require_none_waiting()

@@ -359,7 +359,7 @@ def test_without_batches_nothing_is_asked_that_is_in_batches_already(tmp_path, m
     monkeypatch.setattr(recording, "say_cautions", lambda settings: None)
     journal, given = (
         Journal(tmp_path, lambda key: False),
-        {"batch": False, "executor": {"name": "local"}, "until": None},
+        {"batch": False, "until": None},
     )
     journal.add(Batch("b", "one model", ["k", "l"]))
     journal.add(Batch("c", "another", ["m", "n"]))

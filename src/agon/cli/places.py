@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
 OF_ONE_RUN = (
-    *("budget", "batch", "readable", "executor", "concurrency"),
+    *("budget", "batch", "readable", "concurrency"),
     *("fresh", "partial", "out"),
 )
 """Settings that say how a command goes about it, and not what its matches are."""

@@ -46,8 +46,6 @@ def play(settings: Settings) -> None:
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
     lacking: list[Match] | None = [] if settings["partial"] else None
-    if settings["partial"] and settings["executor"]["name"] == "dask":
-        raise AgonError("partial=true plays here, from the recording, and needs no workers: leave executor=dask out")
     answering = {each: Replayed(each, model.identity, recording, model.room) for each, model in models.items()}
     journal = ROOT / ".agon/played" / name / _code(matches, recording.path if models else None)
     with FileLock(lock_of(f"play-{name}"), timeout=-1):  # without a limit: however another one ends, it lets go
@@ -55,13 +53,8 @@ def play(settings: Settings) -> None:
             shutil.rmtree(journal.parent, ignore_errors=True)
         with bar_of(len(matches)) as bar:
             try:
-                if settings["executor"]["name"] == "dask":
-                    from agon.bridges import dask as scale
-
-                    turns = scale.play(matches, answering, settings["executor"], bar.update)
-                else:
-                    at_once = settings["concurrency"] or 8
-                    turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update, lacking=lacking)
+                at_once = settings["concurrency"] or 8
+                turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update, lacking=lacking)
             except Unrecorded as error:
                 why = misfit(matches, models, recording)
                 price = bill_of(estimates(matches, models, recording, Habits(ROOT / "data/recordings")))

@@ -51,9 +51,6 @@ def record(settings: Settings) -> int:
             f"experiment {name} asks no model: there is nothing to record; python -m agon play experiment={name}"
         )
     say_cautions(settings)
-    dask = settings["executor"]["name"] == "dask"
-    if settings["batch"] and dask:
-        raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
     budget = Budget(**settings["budget"])
@@ -79,13 +76,7 @@ def record(settings: Settings) -> int:
                 if not bar.disable:
                     _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
 
-            if dask:
-                from agon.bridges import dask as scale
-
-                asked = scale.record(asking, ledger, settings["executor"], matches_at_once, tick)
-            else:
-                asked = recorded(asking, ledger, matches_at_once, tick)
-            halted = asyncio.run(watched(asked, told))
+            halted = asyncio.run(watched(recorded(asking, ledger, matches_at_once, tick), told))
             told()
     finally:
         writer.close(forgets=True)

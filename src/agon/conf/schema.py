@@ -13,15 +13,6 @@ class Limit(msgspec.Struct, forbid_unknown_fields=True):
     calls: Annotated[float, msgspec.Meta(ge=0)] | None
 
 
-class Executor(msgspec.Struct, forbid_unknown_fields=True):
-    """Where matches are played."""
-
-    name: Literal["local", "dask"]
-    address: str | None
-    insecure: bool
-    workers: Annotated[int, msgspec.Meta(ge=1)]
-
-
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """The settings of a command as composed."""
 
@@ -34,7 +25,6 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
     budget: Limit
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
-    executor: Executor
     source: str
     path: str | None
     recorded: dict[str, list[str]]
