@@ -18,13 +18,9 @@ from magic_games import chameleon, cost_sharing, prisoners, public_goods, underc
 
 from agon import ROOT, AgonError
 from agon.agents import seat_dice
-from agon.agents.beliefs import PHASE, Beliefs
 from agon.agents.llm import LLM
-from agon.agents.prompts import beliefs_of as asked_in
-from agon.agents.styles import SelfConsistency
-from agon.conf import load, settings_of
-from agon.games.chameleon.beliefs import Mind as InChameleon
-from agon.games.deduction.suspicion import (
+from agon.agents.pgm import PHASE, Beliefs
+from agon.agents.pgm.suspicion import (
     EQUAL,
     Suspicions,
     foremost,
@@ -34,6 +30,10 @@ from agon.games.deduction.suspicion import (
     updated,
     watcher,
 )
+from agon.agents.prompts import beliefs_of as asked_in
+from agon.agents.styles import SelfConsistency
+from agon.conf import load, settings_of
+from agon.games.chameleon.beliefs import Mind as InChameleon
 from agon.games.reading import read
 from agon.games.undercover.beliefs import Mind as InUndercover
 from agon.models import Answer, CallFailed

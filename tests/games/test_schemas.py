@@ -13,8 +13,8 @@ from test_conformance import ALL
 from test_spaces import SPACES, Pair, forms, names, one_line
 
 from agon.agents import seat_dice
+from agon.agents.pgm.suspicion import Suspicions
 from agon.agents.reads import Called
-from agon.games.deduction.suspicion import Suspicions
 from agon.games.rating.game import Ratings
 from agon.games.schemas import (
     answer_schema,

@@ -100,8 +100,8 @@ def test_the_study_of_trade_comes_to_its_page(tmp_path):
     for part in ("problems", "rulesets"):
         if (ROOT / "data" / part).is_dir():
             shutil.copytree(ROOT / "data" / part, tmp_path / "data" / part)
-    for line in ("rehearse", "record", "play"):
-        host.does(f"python -m agon {line} study=tradecraft_people")
+    for line in ("rehearse", "seat-models", "record experiment=", "play experiment="):
+        host.does(f"python -m agon {line if '=' in line else f'{line} '}tradecraft_people")
     host.does("python -m agon notebook people_and_models study=tradecraft_people people=transcripts/rehearsed")
     both, means = host.found("tradecraft_people")
     assert both.models.to_dict() == {0: 2, 1: 2, 2: 1, 3: 1} and set(means.metric) == {"points", "readable"}

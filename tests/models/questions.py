@@ -6,8 +6,8 @@ from random import Random
 from games.test_conformance import ALL
 from harness import Told, at_the_table, seated
 
-from agon.agents.beliefs import Beliefs
 from agon.agents.llm import LLM
+from agon.agents.pgm import Beliefs
 from agon.games.schemas import written
 from agon.games.tradecraft.roles import Roles
 

@@ -101,7 +101,7 @@ class LLM:
         """Events of the view's past that the conversation has."""
         self.turns = 0
         self.thoughts = ""
-        """What is said after the question: what the seat has thought beforehand (agon.agents.beliefs)."""
+        """What is said after the question: what the seat has thought beforehand (agon.agents.pgm)."""
         self.helped = ""
         """The aids as they were told last."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from agon.agents import Place, Reply, together
 from agon.errors import AgonError
-from agon.games import Game, Observation
+from agon.games import Observation
 from agon.games.base import Note, known_notes
 from agon.loop import started
 from agon.models import Answering, Halted
@@ -51,20 +51,12 @@ class Played:
 def play_now(match: Match) -> Played:
     """A match between scripts, without an event loop (an await costs more than a script's answer)."""
     game, scripts, played = match.game, [seat.player for seat in match.seats], Played()
-    everyone, noting = game.seats, type(game).notes is not Game.notes
     try:
         under_way, (_, views, _), dice = started(game, match.seed)
-        send = under_way.send
         while views:
             asked, actions = views, {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
-            state, views, payoffs = send(actions)
-            if len(asked) == everyone and not noting:  # nearly always; the same as Played.add
-                played.views += asked.values()
-                played.answers += actions.values()
-                played.payoffs += payoffs
-                played.rows.append(everyone)
-            else:
-                played.add(asked, actions, payoffs, game.notes(state))
+            state, views, payoffs = under_way.send(actions)
+            played.add(asked, actions, payoffs, game.notes(state))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a game, or a script, may raise anything

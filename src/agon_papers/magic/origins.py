@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from agon.games.deduction.suspicion import Matrix, prior, updated
+from agon.agents.pgm.suspicion import Matrix, prior, updated
 from agon_papers.cells import COLUMNS
 from agon_papers.magic.counts import granularity
 from agon_papers.magic.facts import PAPER, Facts
@@ -52,7 +52,7 @@ def table_1(facts: Facts, reading: str) -> pd.DataFrame:
 def figure_5(facts: Facts, reading: str) -> pd.DataFrame:
     """Every number of Figure 5's matrices beside what one analysis makes of the start, or of another printed matrix; see COLUMNS.
 
-    Reconciled: the update of the released code (agon.games.deduction.suspicion), with the ratings and the matrix that come nearest.
+    Reconciled: the update of the released code (agon.agents.pgm.suspicion), with the ratings and the matrix that come nearest.
     Statistic: analysis.
     """
     items = [item for item in facts.figures[facts.figures.figure == 5].item if item.startswith("matrix")]

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from agon.agents.minds import WORDS, Semantics, Thinking, matched
+from agon.agents.pgm.minds import WORDS, Semantics, Thinking, matched
+from agon.agents.pgm.suspicion import RATINGS, Suspecting, suspect, watcher
 from agon.games import Observation
 from agon.games.base import Times
-from agon.games.deduction.suspicion import RATINGS, Suspecting, suspect, watcher
 from agon.games.spaces import Choice, Form
 
 

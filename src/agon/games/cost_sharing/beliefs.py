@@ -1,6 +1,6 @@
 """What one seat believes in cost sharing: how each changes what it would carry."""
 
-from agon.agents.minds import Forecasting
+from agon.agents.pgm.minds import Forecasting
 from agon.games import Observation
 from agon.games.spaces import Choice
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agon.agents.minds import Forecasting
+from agon.agents.pgm.minds import Forecasting
 from agon.games import Observation
 
 

@@ -1,6 +1,6 @@
 """What one seat believes in the public good: how each changes its contribution."""
 
-from agon.agents.minds import Forecasting
+from agon.agents.pgm.minds import Forecasting
 from agon.games.spaces import Choice
 
 

@@ -3,11 +3,11 @@
 from statistics import pstdev
 from typing import Any
 
-from agon.agents.minds import WORDS, Thinking
+from agon.agents.pgm.minds import WORDS, Thinking
+from agon.agents.pgm.suspicion import Suspecting, suspect, watcher
 from agon.games import Observation
 from agon.games.base import Times
 from agon.games.deduction.game import NOBODY, UNSURE
-from agon.games.deduction.suspicion import Suspecting, suspect, watcher
 from agon.games.spaces import Choice, Form
 from agon.games.undercover.game import ROLES
 

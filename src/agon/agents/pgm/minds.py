@@ -17,7 +17,7 @@ WORDS = Text(600)
 
 
 class Mind(ABC):
-    """What all have in common. `semantics` published is described in agon.agents.beliefs."""
+    """What all have in common. `semantics` published is described in agon.agents.pgm.agent."""
 
     step = ""
     """Which of several questions an analysis has come to."""

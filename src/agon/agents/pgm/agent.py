@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
-from agon.agents.minds import Mind, Semantics, mind_class, mind_of
+from agon.agents.pgm.minds import Mind, Semantics, mind_class, mind_of
 from agon.agents.prompts import Prompts, Template, beliefs_of, require_own_words
 from agon.agents.reads import for_thoughts
 from agon.agents.styles import SelfConsistency

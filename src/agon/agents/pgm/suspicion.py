@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import exp, fsum, isfinite
 from typing import Any, Literal
 
-from agon.agents.minds import Mind, Semantics, Thinking
+from agon.agents.pgm.minds import Mind, Semantics, Thinking
 from agon.games import Dice, Observation
 from agon.games.reading import Reading
 from agon.games.schemas import AMOUNT, Schema, keys, object_of
@@ -156,7 +156,7 @@ class Suspicions(Space):
 
 
 class Suspecting(Mind):
-    """The belief matrix of games with a spy (agon.games.deduction.suspicion)."""
+    """The belief matrix of games with a spy (agon.agents.pgm.suspicion)."""
 
     spy: bool | None = None
 
