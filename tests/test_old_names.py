@@ -3,7 +3,6 @@
 import re
 
 import nbformat
-import pandas as pd
 import pytest
 import yaml
 
@@ -12,16 +11,13 @@ from agon.cli import main
 from agon.conf import id_name, name_now, names, renaming_told, settings_of
 from agon.plan import plan
 from agon.replay import one_match
-from agon.turns import read, read_games
-from agon_design.compare import compare, rate
-from agon_design.power import variances
+from agon.turns import read
 from agon_papers.counterfactual import beside
 
 OLD, NEW = "tft", "best_reply_to_last"
 PAPERS = ROOT / "tests/smoke/counterfactual_turns.parquet"
 """Turns of the paper, whose script is called tft."""
 MINE = ROOT / "tests/smoke/pocket.parquet"
-GAMES = read_games(PAPERS)
 TOLD = "note: agent tft is called best_reply_to_last here. The counterfactual paper's name for the best reply to the last move"
 
 
@@ -73,25 +69,6 @@ def test_an_old_name_is_not_offered():
 def test_a_file_of_ones_own_takes_an_old_name_back(tmp_path):
     conf = renamed(tmp_path, {"one": "two"}, one=SCRIPT, two=SCRIPT)
     assert name_now("agent", "one", conf) == "one"
-
-
-def test_comparisons_take_both_names_and_old_turns_beside_new_ones():
-    papers = read(PAPERS)
-    old, new = (compare(papers, GAMES, "points", f"opponent:srep,{name}") for name in (OLD, NEW))
-    assert old.pairs.equals(new.pairs) and old.pairs.second.tolist() == [NEW]
-    assert sum(TOLD in note for note in old.notes) == 1
-    mine = read(MINE).astype({"agent": object})
-    both = pd.concat([papers.astype({"agent": object}), mine])
-    assert NEW in set(compare(both, GAMES, "points", "opponent:srep,tft").pairs.second)
-
-
-def test_players_are_rated_and_spread_under_the_new_name():
-    papers = read(PAPERS)
-    scripts = papers.assign(agent=papers.agent.astype(object), model=None)
-    assert NEW in set(rate(scripts, GAMES).players.player) and OLD not in set(rate(scripts, GAMES).players.player)
-    assert NEW in set(variances(papers, GAMES, "points").opponent) and OLD not in set(
-        variances(papers, GAMES, "points").opponent
-    )
 
 
 def test_own_matches_are_laid_beside_the_papers_under_both_names():

@@ -1,63 +1,23 @@
 """Conditions compared: what is set against what, what is left out, and what is said of it."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from harness import GAMES, actions
+from test_ended import of_ends
+from test_old_names import MINE, NEW, OLD, PAPERS, TOLD
+from test_scores import PD, PLAYED, PLAYED_ROWS, TABLE, match, saved, together
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon.games.matrix.metrics import per_match
-from agon.games.tables import games_table, payoff_table
+from agon.games.tables import games_table
 from agon.scores import known, scores
-from agon.turns import marked_partial, read, read_games, tidy, typed, write, write_games
-from agon_design.compare import compare, rate
+from agon.turns import marked_partial, read, read_games, tidy, typed
+from agon_design.compare import _counts, compare, rate
 from agon_design.differences import DRAWN
-
-PD = GAMES["pd"]
-TABLE = games_table(GAMES.values())
-
-
-def match(one, other, own, theirs, **more):
-    """The turns of one match from the agents and letters of both seats."""
-    rows = []
-    for number, pair in enumerate(zip(actions(own, PD), actions(theirs, PD), strict=True), 1):
-        for seat, action in enumerate(pair):
-            rows.append(
-                {
-                    **{"experiment": "test", "match": more["match"], "game": "pd", "variant": "default", "rules": 1},
-                    **{"repetition": 0, "round": number, "turn": number, "phase": "move", "seat": seat, "config": "c"},
-                    **{"agent": (one, other)[seat], "model": more.get("models", {}).get(seat), "action": action},
-                    **{"legal": "{}", "valid": None not in pair, "payoff": float(PD.payoffs(pair)[seat])},
-                    "fallback": more.get("fallback", "") if seat == 0 and number == 1 else "",
-                }
-            )
-    return typed({name: [row[name] for row in rows] for name in rows[0]})
-
-
-def together(*matches, **more):
-    """Matches (agent, other, own letters, the other's) as one table, as pandas puts them together."""
-    return pd.concat([match(*each, match=f"m{place}", **more) for place, each in enumerate(matches)])
-
-
-def saved(turns, path):
-    """Turns as a file, with the games beside it."""
-    write_games(TABLE, path)
-    write(turns, path)
-
-
-PLAYED_ROWS = [
-    *(("zs", "uniform", own, "CCCC") for own in ("CCDD", "CDDD", "CCCD")),
-    *(("cot", "uniform", own, "CCCC") for own in ("CCCC", "CCC-", "CCCD")),
-    *(("zs", "grim", own, "CCCC") for own in ("DDDD", "DDDC")),
-    *(("cot", "grim", own, "CCCC") for own in ("CDDD", "CCDD")),
-    *(("cot", "pp", "CCCC", "CCCC"),) * 2,
-    ("zs", "cot", "CCCC", "DDDD"),
-]
-PLAYED = together(*PLAYED_ROWS)
+from agon_design.power import variances
+from agon_design.words import condition_told
 
 
 def test_conditions_are_compared_within_what_they_share():
@@ -102,15 +62,6 @@ def test_matches_without_a_metric_come_with_the_reason():
     of = {each.name: each.gives for each in known()}
     assert f"note: 7 of 14 matches of cot without cooperation_rate: other has none ({of['cooperation_rate']})" in told
     assert not any("points_per_round" in each and "has none" in each for each in told)
-
-
-@pytest.mark.parametrize(("file", "games"), [("pocket", "matrix"), ("tradecraft_viewer", "tradecraft")])
-def test_metrics_keep_to_their_ranges(file, games):
-    turns = read(f"tests/smoke/{file}.parquet")
-    bounded = {each.name: each.range for each in known() if each.range is not None and each.games in ("any", games)}
-    found = scores(turns, TABLE, [*bounded])
-    assert len(bounded) > 6
-    assert all(found[name].dropna().between(*bounded[name]).all() for name in bounded)
 
 
 def test_an_interval_leaves_out_what_no_difference_can_be():
@@ -171,34 +122,6 @@ def test_what_says_how_asking_went_counts_matches_without_any_answer():
     assert compare(some, TABLE, "valid_share", "agent:zs,cot").notes == found.notes[:1]
 
 
-def test_a_seat_that_was_never_asked_has_no_share_of_valid_answers():
-    paid = match("zs", "uniform", "CC", "CC", match="m")
-    paid.loc[paid.seat == 1, ["legal", "action"]] = None
-    paid.loc[paid.seat == 1, "asked"] = False
-    assert scores(paid, TABLE, ["valid_share"]).valid_share.isna().tolist() == [False, True]
-
-
-def test_two_games_of_one_name_that_pay_otherwise_are_refused():
-    dearer = replace(PD, payoff=[[[5, 5], [1, 6]], [[6, 1], [2, 2]]])
-    with pytest.raises(AgonError, match="two different games are called pd, variant default"):
-        compare(PLAYED, games_table([PD, dearer]), "regret", "agent:zs,cot")
-    assert compare(PLAYED, games_table([PD, dearer]), "points", "agent:zs,cot").pairs.n_first[0] == 5
-
-
-def test_tokens_and_seconds_of_a_match_are_all_or_absent():
-    whole = match("zs", "uniform", "CC", "CC", match="m").assign(tokens=[1, 2, 4, 8], seconds=[0.5, 1, 2, 4])
-    names = ["tokens_of_match", "seconds_of_match"]
-    assert scores(whole, TABLE, names)[names].values.tolist() == [[5, 2.5], [10, 5]]
-    some = whole.assign(tokens=[1, 2, None, 8], seconds=[0.5, 1, 2, None])
-    assert scores(some, TABLE, names)[names].isna().values.tolist() == [[True, False], [False, True]]
-
-
-def test_points_per_round_are_of_the_rounds_that_are_there():
-    late = PLAYED[PLAYED["round"] > 2]
-    found = scores(late, TABLE, ["points", "points_per_round"])
-    assert found.points_per_round.tolist() == (found.points / 2).tolist()
-
-
 @pytest.mark.parametrize(("worth", "said"), [(np.nan, "payoff is missing in 1 rows"), (np.inf, "infinite in 1 rows")])
 def test_payoffs_that_are_no_numbers_are_refused(worth, said):
     odd = PLAYED.reset_index(drop=True).assign(payoff=lambda turns: turns.payoff.mask(turns.index == 5, worth))
@@ -206,32 +129,11 @@ def test_payoffs_that_are_no_numbers_are_refused(worth, said):
         compare(odd, TABLE, "points", "agent:zs,cot")
 
 
-@pytest.fixture
-def own(monkeypatch, tmp_path):
-    """Writes a module of one's own, which conf/config.yaml names among its packages."""
-
-    def written(name, metric):
-        text = f"METRICS = {{{metric!r}: 'one'}}\ndef measured(turns, games, names, seats):\n"
-        text += f"    return turns[['match', 'seat']].drop_duplicates().assign({metric}=turns.seat * 2)\n"
-        (tmp_path / f"{name}.py").write_text(text)
-
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("agon.scores.PACKAGES", {"own_measures"})
-    yield written
-    sys.modules.pop("own_measures", None)
-
-
-def test_a_single_module_of_ones_own_offers_metrics(own):
-    own("own_measures", "doubled")
-    assert [each.games for each in known() if each.name == "doubled"] == ["own_measures"]
-    assert scores(PLAYED, TABLE, ["doubled"]).doubled.tolist() == [0, 2] * PLAYED["match"].nunique()
-
-
-@pytest.mark.parametrize("name", ["points", "regret", "cooperation"])
-def test_ones_own_metric_with_a_name_of_agons_is_refused(own, name):
-    own("own_measures", name)
-    with pytest.raises(AgonError, match=f"own_measures has a metric '{name}', and so have games: .*another name"):
-        known()
+def test_two_games_of_one_name_that_pay_otherwise_are_refused():
+    two = games_table([PD, replace(PD, payoff=[[[5, 5], [1, 6]], [[6, 1], [2, 2]]])])
+    with pytest.raises(AgonError, match="two different games are called pd, variant default"):
+        compare(PLAYED, two, "regret", "agent:zs,cot")
+    assert compare(PLAYED, two, "points", "agent:zs,cot").pairs.n_first[0] == 5
 
 
 def test_p_that_draws_cannot_bring_lower_is_said_to_be_at_most_that():
@@ -356,24 +258,11 @@ def test_a_column_of_turns_that_is_missing_is_named(gone):
             asked(PLAYED.drop(columns=gone))
 
 
-def test_scores_are_those_of_the_family():
-    turns = read("tests/smoke/counterfactual_turns.parquet")
-    turns = turns[turns.match.isin(turns.match.unique()[:20])]
-    found = scores(turns, TABLE, ["regret", "points_per_round"])
-    wanted = per_match(turns, payoff_table(TABLE), seats=(0, 1)).astype({"match": str}).set_index(["match", "seat"])
-    found = found.set_index(["match", "seat"])
-    assert found.regret.to_dict() == pytest.approx(wanted.regret.to_dict())
-    assert found.points_per_round.to_dict() == pytest.approx((wanted.total_points / wanted.rounds).to_dict())
-
-
 def test_games_with_seats_under_test_count_once_for_all_of_them():
     turns = read("tests/smoke/magic_scripted.parquet")
-    found = compare(
-        turns[turns.game == "public_goods"],
-        read_games("tests/smoke/magic_scripted.parquet"),
-        ["rationality", "points"],
-        "agent:magic_fair,magic_defector",
-    )
+    games = read_games("tests/smoke/magic_scripted.parquet")
+    turns = turns[turns.game == "public_goods"]
+    found = compare(turns, games, ["rationality", "points"], "agent:magic_fair,magic_defector")
     assert (found.strata.n_first == found.strata.n_second).all() and found.pairs.second_mean[0] == 1
 
 
@@ -388,10 +277,6 @@ def test_tradecraft_is_compared_by_its_own_metrics():
         within=["game"],
     )
     assert found.pairs.metric.tolist() == ["win", "trades"] and found.pairs.first_mean.between(0, [1, 99]).all()
-
-
-def test_every_metric_has_a_line():
-    assert len({each.name for each in known()}) == len(known()) and all(each.gives and each.games for each in known())
 
 
 # --- commands
@@ -452,21 +337,6 @@ def test_two_tables_with_the_same_match_are_named(tmp_path, capfd):
         compare(pd.concat([PLAYED, PLAYED]), TABLE, "points", "agent:zs,cot")
 
 
-@pytest.mark.parametrize("kind", ["games", "agents", "models", "experiments", "notebooks", "metrics"])
-def test_what_there_is_is_listed_with_a_line_each(kind, capsys):
-    assert main(["list", kind]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert all(len(line.split()) > 1 for line in lines), lines
-    if kind == "metrics":
-        assert lines[-1].startswith("One of your own: METRICS and measured()") and "name-a-metric.md" in lines[-1]
-    if kind == "games":
-        assert [line.split()[0] for line in lines] == sorted(path.stem for path in (ROOT / "conf/game").glob("*.yaml"))
-
-
-def test_what_cannot_be_listed_is_said(capfd):
-    assert main(["list", "game"]) == 1 and "did you mean games?" in capfd.readouterr().err
-
-
 def test_players_are_rated_by_the_matches_in_which_they_met():
     one_sided = together(
         *[("zs", "cot", "DDD", "CCC")] * 6, *[("cot", "zs", "CCD", "DDC")] * 2, ("zs", "uniform", "----", "CCCC")
@@ -510,3 +380,31 @@ def test_where_every_match_is_a_tie_rate_says_that_nothing_is_known(tmp_path, ca
     assert "every match was a tie: nothing tells these players apart" in capsys.readouterr().out
     assert main(["rate", f"--turns={tmp_path / 'some.parquet'}", "--by=agent"]) == 0
     assert "every match was a tie" not in capsys.readouterr().out
+
+
+def test_comparisons_take_both_names_and_old_turns_beside_new_ones():
+    papers = read(PAPERS)
+    old, new = (compare(papers, TABLE, "points", f"opponent:srep,{name}") for name in (OLD, NEW))
+    assert old.pairs.equals(new.pairs) and old.pairs.second.tolist() == [NEW]
+    assert sum(TOLD in note for note in old.notes) == 1
+    mine = read(MINE).astype({"agent": object})
+    both = pd.concat([papers.astype({"agent": object}), mine])
+    assert NEW in set(compare(both, TABLE, "points", "opponent:srep,tft").pairs.second)
+
+
+def test_players_are_rated_and_spread_under_the_new_name():
+    papers = read(PAPERS)
+    scripts = papers.assign(agent=papers.agent.astype(object), model=None)
+    assert NEW in set(rate(scripts, TABLE).players.player) and OLD not in set(rate(scripts, TABLE).players.player)
+    assert NEW in set(variances(papers, TABLE, "points").opponent) and OLD not in set(
+        variances(papers, TABLE, "points").opponent
+    )
+
+
+def test_compare_names_the_answers_that_were_cut_off():
+    turns = of_ends("length", "length", "stop")
+    turns = turns.astype({"match": "str"})
+    sides = turns[turns.seat == 0][["match", "seat"]].drop_duplicates()
+    units = sides[["match"]].assign(condition="zs")
+    [row] = _counts(turns, sides, units, ["zs"]).itertuples()
+    assert condition_told(row).endswith("2 cut off")
