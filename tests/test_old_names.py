@@ -15,7 +15,6 @@ from agon.inference.power import variances
 from agon.plan import plan
 from agon.replay import one_match
 from agon.turns import read
-from agon_papers.counterfactual import beside
 
 OLD, NEW = "tft", "best_reply_to_last"
 PAPERS = ROOT / "tests/smoke/counterfactual_turns.parquet"
@@ -92,6 +91,7 @@ def test_players_are_rated_and_spread_under_the_new_name():
 
 
 def test_own_matches_are_laid_beside_the_papers_under_both_names():
+    beside = pytest.importorskip("agon_papers.counterfactual.beside")
     old, new = (beside.compared(read(MINE), read(PAPERS), opponents=[name]) for name in (OLD, NEW))
     assert old.matches.equals(new.matches) and set(old.matches.opponent) == {NEW} and old.matches.own.nunique() == 2
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from agon import AgonError
 from agon.games import Game
@@ -19,7 +20,6 @@ from agon.games.matrix.metrics import chances
 from agon.loop import seat_dice
 from agon.metrics.differences import estimate
 from agon.metrics.interval import SHARE, ends
-from agon.metrics.strengths import shared_ranks
 from agon.turns import decoded
 from agon_twins.invariance import SOLVER
 from agon_twins.twin import Twin
@@ -86,8 +86,8 @@ def orders(scores: pd.DataFrame, known: str = "default", seed: int = 1) -> tuple
         split = [[_mean(each, part) for part in halved(each.cell, dice)] for each in own]
         means[str(variant)], halves[str(variant)] = (values, drawn), np.moveaxis(np.array(split), 0, -1)
         low, high = (
-            np.quantile(ranks, at, axis=0, method="inverted_cdf").astype(int)
-            for ranks, at in zip(shared_ranks(drawn), TAIL, strict=True)
+            np.quantile(rankdata(-drawn.round(9), way, axis=1), at, axis=0, method="inverted_cdf").astype(int)
+            for way, at in zip(("min", "max"), TAIL, strict=True)
         )
         for place, model in enumerate(models):
             rank = int((values > values[place]).sum()) + 1
