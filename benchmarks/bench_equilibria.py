@@ -1,4 +1,4 @@
-"""Time per game of exact equilibria, beside pygambit: `pytest benchmarks/bench_equilibria.py --benchmark-only`."""
+"""Time per game of exact equilibria: `pytest benchmarks/bench_equilibria.py --benchmark-only`."""
 
 from itertools import cycle
 from random import Random
@@ -19,22 +19,8 @@ def games(size, top):
 @pytest.mark.parametrize("top", [2, 99])
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_equilibria(benchmark, size, top):
-    drawn = games(size, top)
-    after = cycle(drawn)
+    after = cycle(games(size, top))
     benchmark.pedantic(lambda game: equilibria(game), setup=lambda: ((next(after),), {}), rounds=300)
-    benchmark.extra_info["share degenerate"] = sum(equilibria(game).degenerate for game in drawn) / len(drawn)
-
-
-@pytest.mark.parametrize("size", [2, 3, 4])
-def test_pygambit(benchmark, size):
-    pygambit = pytest.importorskip("pygambit")
-    after = cycle(games(size, 99))
-
-    def solved(game):
-        tables = ([[pay[seat] for pay in row] for row in game.payoff] for seat in (0, 1))
-        return pygambit.nash.enummixed_solve(pygambit.StrategicGame.from_arrays(*tables), rational=True)
-
-    benchmark.pedantic(solved, setup=lambda: ((next(after),), {}), rounds=100)
 
 
 def test_symmetric_equilibrium_of_a_game_seen_before(benchmark):

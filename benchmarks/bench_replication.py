@@ -11,7 +11,7 @@ import pytest
 from agon import ROOT
 from agon.conf import games
 from agon.games.matrix.metrics import per_match
-from agon.games.tables import payoff_table
+from agon.games.tables import games_table, payoff_table
 from agon.turns import read
 from agon_papers.counterfactual import cells as counterfactual
 
@@ -23,7 +23,7 @@ def made():
     """What makes the cells, once the turns are read."""
     turns = read("transcripts/counterfactual.parquet", [*COLUMNS, *MORE])
     published = pd.read_csv(ROOT / "data/published/counterfactual/tables.csv", dtype={"mean": str, "std": str})
-    payoffs = payoff_table(games())
+    payoffs = payoff_table(games_table(games()))
 
     def work():
         found = counterfactual.statistics(per_match(turns, payoffs), "reconciled")

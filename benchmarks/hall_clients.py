@@ -39,7 +39,7 @@ class Server:
         self.folder, self.url = Path(folder), f"http://127.0.0.1:{self.port}"
 
     async def __aenter__(self):
-        command = [sys.executable, "-m", "agon", "serve", f"serve.port={self.port}", f"serve.folder={self.folder}"]
+        command = [sys.executable, "-m", "agon", "serve", f"--port={self.port}", f"--folder={self.folder}"]
         self._process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
         for _ in range(1000):
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):

@@ -14,15 +14,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
-import nbformat
 import patience
 import pytest
 from omegaconf import OmegaConf
 from project import Project
 
-from agon import ROOT, AgonError, keep_file
+from agon import ROOT, AgonError
 from agon.cli import agon, main
 from agon.conf import configuration
+from agon.paths import keep_file
 from agon.turns import read, validated
 
 
@@ -206,7 +206,7 @@ def test_an_option_of_a_verb_comes_with_its_default_and_a_note(capfd):
     assert "--trades INTEGER The fewest after which all can craft at once. [default: 1]" in said
 
 
-@pytest.mark.parametrize("verb", ["plan", "serve", "ingest"])
+@pytest.mark.parametrize("verb", ["plan", "ingest"])
 def test_a_verb_that_hydra_runs_shows_the_file_of_settings_as_it_is(capfd, verb):
     assert main([verb, "--help"]) == 0
     assert capfd.readouterr().out.endswith((ROOT / "conf/agon.yaml").read_text())
@@ -216,7 +216,7 @@ def test_the_version_is_the_package_s(capfd):
     assert main(["--version"]) == 0 and capfd.readouterr().out == f"agon {version('agon')}\n"
 
 
-@pytest.mark.parametrize("verb", ["plan", "record", "play", "ingest", "serve", "collect"])
+@pytest.mark.parametrize("verb", ["plan", "record", "play", "ingest"])
 def test_cfg_job_prints_the_composed_configuration_as_hydra_does_and_does_nothing(capfd, verb):
     words = ["experiment=standin_demo", "experiment.repetitions=7", "budget.usd=1"]
     assert main([verb, *words, "--cfg", "job"]) == 0
@@ -587,69 +587,6 @@ def test_ingest_takes_the_folder_of_its_source(tmp_path, capfd):
     assert main(["ingest", "source=tradecraft", f"out={tmp_path}/read.parquet"]) == 0
     assert "90 matches, 8,388 turns; 0 bad files" in capfd.readouterr().out
     assert set(read(tmp_path / "read.parquet").game) == {"tradecraft"}
-
-
-UNTIL = "until={by:'agent:zs,zs_sc3',metric:cooperation_rate,range:[0,1]}"
-PREREG = """
-question: Do votes change how often it cooperates?
-hypotheses:
-  - {metric: cooperation_rate, by: "agent:zs,zs_sc3", expect: more}
-  - {metric: points, by: "agent:zs,zs_sc3", expect: difference, within: [game, opponent]}
-exclusions: [matches in which nothing could be read]
-until: {metric: cooperation_rate, by: "agent:zs,zs_sc3", range: [0, 1]}
-"""
-
-
-def test_a_registered_analysis_is_told_from_another(project):
-    (project.folder / "prereg.yaml").write_text(PREREG)
-    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "zs_sc3"], ["srep"]]}
-    project.conf("experiment", "said", name="said", repetitions=3, pairings=[pairing], prereg="prereg.yaml")
-    by = "compare --experiment said --by agent:zs,zs_sc3 --within game,opponent"
-    commands = [
-        f"record experiment=said {UNTIL}",
-        f"record experiment=said {UNTIL}",
-        "play experiment=said",
-        f"{by} --metric points",
-        "notebook said",
-    ]
-    parameter = nbformat.v4.new_code_cell("turns_path = 'transcripts/said.parquet'", metadata={"tags": ["parameters"]})
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Votes"), parameter])
-    nbformat.write(made, project.folder / "notebooks/said.ipynb")
-    first, again, play, registered, page = told(project, *commands)
-    assert not any(code for code, *_ in (first, again, play, registered, page)), (first, again, play, registered, page)
-    assert re.search(r"^registered: prereg.yaml \([0-9a-f]{16}\), before anything was asked$", first[1], re.MULTILINE)
-    assert re.search(r"^zs_sc3 (undecided against|more than|less than) zs after \d blocks", first[1], re.MULTILINE)
-    assert "registered:" not in again[1] and "0 calls" in again[1] and "6 matches played of 6 planned" in again[1]
-    assert re.search(
-        r"^registered: points by agent:zs,zs_sc3 within game,opponent: difference: (undecided|no interval|as)",
-        registered[1],
-        re.MULTILINE,
-    )
-    assert "registered, and not looked at here: cooperation_rate by agent:zs,zs_sc3: more" in registered[1]
-    assert "registered exclusion, not checked: matches in which nothing could be read" in registered[1]
-    told_there = nbformat.read(project.folder / "reports/said.ipynb", as_version=4).cells[1].source
-    assert (
-        "registered: cooperation_rate by agent:zs,zs_sc3: more: " in told_there
-        and "stopped as registered" in told_there
-    )
-    (project.folder / "prereg.yaml").write_text(PREREG.replace("more", "less"))
-    later, other = told(project, "record experiment=said experiment.repetitions=2", f"{by} --metric won")
-    assert re.search(r"registered: prereg.yaml \(\w+\), after \d+ exchanges", later[1])
-    assert (
-        "note: 4 matches are planned, and not the 6 registered first" in later[1]
-        and "note: until is not the registered one" in later[1]
-    )
-    assert "not registered: won by agent:zs,zs_sc3" in other[1]
-    assert (
-        "note: prereg.yaml has changed since" in other[1] and "note: registered 2 times; the first is taken" in other[1]
-    )
-
-
-def test_until_names_what_it_cannot_do(project):
-    wrong, batch = told(
-        project, "record experiment=tiny until={by:agent}", f"record experiment=tiny {UNTIL} batch=true"
-    )
-    assert wrong[0] == 1 and "range" in wrong[2] and batch[0] == 1 and "leave batch=true" in batch[2]
 
 
 REFUSED = (

@@ -17,8 +17,6 @@ from agon.agents.scripts import anything
 from agon.agents.styles import SelfConsistency
 from agon.conf import load
 from agon.games.matrix.scripts import grim
-from agon.inference.compare import _counts
-from agon.inference.words import condition_told
 from agon.models import Answer, CallFailed, Request, message
 from agon.models.anthropic import Anthropic
 from agon.models.ends import ENDS, ended_of
@@ -33,6 +31,8 @@ from agon.report.caveats import caveats
 from agon.turns import COLUMNS, cut_off, endings, read, tidy, write
 from agon.turns import ENDS as ENDS_OF_TURNS
 from agon.turns.files import MEANINGS
+from agon_design.compare import _counts
+from agon_design.words import condition_told
 
 MOVE = "[move] cooperation"
 REQUEST = Request((message("user", "Your move?"),), "s")

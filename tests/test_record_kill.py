@@ -8,7 +8,6 @@ import signal
 import sys
 import textwrap
 import time
-from hashlib import blake2b
 from random import Random
 
 import pandas as pd
@@ -86,44 +85,6 @@ def test_however_often_it_is_killed_a_recording_ends_as_if_it_had_not_been(proje
     print(f"{kills} kills, {len(recording)} exchanges, {repeated} calls repeated")
     assert kills >= (TIMES if FULL or KILLS else 2) and 0 <= repeated <= kills * CONCURRENCY
     pd.testing.assert_frame_equal(*turns_of("killed", project, undisturbed))
-
-
-UNTIL = "until={by: 'agent:zs_once,cot_once', metric: cooperation_rate, range: [0, 1]}"
-
-
-def leaning(body) -> str:
-    """Cooperates in nine answers of ten, and in one of ten where it is asked to think first."""
-    drawn = blake2b(repr(body["messages"]).encode(), digest_size=1).digest()[0] / 256
-    kind = drawn < (0.1 if "step by step" in repr(body["messages"]) else 0.9)
-    return f"[move] {'cooperation' if kind else 'defection'}"
-
-
-def decision(process):
-    """What a recording that was decided says of it: questions, and matches."""
-    return [line for line in done(process).splitlines() if " blocks " in line or " played of " in line]
-
-
-def test_however_often_it_is_killed_a_recording_until_it_is_decided_decides_the_same(project, tmp_path):
-    dice, kills = Random(), 0
-    undisturbed = Project(tmp_path / "undisturbed")
-    with serving(latency=0.004, answer=leaning) as server, serving(latency=0.004, answer=leaning) as quiet:
-        for each, url in ((project, server.openai), (undisturbed, quiet.openai)):
-            each.model(url, concurrency=CONCURRENCY)
-            each.experiment("until", 40, seats=(("zs_once", "cot_once"), ("uniform", "best_reply_to_last")))
-        whole = decision(undisturbed.start("record", "experiment=until", UNTIL))
-        for _ in range(KILLS or (50 if FULL else 2)):
-            kills += killed(project.start("record", "experiment=until", UNTIL), server, dice, quiet.requests)
-        assert decision(project.run("record", "experiment=until", UNTIL)) == whole
-    recording, same = (Recording(each.recordings("until")) for each in (project, undisturbed))
-    repeated = server.requests - len(recording)
-    print(f"{whole}; {kills} kills, {len(recording)} exchanges, {repeated} calls repeated")
-    assert "more than" in whole[0] or "less than" in whole[0]
-    assert (
-        recording.answers.keys() == same.answers.keys()
-        and quiet.requests == len(same)
-        and 0 <= repeated <= kills * CONCURRENCY
-        and kills
-    )
 
 
 def test_ctrl_c_ends_in_one_line_and_keeps_all_that_was_answered(project):

@@ -289,7 +289,7 @@ def test_a_corrupt_file_says_what_to_do(tmp_path):
 
 
 def test_a_corrupt_file_of_a_stage_says_how_to_make_it_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("agon.ROOT", tmp_path)
+    monkeypatch.setattr("agon.paths.ROOT", tmp_path)
     (tmp_path / "transcripts").mkdir()
     (tmp_path / "transcripts/turns.parquet").write_text("nothing")
     assert "delete it, and `dvc repro` makes it again" in refusal(lambda: read("transcripts/turns.parquet"))

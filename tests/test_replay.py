@@ -8,14 +8,17 @@ from harness import GAMES
 from magic_games import any_or_void, seen
 
 from agon import AgonError
-from agon.conf import games
+from agon.conf import expand_settings, games, settings_of
+from agon.games.tables import games_table
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.replay import one_match, replayed, seen_by
-from agon.turns import read
+from agon.turns import read, read_games
 
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
 EVERY = [*GAMES.values(), *games(FAMILIES)]
+NAMES = expand_settings([*GAMES, *FAMILIES, "tradecraft_brief", "rating"])
+TABLE = games_table(games(NAMES), [settings_of("game", name) for name in NAMES])
 
 
 def played(game, number=0):
@@ -28,7 +31,7 @@ def played(game, number=0):
 def test_every_seat_sees_what_it_saw(game):
     for number in range(3):
         done, turns = played(game, number)
-        again = replayed(turns)
+        again = replayed(turns, TABLE)
         views = [view for step in again.steps for view in step.views.values()]
         assert [seen(view) for view in views] == [seen(view) for view in done.views if view.legal is not None]
         assert again.game == game and not game.to_move(again.state)
@@ -37,7 +40,7 @@ def test_every_seat_sees_what_it_saw(game):
 def test_all_games_of_conf_can_be_replayed():
     for game in EVERY:
         done, turns = played(game)
-        again = replayed(turns)
+        again = replayed(turns, TABLE)
         asked = [answer for answer, view in zip(done.answers, done.views, strict=True) if view.legal is not None]
         answers = [action for step in again.steps for action in step.actions.values()]
         assert json.dumps(answers) == json.dumps(asked)
@@ -46,8 +49,9 @@ def test_all_games_of_conf_can_be_replayed():
 
 def test_recorded_games_are_replayed_too():
     turns = read("tests/smoke/counterfactual_turns.parquet")
+    games = read_games("tests/smoke/counterfactual_turns.parquet")
     for match in turns.match.unique()[:5]:
-        assert len(replayed(one_match(turns, match)).steps) == turns[turns.match == match]["round"].max()
+        assert len(replayed(one_match(turns, match), games).steps) == turns[turns.match == match]["round"].max()
 
 
 CHAMELEON = next(game for game in EVERY if game.name == "chameleon")
@@ -63,15 +67,15 @@ CHAMELEON = next(game for game in EVERY if game.name == "chameleon")
         (lambda turns: turns[turns.turn < 9], "not at its end after turn 8: rows are missing"),
         (lambda turns: turns.assign(payoff=turns.payoff + 1), "turn 1: records and game differ: it paid"),
         (lambda turns: turns.assign(action='"Player 9"'), "turn 1: records and game differ: seat 0 may not play"),
-        (lambda turns: turns.assign(rules=9), "was played by rules 9 of chameleon, and conf/game has rules 1"),
-        (lambda turns: turns.assign(variant="none"), "no game of conf/game is called chameleon none"),
+        (lambda turns: turns.assign(rules=9), "the table of games has no chameleon 01-chameleon of rules 9"),
+        (lambda turns: turns.assign(variant="none"), "the table of games has no chameleon none of rules 1"),
     ],
     ids=["gap", "cut", "paid", "illegal", "rules", "unknown"],
 )
 def test_what_does_not_fit_is_refused(changed, said):
     _, turns = played(CHAMELEON)
     with pytest.raises(AgonError, match=said):
-        replayed(changed(turns))
+        replayed(changed(turns), TABLE)
 
 
 def test_a_match_is_found_by_its_id_or_as_the_first_of_its_setting():
@@ -102,7 +106,7 @@ def test_what_a_seat_saw_is_told_of_any_game_in_words_and_as_data(game):
     asked = [(view, answer) for view, answer in zip(done.views, done.answers, strict=True) if view.legal is not None]
     for view, _ in asked[-3:]:
         same = [(each, answer) for each, answer in asked if (each.seat, each.round) == (view.seat, view.round)]
-        found = seen_by(mixed, turns.match[0], view.seat, view.round)
+        found = seen_by(mixed, TABLE, turns.match[0], view.seat, view.round)
         assert [seen(sight.view) for sight in found] == [seen(each) for each, _ in same]
         assert json.dumps([sight.action for sight in found]) == json.dumps([answer for _, answer in same])
         assert all(len(sight.told) == len(sight.view.past) for sight in found)
@@ -115,6 +119,6 @@ def test_a_seat_or_round_that_is_not_there_is_said():
     with pytest.raises(
         AgonError, match=r"seat 2 was never asked in match pd/default: seats are 0 \(Player 1\), 1 \(Player 2\)"
     ):
-        seen_by(turns, "pd/default", 2, 1)
+        seen_by(turns, TABLE, "pd/default", 2, 1)
     with pytest.raises(AgonError, match="seat 0 was not asked in round 17 of match pd/default: in 1, 2"):
-        seen_by(turns, "pd/default", 0, 17)
+        seen_by(turns, TABLE, "pd/default", 0, 17)

@@ -5,11 +5,11 @@ import json
 from harness import PD
 from magic_games import chameleon, cost_sharing, family, prisoners, public_goods, undercover
 
-from agon.games.tables import seat_table
+from agon.games.tables import games_table, seat_table
 
 
 def rows(game):
-    return seat_table([game]).to_dict("records")
+    return seat_table(games_table([game])).to_dict("records")
 
 
 def test_every_seat_has_its_true_role_and_the_spy_is_named():
@@ -24,15 +24,15 @@ def test_every_seat_has_its_true_role_and_the_spy_is_named():
 
 
 def test_both_roles_of_a_file_are_one_setting():
-    found = seat_table(family("chameleon").values())
+    found = seat_table(games_table(family("chameleon").values()))
     assert found.groupby("setting").variant.nunique().eq(2).all() and found.setting.nunique() == 20
-    assert seat_table(family("prisoner3").values()).setting.nunique() == 21
+    assert seat_table(games_table(family("prisoner3").values())).setting.nunique() == 21
 
 
 def test_the_table_proposes_for_seats_that_are_not_under_test():
     said = [row["opening"] for row in rows(cost_sharing(tested=(1,)))]
     assert json.loads(said[0]) == [40, 30, 30] and not isinstance(said[1], str)
-    assert seat_table([cost_sharing()]).opening.isna().all()
+    assert seat_table(games_table([cost_sharing()])).opening.isna().all()
 
 
 def test_dilemmas_say_what_defects_and_what_there_is_to_give():
@@ -41,4 +41,4 @@ def test_dilemmas_say_what_defects_and_what_there_is_to_give():
 
 
 def test_games_without_seats_under_test_have_none():
-    assert not seat_table([PD]).tested.any()
+    assert not seat_table(games_table([PD])).tested.any()

@@ -90,13 +90,14 @@ def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
     assert not (SHIPPED / "transcripts/own.parquet").exists()
 
 
-def test_a_game_of_its_own_that_takes_the_name_of_agons_is_refused_with_both_files(tmp_path):
+def test_a_game_of_its_own_that_takes_the_name_of_agons_is_refused_where_both_are_compared(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"override experiment": "own"}])
     put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[_meeting("tit_for_tat", "grim")])
     put(tmp_path, "conf/game/pd.yaml", rounds=3, **_without("conf/game/pd.yaml", "rounds"))
-    said = run("agon", "play", where=tmp_path, code=1)
-    assert f"conf/game/pd.yaml and {SHIPPED}/conf/game/pd.yaml are different games" in said
-    assert "called pd, variant default: give one another" in said and len(said.splitlines()) == 1
+    run("agon", "play", where=tmp_path)
+    both = f"transcripts/own.parquet,{SHIPPED}/tests/smoke/scripted_turns.parquet"
+    said = run("agon", "compare", f"--turns={both}", "--by=file", "--metric=regret", where=tmp_path, code=1)
+    assert "two different games are called pd, variant default" in said and len(said.splitlines()) == 1
 
 
 def _without(name, *keys):
@@ -197,26 +198,19 @@ def test_one_command_runs_for_several_settings(tmp_path):
 
 @pytest.fixture
 def clone(tmp_path):
-    """A checkout of another agon, which says that it is."""
+    """A checkout of another agon."""
     (tmp_path / "src/agon").mkdir(parents=True)
     (tmp_path / "src/agon/__init__.py").write_text("")
-    (tmp_path / "src/agon/__main__.py").write_text(
-        "import sys\n\ndef run():\n    print('the clone:', *sys.argv[1:])\nrun()\n"
-    )
     put(tmp_path, "conf/config.yaml", agon=True)
     put(tmp_path, "studies/one/conf/config.yaml", agon=True)
     return tmp_path
 
 
 @pytest.mark.parametrize("where", [".", "conf", "studies/one"])
-def test_a_command_runs_the_source_of_the_checkout_one_stands_in(clone, where):
-    said = run(sys.executable, "-m", "agon", "plan", "a b=1", where=clone / where)
-    assert said == "the clone: plan a b=1\n"
-
-
-def test_a_kernel_in_another_checkout_refuses_and_says_what_to_do(clone):
-    said = run(sys.executable, "-c", "import agon", where=clone, code=1).splitlines()[-1]
-    assert said.startswith("ImportError: the agon of") and f"PYTHONPATH={clone / 'src'}" in said
+@pytest.mark.parametrize("words", [["-c", "import agon"], ["-m", "agon", "plan"]])
+def test_in_another_checkout_agon_refuses_and_says_what_to_do(clone, where, words):
+    said = run(sys.executable, *words, where=clone / where, code=1).splitlines()[-1]
+    assert "ImportError:" in said and f"PYTHONPATH={clone / 'src'}" in said
 
 
 # --- studies

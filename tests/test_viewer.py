@@ -10,7 +10,7 @@ from agon.figures import viewer
 from agon.notebook.page import sanitized
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.replay import replayed
+from agon.replay import stepped
 
 CLUES = games(["chameleon/01-crowd"])[0]
 FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]
@@ -19,7 +19,7 @@ FAMILIES = ["chameleon", "undercover", "cost_sharing", "prisoner3", "public_good
 def viewed(game, answers=any_or_void, **changes):
     match = Match("test", "a", 10, game, (Seat("any", answers),) * game.seats, 0, "c")
     turns = table([(match, play_now(match))]).assign(**changes)
-    return replayed(turns), turns
+    return stepped(game, turns), turns
 
 
 @pytest.mark.parametrize("game", [GAMES["pd"], *[first(name) for name in FAMILIES]], ids=lambda game: game.name)

@@ -1,6 +1,5 @@
 """python -m agon VERB ..., and the script `agon`."""
 
-import gc
 import signal
 import sys
 
@@ -14,7 +13,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - said before anything newer is re
 
 def run() -> int:
     """One command of this process. Ctrl-C and SIGTERM end it in a line at any time, with exit code 130 and 143."""
-    from agon import stopped
+    from agon.errors import stopped
 
     ended = []
 
@@ -32,7 +31,6 @@ def run() -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"agon: {stopped(sys.argv[1:])}\n")
         code = 130
-    gc.freeze()  # garbage is not looked for at the end: that would be up to a quarter of a command's time
     return 143 if ended and code == 130 else code
 
 

@@ -1,6 +1,7 @@
 """The one loop that steps through a match. It reads and writes nothing: whoever plays, replays, tries out or learns drives it."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cached_property
 from math import isfinite
 from random import Random
 from typing import Any, TypeVar
@@ -17,26 +18,22 @@ TABLE = -1
 
 
 class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
-    """The dice of one seat (or of the table: seat -1) of one match, seeded when first thrown; most never are."""
-
-    __slots__ = ("_random", "_seed")
+    """The dice of one seat (or of the table: seat -1) of one match."""
 
     def __init__(self, seed: int, seat: int) -> None:
-        self._seed = (seed, seat)
-        self._random: Random | None = None
+        self._seed = f"{seed}/{seat}"
 
-    def _ready(self) -> Random:
-        if self._random is None:
-            self._random = Random("{}/{}".format(*self._seed))
-        return self._random
+    @cached_property
+    def _random(self) -> Random:
+        return Random(self._seed)
 
     def random(self) -> float:
         """A float in [0, 1)."""
-        return self._ready().random()
+        return self._random.random()
 
     def choice(self, seq: Sequence[T]) -> T:
         """One of `seq`, all equally likely."""
-        return seq[int(self._ready().random() * len(seq))]
+        return seq[int(self.random() * len(seq))]
 
 
 Moment = tuple[Any, dict[int, Observation], tuple[float, ...]]

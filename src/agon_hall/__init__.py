@@ -1,6 +1,6 @@
 """People at the table: pages on which games are played, watched and annotated, in a browser and in a notebook."""
 
-from agon import AgonError
+from agon.errors import AgonError
 
 
 class Refused(AgonError):

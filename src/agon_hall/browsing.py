@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agon import AgonError
+from agon.errors import AgonError
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 """The first on PATH is used; that one is made for tests, and needs less than half of the second's time."""
@@ -93,10 +93,10 @@ async def browser() -> AsyncIterator[Any]:
     try:
         from playwright.async_api import async_playwright
     except ModuleNotFoundError:
-        raise AgonError("browser=true needs Playwright, which is not installed: pip install playwright") from None
+        raise AgonError("--browser needs Playwright, which is not installed: pip install playwright") from None
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        raise AgonError(f"browser=true needs one of {', '.join(BROWSERS)}, and none is on PATH")
+        raise AgonError(f"--browser needs one of {', '.join(BROWSERS)}, and none is on PATH")
     async with async_playwright() as running:
         found = await running.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         try:

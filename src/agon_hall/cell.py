@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 from IPython.display import IFrame
 
-from agon import ROOT, AgonError
+from agon.errors import AgonError
+from agon.paths import ROOT
 from agon.plan import PERSON
 from agon.turns import read
 from agon_hall.server import LOOPBACK, Server, listening

@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agon import AgonError, located
 from agon.conf import CONF, file_of, names
+from agon.errors import AgonError
 from agon.games.pages import Desk, FamilyPage, page_of
+from agon.registry import located
 from agon_hall.web import NoPage, posted, render, sent_on, templates
 
 

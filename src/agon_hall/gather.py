@@ -11,9 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError, count, shown
+from agon.errors import AgonError, count
+from agon.paths import shown
 from agon.play import ordered
-from agon.turns import in_cells, no_formula, read, write, write_table
+from agon.turns import games_path, in_cells, no_formula, read, read_games, write, write_games, write_table
 from agon_hall.keys import Keys
 from agon_hall.protocol import Study, cells, study
 from agon_hall.store import Store
@@ -53,6 +54,7 @@ def gather(folder: Path, name: str, out: Path) -> str:
         turns = ordered([read(path) for path in played], [path.stem for path in played])
         sat = {(state.match, state.seat): state.cell for state in states.values() if state.seat is not None}
         turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), sat)
+        write_games(read_games(*(path for path in played if games_path(path).exists())), out / "turns.parquet")
         write(turns, out / "turns.parquet")
     paid, known = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
     for path in (paid, known):

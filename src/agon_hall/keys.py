@@ -6,7 +6,8 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from agon import AgonError, shown
+from agon.errors import AgonError
+from agon.paths import shown
 
 
 class Keys:

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.html import alert
 from agon.games.pages import page_of
 from agon.plan import PERSON

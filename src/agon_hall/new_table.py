@@ -4,14 +4,15 @@ import functools
 import secrets
 from typing import Any
 
-from agon import AgonError
 from agon.conf import CONF, derived_games, expand_settings, load, names
+from agon.errors import AgonError
 from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, ListField, RadioField, Thing, TickField
 from agon.games.pages import page_of
-from agon.plan import PERSON, agents_for, models_for
+from agon.plan import PERSON
 from agon.turns import schema
 from agon_hall import Refused
 from agon_hall.family_pages import known_pages
+from agon_hall.seating import agents_for, models_for
 from agon_hall.table import has_openings
 
 PERSON_SHOWN = "a person"

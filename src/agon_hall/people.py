@@ -14,8 +14,8 @@ from time import monotonic, time
 from types import MappingProxyType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from agon import AgonError
 from agon.agents.base import STOOD_IN
+from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
 from agon.plan import PERSON, Seat

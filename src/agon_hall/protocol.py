@@ -1,20 +1,16 @@
 """Studies with people: a file conf/study/NAME.yaml says who plays what and is told, asked and paid what; models can play the same cells."""
 
 import difflib
-import json
-from collections.abc import Iterator
-from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of
 from agon.conf import CONF, expand_settings, file_of, names, settings_of
+from agon.errors import AgonError, fault_of
 from agon.games.pages import known_aids
-from agon.models import Model
-from agon.plan import PERSON, Match, Seating, models_of, plan, seating
+from agon.plan import PERSON, shared_chance
+from agon_hall.seating import Seating, seating
 
 Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
 Amount = Annotated[float, msgspec.Meta(ge=0, lt=1e6)]
@@ -253,7 +249,7 @@ def cells(made: Study, conf: Path = CONF) -> list[Cell]:
 
 def match_id(made: Study, cell: Cell, number: int) -> str:
     """The id of the `number`th match of a cell (from 0), which seeds its chance: the same for people and for models."""
-    return blake2b(json.dumps([made.name, cell.name, number]).encode(), digest_size=8).hexdigest()
+    return shared_chance(made.name, cell.name, number)
 
 
 def seated(made: Study, cell: Cell, conf: Path = CONF) -> Seating:
@@ -267,50 +263,41 @@ def seated(made: Study, cell: Cell, conf: Path = CONF) -> Seating:
     return found
 
 
-def experiment(made: Study, cell: Cell) -> dict[str, Any]:
-    """A cell as an experiment, with models in the places of people. Raises AgonError where no agents are named."""
+def experiment(made: Study, conf: Path = CONF) -> dict[str, Any]:
+    """A study as an experiment (a file of conf/experiment), with models in the places of people.
+
+    Raises AgonError where no agents are named, and for an agent that is told other aids than people are shown.
+    """
     own = made.models
     if not own.agents:
         raise AgonError(f"study {made.name} names no agents in the places of people: set models.agents in conf/study")
-    pairing = {"games": [cell.game], "seats": [own.agents if who == PERSON else [who] for who in cell.entrants]}
-    repetitions = own.repetitions or cell.quota // len(cell.people)
+    several = cells(made, conf)
+    for cell in several:
+        _require_same_aids(made, cell, conf)
     return {
         "name": made.name,
-        "repetitions": repetitions,
-        "pairings": [pairing],
+        "repetitions": own.repetitions or 1,
         "models": own.models,
         "sampling": own.sampling,
+        "pairings": [_pairing(own, cell) for cell in several],
     }
 
 
-def matches(made: Study, conf: Path = CONF) -> tuple[list[Match], dict[str, Model]]:
-    """The matches of a study with models in the places of people, and the models: chance falls as it does for people.
-
-    Raises AgonError as `plan` does, and for an agent that is told other aids than people are shown.
-    """
-    found = {match.id: match for _, match in _planned(made, conf)}
-    models: dict[str, Model] = {}
-    for cell in cells(made, conf):
-        models |= models_of(experiment(made, cell), conf)
-    return list(found.values()), models
+def _pairing(own: Subjects, cell: Cell) -> dict[str, Any]:
+    return {
+        "games": [cell.game],
+        "seats": [own.agents if who == PERSON else [who] for who in cell.entrants],
+        "repetitions": own.repetitions or cell.quota // len(cell.people),
+        "cell": {"name": cell.name, "subjects": [*cell.people]},
+    }
 
 
-def subjects(made: Study, conf: Path = CONF) -> dict[tuple[str, int], str]:
-    """The cell of every model that plays in the place of a person: (match, seat) -> cell, of the matches of `matches`."""
-    return {(match.id, seat): cell.name for cell, match in _planned(made, conf) for seat in cell.people}
-
-
-def _planned(made: Study, conf: Path) -> Iterator[tuple[Cell, Match]]:
-    for cell in cells(made, conf):
-        for agent in {each.partition("@")[0] for each in made.models.agents}:
-            told = settings_of("agent", agent, conf).get("aids") or []
-            if sorted(told) != sorted(cell.aids):
-                shown = ", ".join(cell.aids) or "none"
-                raise AgonError(
-                    f"study {made.name}: people in {cell.name} are shown the aids {shown}, {agent} is told {', '.join(told) or 'none'}: "
-                    f"write an agent with `aids: [{', '.join(cell.aids)}]`"
-                )
-        for match in plan(experiment(made, cell), conf):
-            chance = match_id(made, cell, match.repetition)
-            own = blake2b(f"{match.id} {chance}".encode(), digest_size=8).hexdigest()
-            yield cell, replace(match, id=own, seed=int(chance, 16))
+def _require_same_aids(made: Study, cell: Cell, conf: Path) -> None:
+    for agent in {each.partition("@")[0] for each in made.models.agents}:
+        told = settings_of("agent", agent, conf).get("aids") or []
+        if sorted(told) != sorted(cell.aids):
+            shown = ", ".join(cell.aids) or "none"
+            raise AgonError(
+                f"study {made.name}: people in {cell.name} are shown the aids {shown}, {agent} is told {', '.join(told) or 'none'}: "
+                f"write an agent with `aids: [{', '.join(cell.aids)}]`"
+            )

@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import pandas as pd
 
-from agon import AgonError, count, shown
+from agon.errors import AgonError, count
+from agon.paths import shown
 from agon.plan import PERSON
 from agon_hall.browsing import BrowserPages, browser
 from agon_hall.gather import gather

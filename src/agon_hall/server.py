@@ -1,7 +1,6 @@
 """The server: its pages, and where and how it serves them."""
 
 import asyncio
-import gc
 import logging
 import os
 import re
@@ -23,11 +22,12 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agon import ROOT, AgonError, visible
 from agon.conf import settings_of
+from agon.errors import AgonError, visible
+from agon.paths import ROOT
 from agon_hall import access, family_pages, lobby, seat, study_pages, watching, web
 from agon_hall.access import COMERS, LoginRequired, Password, Throttle
-from agon_hall.firewall import HEADER, IDLE, Connections, Firewall, counted_by
+from agon_hall.firewall import HEADER, IDLE, Firewall, places
 from agon_hall.new_table import warm
 from agon_hall.tables import DAYS, Hall
 
@@ -44,22 +44,20 @@ MODULES = (web, access, lobby, seat, watching, study_pages)
 log = logging.getLogger("agon_hall")
 
 
-def application(
-    hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", proxy: bool = False, framed: bool = False
-) -> Starlette:
+def application(hall: Hall, hosts: Sequence[str] = ("*",), password: str = "", framed: bool = False) -> Starlette:
     """The pages of a hall. `hosts` are the names, HOST:PORT, by which browsers reach it; `framed`: a notebook shows them."""
     known = Password(password, hall.days) if password else None
-    own, connections = family_pages.desks(hall.folder), Connections(proxy)
+    own = family_pages.desks(hall.folder)
     app = Starlette(
         routes=[*(route for module in MODULES for route in module.routes), *family_pages.routes(own)],
         middleware=[
-            Middleware(Firewall, hosts, connections, proxy, framed),
+            Middleware(Firewall, hosts, framed),
             Middleware(GZipMiddleware, minimum_size=500),
             Middleware(LoginRequired, known, own),
         ],
         exception_handlers={web.NoPage: web.refused, HTTPException: _missing, Exception: _failed},
     )
-    app.state.hall, app.state.connections = hall, connections
+    app.state.hall = hall
     app.state.links = web.LINKS + tuple((name.capitalize(), f"/{name}") for name in own)
     app.state.password, app.state.once = known, OrderedDict()
     app.state.newcomers = Throttle(*COMERS)
@@ -88,13 +86,19 @@ def listening(address: str = LOOPBACK[0], port: int = 0) -> socket.socket:
         return socket.create_server((address, port), backlog=512)
     except OSError as error:
         why = error.strerror or error
-        raise AgonError(f"port {port} of {address} cannot be had ({why}): name another with serve.port=N") from None
+        raise AgonError(f"port {port} of {address} cannot be had ({why}): name another with --port N") from None
 
 
 class Server(uvicorn.Server):
-    """Serves the pages of a hall on a socket until `end`; signals are left to who starts it. `more` as `application` takes it."""
+    """Serves the pages of a hall on a socket until `end`; signals are left to who starts it.
 
-    def __init__(self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), **more: Any) -> None:
+    `proxy`: everybody comes by a proxy on this machine, whose X-Forwarded-For and X-Forwarded-Proto uvicorn reads.
+    `more` as `application` takes it.
+    """
+
+    def __init__(
+        self, hall: Hall, at: socket.socket, hosts: Sequence[str] = (), proxy: bool = False, **more: Any
+    ) -> None:
         self._at, self.port = at, int(at.getsockname()[1])
         self._app = application(hall, [*hosts, *(f"{name}:{self.port}" for name in LOOPBACK)], **more)
         self.studies: study_pages.Studies = self._app.state.studies
@@ -102,13 +106,14 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 self._app,
-                http=counted_by(self._app.state.connections),
+                http="h11",
                 ws="none",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,
+                proxy_headers=proxy,
+                limit_concurrency=places(),
                 h11_max_incomplete_event_size=HEADER,
                 timeout_keep_alive=IDLE,
                 timeout_graceful_shutdown=2,
@@ -184,7 +189,7 @@ def serve(
     if sampling is not None:
         settings_of("sampling", sampling)
     if folder.resolve() in (ROOT.resolve(), *ROOT.resolve().parents):
-        raise AgonError("serve.folder must name a folder of its own, such as .agon/hall")
+        raise AgonError("--folder must name a folder of its own, such as .agon/hall")
     hosts = [f"{address}:{port}", *_hosts(origins, port)]
     others = [each for each in (address, *origins) if each.partition(":")[0] not in LOOPBACK] or ["a proxy"] * proxy
     if others and len(password) < 8:
@@ -206,13 +211,9 @@ def serve(
         try:
             server = Server(hall, listening(address, port), hosts, proxy=proxy, password=password)
             if address not in LOOPBACK and not origins:
-                said(
-                    "note: nobody elsewhere is served yet: serve.origins takes the names by which browsers reach this machine"
-                )
+                said("note: nobody elsewhere is served yet: --origin takes a name by which browsers reach this machine")
             for each in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(each, server.end)
-            gc.collect()
-            gc.freeze()  # what is there for good is never looked through again
             where = f"http://{'localhost' if address in LOOPBACK else address}:{port}/"
             said(f"{where} - Ctrl-C ends it; every answer is kept in {folder}")
             await server.run_here()
@@ -227,6 +228,6 @@ def _hosts(origins: Sequence[str], port: int) -> list[str]:
     found = []
     for each in origins:
         if not re.fullmatch(r"[\w.-]+(:\d{1,5})?|\[[0-9a-fA-F:]+\](:\d{1,5})?", each, re.ASCII):
-            raise AgonError(f"serve.origins takes HOST or HOST:PORT, not {each!r}")
+            raise AgonError(f"--origin takes HOST or HOST:PORT, not {each!r}")
         found += [each.removesuffix(":80").removesuffix(":443"), each] if ":" in each else [each, f"{each}:{port}"]
     return found

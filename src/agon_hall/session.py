@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon_hall import Refused
 from agon_hall.keys import same
 from agon_hall.language import spoken

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from agon import AgonError, shown
+from agon.errors import AgonError
+from agon.paths import shown
 
 BUSY = 100
 """Milliseconds for which everybody waits where another program has locked the file."""

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon_hall import Refused
 from agon_hall.protocol import Asked, Cell, Dropout, Group, Lobby, Pay, Quiz, Study
 

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agon import AgonError
 from agon.conf import forget_files, load, names
+from agon.errors import AgonError
 from agon.games.html import text
 from agon.loop import started
 from agon_hall import Refused

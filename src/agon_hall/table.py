@@ -10,20 +10,23 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from agon import AgonError, shown
 from agon.agents import Place, Reply
+from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.pages import page_of
+from agon.games.tables import games_table
 from agon.loop import started
 from agon.models import Answering, Halted, Model
 from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget, BudgetReached
 from agon.models.recording import Recording, Writer
-from agon.plan import PEOPLE, PERSON, Match, Seat, Seating
+from agon.paths import shown
+from agon.plan import PERSON, Match, Seat
 from agon.play import Played, play_async, table
-from agon.turns import write
+from agon.turns import write, write_games
 from agon_hall import Refused
 from agon_hall.people import People, asked_to
+from agon_hall.seating import PEOPLE, Seating
 from agon_hall.store import Kept, Store, TableRow
 
 log = logging.getLogger("agon_hall")
@@ -39,7 +42,7 @@ class Table(People):
         """Whether the table speaks first for some of the players."""
         players = [functools.partial(_SeatPlayer, table=self, own=seat) for seat in seated.seats]
         seats = tuple(Seat(own.agent, player, own.model) for own, player in zip(seated.seats, players, strict=True))
-        self.match = Match(PEOPLE, row.match, int(row.match, 16), self.game, seats, 0, seated.config)
+        self.match = Match(PEOPLE, row.match, int(row.match, 16), self.game, seats, 0, seated.config, seated.settings)
         self.state: Any = None
         """Of the game; None before the match begins."""
         self.start: Any = None
@@ -148,14 +151,19 @@ class Table(People):
                 await self._ledger.drain()  # calls in flight are paid for
             raise
         if self.status == "playing":
-            await self.kept(lambda: write(table([(self.match, played)]), self.path))
+            await self.kept(lambda: self._write(played, self.path))
             self._stands("over")
 
     async def _keep_given_up(self) -> None:
         """The turns until the match was given up, if it was."""
         if self.status == "closed" and self._so_far.rows:
             path = self.folder / "given_up" / self.path.name
-            await self.kept(lambda: write(table([(self.match, self._so_far)]), path))
+            await self.kept(lambda: self._write(self._so_far, path))
+
+    def _write(self, played: Played, path: Path) -> None:
+        """The match's turns, with its game beside them."""
+        write_games(games_table([self.game], [self.match.settings]), path)
+        write(table([(self.match, played)]), path)
 
     def _budget(self) -> Budget:
         left = {

@@ -7,13 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 from time import time
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.pages import known_aids
-from agon.plan import Seating, seating
 from agon_hall import Refused
 from agon_hall.keys import Keys
 from agon_hall.people import Consent, consent
 from agon_hall.rules import require_told
+from agon_hall.seating import Seating, seating
 from agon_hall.store import Store, TableRow
 from agon_hall.table import Table, budget_of, limited
 

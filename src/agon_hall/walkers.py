@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 
-from agon import AgonError
 from agon.agents import Agent, Place
+from agon.errors import AgonError
 from agon.games import Choice
 from agon.games.inputs import options
 from agon.models import Halted

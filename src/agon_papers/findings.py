@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pandas as pd
 from IPython.display import Markdown
 
-from agon import AgonError
+from agon.errors import AgonError
 
 COLUMNS = ["paper", "question", "finding", "figure", "statements", "verdicts"]
 

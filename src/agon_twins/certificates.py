@@ -14,9 +14,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from agon import count
 from agon.agents.telling import told
 from agon.conf import CONF, load
+from agon.errors import count
 from agon.games.base import PUBLIC, Game, IllegalAction, Observation
 from agon.games.spaces import Choice, Space
 from agon_twins.family import of_family

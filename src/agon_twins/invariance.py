@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import AgonError
 from agon.conf import load, settings_of
+from agon.errors import AgonError
 from agon.games import Choice, Game, Observation
 from agon.games.base import IllegalAction
 from agon.games.spaces import Number, Offer

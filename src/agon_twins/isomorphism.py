@@ -13,7 +13,7 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Game, Observation
 from agon.games.spaces import Choice, Space
 from agon_twins.family import of_family

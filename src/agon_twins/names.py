@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of
 from agon.conf import CONF, built, compose_together, file_of, names, offered, reason, settings_of
+from agon.errors import AgonError, fault_of
 from agon.games import Game
 
 TWIN = "agon_twins.twin.twin"

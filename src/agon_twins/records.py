@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games import Game
 from agon.games.base import NormalForm
 from agon.games.matrix.metrics import chances

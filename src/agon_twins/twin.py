@@ -6,9 +6,10 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, Literal
 
-from agon import AgonError, kind
+from agon.errors import AgonError
 from agon.games.base import Dice, Game, Note, Observation, Times, refuse_illegal
 from agon.games.spaces import Space
+from agon.registry import kind
 from agon_twins.family import of_family
 from agon_twins.isomorphism import BY_SEAT, PAYOFFS, REVERSED, Isomorphism, Words, restated
 

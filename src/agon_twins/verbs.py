@@ -2,9 +2,10 @@
 
 import click
 
-from agon import AgonError, count, shown, visible
 from agon.cli import options
 from agon.cli.places import outside_data
+from agon.errors import AgonError, count, visible
+from agon.paths import shown
 
 
 @click.command("certify-twins")

@@ -6,7 +6,6 @@ from functools import partial
 import pytest
 from harness import GAMES, PD, RPS, STAG, Fed, moves, seen, small
 
-from agon import text_of
 from agon.agents import seat_dice
 from agon.conf import CONF, about, load, names, renaming_told, settings_of
 from agon.games.matrix.scripts import (
@@ -28,6 +27,7 @@ from agon.games.matrix.scripts import (
     tit_for_two_tats,
     win_stay_lose_shift,
 )
+from agon.paths import text_of
 
 CLASSIC = small([[[3, 3], [0, 5]], [[5, 0], [1, 1]]], "CD", 16)  # Axelrod's payoffs
 ORDERS = [["defection", "cooperation"], ["hare", "stag"], ["scissors", "rock", "paper"]]

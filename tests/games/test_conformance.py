@@ -23,7 +23,7 @@ from agon.games import Choice, IllegalAction
 from agon.games.base import PUBLIC
 from agon.games.rating.annotations import logs
 from agon.games.reading import read
-from agon.games.tables import payoff_table, seat_table
+from agon.games.tables import games_table, payoff_table, seat_table
 from agon.loop import started
 from agon.models.standin import StandIn
 from agon.play import table
@@ -139,9 +139,9 @@ def test_it_says_of_itself_what_others_ask(name):
     game = ALL[name]
     assert len(game.players) == game.seats and len(game.roles) in (0, game.seats)
     assert set(game.tested) <= set(range(game.seats)) and type(game.independent) is bool
-    table = seat_table([game])
+    table = seat_table(games_table([game]))
     assert list(table.seat) == list(range(game.seats)) and table.game.eq(game.name).all()
-    assert payoff_table([game]).empty == (game.normal_form is None)
+    assert payoff_table(games_table([game])).empty == (game.normal_form is None)
     assert game.fixed_rounds is None or game.fixed_rounds == len(play_out(game, seat_dice(1, 0), any_legal))
 
 

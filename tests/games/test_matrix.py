@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agon.agents import seat_dice
 from agon.games import IllegalAction
 from agon.games.matrix import MatrixGame, joint, relabel, repay
-from agon.games.tables import payoff_table
+from agon.games.tables import games_table, payoff_table
 
 DILEMMA = (4, 4), (1, 6), (6, 1), (2, 2)
 HUNT = (6, 6), (1, 4), (4, 1), (2, 2)
@@ -185,7 +185,7 @@ def test_games_that_differ_in_anything_are_not_equal():
 
 
 def test_payoff_tables_are_the_table_in_long_form():
-    assert payoff_table([small([[[1, 2]]])]).to_dict("records") == [
+    assert payoff_table(games_table([small([[[1, 2]]])])).to_dict("records") == [
         {"game": "small", "variant": "test", "seat": 0, "action": "a", "others": "a", "payoff": 1},
         {"game": "small", "variant": "test", "seat": 1, "action": "a", "others": "a", "payoff": 2},
     ]

@@ -73,14 +73,14 @@ def test_it_is_exported_replayed_watched_and_an_environment(played):
 from agon.conf import games, load
 from agon.replay import one_match, replayed
 from agon import ROOT
-from agon.turns import read
+from agon.turns import read, read_games
 from agon.bridges.text import text_env
 from agon.games.base import PUBLIC
-from agon.games.tables import payoff_table, seat_table
+from agon.games.tables import games_table, payoff_table, seat_table
 game = load("game", "auction")
 turns = read("transcripts/auction.parquet")
 for match in turns.match.unique()[:5]:
-    replay = replayed(one_match(turns, match))
+    replay = replayed(one_match(turns, match), read_games("transcripts/auction.parquet"))
     seen = replay.game.watch(replay.state).past
     assert len(seen) == 3 and {event.phase for event in seen} == {"sold"}
 env = text_env(game, seed=3)
@@ -89,7 +89,7 @@ for agent in env.agent_iter():
     view, reward, ended, _, _ = env.last()
     assert "Rules" in view
     env.step(None if ended else "[move] 2")
-assert "auction" not in set(payoff_table(games()).game) and "auction" in set(seat_table(games()).game)
+assert "auction" not in set(payoff_table(games_table(games())).game) and "auction" in set(seat_table(games_table(games())).game)
 print("seen")
 """
     (played.folder / "look.py").write_text(code)

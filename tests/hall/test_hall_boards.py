@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from magic_games import AIRLINES, any_legal, chameleon, cost_sharing, prisoners, public_goods, undercover
 from tradecraft_games import TARGETS, Table, tradecraft
 
-from agon import visible
 from agon.agents import seat_dice
 from agon.agents.prompts import prompts, template_of
+from agon.errors import visible
 from agon.games import Choice, Observation
 from agon.games import html as look
 from agon.games.base import PUBLIC, Event

@@ -55,7 +55,7 @@ def test_it_does_not_start_where_others_can_reach_it_without_a_password(project,
     made.project, made.folder = project, tmp_path / "hall"
     made.environment = {name: value for name, value in os.environ.items() if not name.startswith("AGON")}
     made.environment["PYTHONPATH"] = str(project / "src")
-    done = made.run("serve", "serve.address=0.0.0.0", f"serve.port={driving.free_port()}")
+    done = made.run("serve", "--address=0.0.0.0", f"--port={driving.free_port()}")
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1
     assert "AGON_PASSWORD" in done.stderr

@@ -5,7 +5,8 @@ import re
 from driving import TARGET, THOUGHT, WORDS, answered, play_on
 
 from agon.agents import seat_dice
-from agon.plan import PERSON, seating
+from agon.plan import PERSON
+from agon_hall.seating import seating
 
 
 def nobody_heard(secret, *people):

@@ -11,15 +11,16 @@ from harness import GAMES, first
 from magic_games import any_or_void, saying
 
 from agon import ROOT, AgonError
-from agon.conf import games
+from agon.conf import expand_settings, games, settings_of
 from agon.figures import viewer
 from agon.games.base import PUBLIC
 from agon.games.html import text
 from agon.games.pages import asked_for, news
+from agon.games.tables import games_table
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.replay import replayed
-from agon.turns import COLUMNS, read, typed, write
+from agon.replay import stepped
+from agon.turns import COLUMNS, games_path, is_games, read, typed, write, write_games
 from agon_hall import watching, web
 from agon_hall.watching import choice as watching_choice
 from agon_hall.watching import match as watching_match
@@ -27,6 +28,7 @@ from agon_hall.watching import view as watching_view
 from agon_hall.watching.sight import prompt_of
 
 SMOKE = ROOT / "tests/smoke"
+SAMPLES = [path for path in sorted(SMOKE.glob("*.parquet")) if not is_games(path)]
 CLUES = games(["chameleon/01-chameleon"])[0]
 TRADE = games(["tradecraft/minecraft-01"])[0]
 FAMILIES = {
@@ -44,6 +46,8 @@ def played(game, answers=any_or_void, match="a", **changes):
 
 
 NEW = '<b class="new">new</b> '
+NAMES = expand_settings(["pd", "rps", *FAMILIES.keys() - {"pd", "rps"}, "rating"])
+TABLE = games_table(games(NAMES), [settings_of("game", name) for name in NAMES])
 
 
 class Viewer:
@@ -95,7 +99,9 @@ class Viewer:
 def page(folder, *turns, **asked):
     """The page upon these turns, each a file."""
     for number, each in enumerate(turns):
-        write(each, folder / f"file{number}.parquet")
+        path = folder / f"file{number}.parquet"
+        write_games(TABLE, path)
+        write(each, path)
     return Viewer(folder, **asked)
 
 
@@ -117,9 +123,10 @@ def test_every_game_can_be_stepped_through(tmp_path, game, researcher):
         assert f"{viewer.escaped(made.place['title'])}</h2>" in made.html
 
 
-@pytest.mark.parametrize("file", sorted(SMOKE.glob("*.parquet")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", SAMPLES, ids=lambda file: file.stem)
 def test_every_kind_of_file_opens(tmp_path, file):
     shutil.copy(file, tmp_path)
+    shutil.copy(games_path(file), tmp_path)
     made = Viewer(tmp_path)
     assert made.place and len(made.ids) == min(200, read(file).match.nunique())
     for match in {made.ids[0], made.ids[-1]}:
@@ -142,7 +149,7 @@ def test_ratings_are_watched_too(tmp_path):
 @pytest.mark.parametrize("game", FAMILIES.values(), ids=FAMILIES)
 def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path, game):
     done, turns = played(game)
-    made, watched = page(tmp_path, turns), watching_match.Watched(turns)
+    made, watched = page(tmp_path, turns), watching_match.Watched(turns, tmp_path / "file0.parquet")
     asked = turns.legal.notna()
     for view, turn, seat in zip(done.views, turns.turn, turns.seat, strict=True):
         if not asked[(turns.turn == turn) & (turns.seat == seat)].all():
@@ -155,8 +162,9 @@ def test_a_place_shows_what_a_seat_had_seen_before_it_and_nothing_else(tmp_path,
         assert [each.startswith(NEW) for each in shown] == [each.new for each in told]
 
 
-def test_new_is_what_was_not_known_at_the_step_before():
-    watched = watching_match.Watched(played(CLUES)[1])
+def test_new_is_what_was_not_known_at_the_step_before(tmp_path):
+    write_games(TABLE, tmp_path / "turns.parquet")
+    watched = watching_match.Watched(played(CLUES)[1], tmp_path / "turns.parquet")
     for seat in (*range(3), PUBLIC):
         known = 0
         for place in range(watched.places):
@@ -167,7 +175,7 @@ def test_new_is_what_was_not_known_at_the_step_before():
 
 def test_steps_are_states_of_the_replay():
     _, turns = played(CLUES)
-    replay = replayed(turns)
+    replay = stepped(CLUES, turns)
     for step in replay.steps:
         assert tuple(step.views) == replay.game.to_move(step.state)
         assert all(replay.game.observe(step.state, seat) == view for seat, view in step.views.items())
@@ -235,9 +243,10 @@ def test_the_public_is_not_told_targets_nor_messages(tmp_path):
 
 
 @pytest.mark.parametrize("game", FAMILIES.values(), ids=FAMILIES)
-def test_the_public_comes_to_know_fact_by_fact_what_the_game_lets_it_watch(game):
+def test_the_public_comes_to_know_fact_by_fact_what_the_game_lets_it_watch(tmp_path, game):
     _, turns = played(game)
-    watched = watching_match.Watched(turns)
+    write_games(TABLE, tmp_path / "turns.parquet")
+    watched = watching_match.Watched(turns, tmp_path / "turns.parquet")
     public = watching_match.Public(watched)
     end = watched.view(watched.places - 1, PUBLIC)
     assert [view.past for view in public.views] == [end.past[:known] for known in range(len(end.past) + 1)]
@@ -419,7 +428,7 @@ def test_what_is_not_there_is_said(tmp_path):
 
 
 def test_one_match_is_read_as_the_whole_table_has_it():
-    for file in sorted(SMOKE.glob("*.parquet")):
+    for file in SAMPLES:
         turns = read(file)
         match = str(turns.match.iloc[-1])
         own = watching_choice.turns_of(file, match)

@@ -15,9 +15,10 @@ from project import Project
 
 from agon import ROOT
 from agon.metrics import counterparts, head_to_head, in_their_cells
-from agon.plan import Match, seating
+from agon.plan import Match
 from agon.play import play_now, table
 from agon.turns import in_cells, read, subjects
+from agon_hall.seating import seating
 
 GUIDE = ROOT / "docs/how-to/run-a-study-with-people.md"
 LIMIT = 300

@@ -592,7 +592,7 @@ def test_two_people_meet_lose_the_server_and_come_to_their_codes(server, person)
         each.page.get_by_text("DONE").wait_for()
         assert each.page.evaluate("sessionStorage.length") == 0
         assert "3.20 GBP" in each.page.locator("main").inner_text()  # 2 for coming, 0.1 for each of 12 points
-    said = server.run("collect", "study=own")
+    said = server.run("collect", "own")
     assert said.returncode == 0 and "2 participants, 2 at the end, 1 match" in said.stdout
 
 

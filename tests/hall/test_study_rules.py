@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from patience import LONG, comes
 
 from agon import ROOT, AgonError
+from agon.plan import plan
 from agon.turns import read
 from agon_hall import Refused, protocol, study_pages, tables
 from agon_hall.gather import gather
 from agon_hall.links import participant_in
 from agon_hall.people import DRAFTS, LETTERS
-from agon_hall.protocol import Study, cells, match_id, matches, study
+from agon_hall.protocol import Study, cells, experiment, match_id, study
 from agon_hall.seat import submitted
 from agon_hall.session import Session
 from agon_hall.study import BEFORE, NOTED, WHY, Event, State, after, assigned, earned, ending, faults, folded, wrong
@@ -108,8 +109,9 @@ def test_a_group_of_several_games_is_a_cell_for_each(tmp_path):
 
 def test_models_play_the_same_cells_by_the_same_chance(tmp_path):
     own = study("own", written(tmp_path, models={"agents": ["zs"], "models": ["standin"]}))
-    found, models = matches(own)
-    assert list(models) == ["standin"] and len({match.id for match in found}) == 3 + 3 + 2
+    found = plan(experiment(own))
+    assert {seat.model for match in found for seat in match.seats} == {"standin", None}
+    assert len({match.id for match in found}) == 3 + 3 + 2
     for each, number in ((cell, n) for cell in cells(own) for n in range(cell.quota // len(cell.people))):
         assert any(match.seed == int(match_id(own, each, number), 16) for match in found)
 
@@ -120,7 +122,7 @@ def test_models_are_told_the_aids_that_people_are_shown(tmp_path):
     assert len(aids) == 2
     own = made(cells={"one": group}, models={"agents": ["tradecraft_unprimed"], "models": ["standin_tradecraft"]})
     with pytest.raises(AgonError, match="are shown the aids tree, tradecraft_unprimed is told none"):
-        matches(own)
+        experiment(own)
 
 
 # --- the way of a participant

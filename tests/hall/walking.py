@@ -167,7 +167,7 @@ def collected(server, own, ended, patience=240):
     name, end = own["name"], monotonic() + patience
     out = server.project / "transcripts/studies" / name
     while True:
-        said = server.run("collect", f"study={name}")
+        said = server.run("collect", name)
         assert said.returncode == 0, said.stderr
         people = pd.read_csv(out / "participants.csv")
         store = Store(server.folder, reads=True)

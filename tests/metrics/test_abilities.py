@@ -11,7 +11,7 @@ from magic_games import any_legal, any_or_void, family, saying
 
 from agon import AgonError
 from agon.conf import games, settings_of
-from agon.games.tables import seat_table
+from agon.games.tables import games_table, seat_table
 from agon.metrics.abilities import ABILITIES, abilities, area, paired
 from agon.metrics.interval import ends, proportion_interval
 from agon.metrics.tallies import tallies
@@ -34,7 +34,7 @@ def turns_of(*matches, repetition=0, name="me"):
 
 def values(turns, *games):
     """Metric -> value, and -> n."""
-    found = abilities(tallies(turns, seat_table(games))).set_index("metric")
+    found = abilities(tallies(turns, seat_table(games_table(games)))).set_index("metric")
     return found.value.to_dict(), found.n.to_dict()
 
 
@@ -269,7 +269,7 @@ def run(tmp_path_factory):
     """All 143 games of one challenger, and the seats."""
     experiment = settings_of("experiment", "magic_scripted") | {"repetitions": 1}
     experiment["challenges"][0]["challengers"] = ["magic_fair"]
-    return play(plan(experiment), tmp_path_factory.mktemp("journal")), seat_table(games(FAMILIES))
+    return play(plan(experiment), tmp_path_factory.mktemp("journal")), seat_table(games_table(games(FAMILIES)))
 
 
 def test_denominators_of_a_whole_run(run):
@@ -423,7 +423,7 @@ def test_nothing_counts_that_stood_in_for_an_answer(name, seed, picked, paid):
         alike = turns.action[turns.legal.eq(turns.legal[row])].dropna()
         other.loc[row, "action"] = alike.iloc[(seed + row) % len(alike)]
     other.loc[rows, "payoff"] += paid
-    tables = [tallies(each.astype({"action": "category"}), seat_table([game])) for each in (one, other)]
+    tables = [tallies(each.astype({"action": "category"}), seat_table(games_table([game]))) for each in (one, other)]
     pd.testing.assert_frame_equal(*tables)
     assert tables[0].set_index("metric").hits["replaced"] == (turns.seat[rows].isin(game.tested)).sum()
 

@@ -5,12 +5,11 @@ from itertools import combinations, product
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from statsmodels.stats.multitest import multipletests
 
-from agon.metrics.exact import flips, holm, mcnemar_bounds
+from agon.metrics.exact import flips, mcnemar_bounds
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,14 +48,3 @@ def test_the_bounds_of_a_paired_test_are_those_of_all_pairings():
                 gained, lost = len(second - first), len(first - second)
                 p.append(binomtest(gained, gained + lost).pvalue if gained + lost else 1.0)
             assert mcnemar_bounds(before, after, n) == pytest.approx((min(p), max(p)))
-
-
-def test_holm_by_hand():
-    assert holm(pd.Series([0.01, 0.04, 0.03]).to_numpy()).tolist() == pytest.approx([0.03, 0.06, 0.06])
-    assert holm(pd.Series([0.5, 0.9]).to_numpy()).tolist() == [1, 1]
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-@settings(max_examples=200, deadline=None)
-def test_holm_is_that_of_statsmodels(p):
-    assert holm(pd.Series(p).to_numpy()) == pytest.approx(multipletests(p, method="holm")[1])

@@ -3,14 +3,14 @@
 import pandas as pd
 
 from agon.metrics import head_to_head
-from agon.plan import Match, seating
+from agon.plan import plan
 from agon.play import play_now, table
 
 
 def played(*entrants, matches=3):
     """Matches of the prisoner's dilemma, as turns."""
-    made = seating("pd", entrants)
-    done = [Match("people", f"{number:x}", number, made.game, made.seats, 0, "") for number in range(1, matches + 1)]
+    pairing = {"games": ["pd"], "seats": [[each] for each in entrants]}
+    done = plan({"name": "people", "repetitions": matches, "pairings": [pairing]})
     return table([(match, play_now(match)) for match in done])
 
 

@@ -27,7 +27,7 @@ from agon.games.matrix.metrics import (
     shares_over_rounds,
     total_points,
 )
-from agon.games.tables import equilibrium_table, payoff_table
+from agon.games.tables import equilibrium_table, games_table, payoff_table
 from agon.turns import action_text, typed
 
 
@@ -80,7 +80,7 @@ def together(*parts):
 
 def measured(own, other, game=PD, **more):
     """Every metric of one match."""
-    known = payoff_table([game]), equilibrium_table([game])
+    known = payoff_table(games_table([game])), equilibrium_table(games_table([game]))
     return per_match(turns_of(own, other, game, **more), *known).iloc[0]
 
 
@@ -257,12 +257,12 @@ def test_a_match_without_a_valid_round_has_no_mix_and_no_regret():
 
 
 def test_the_other_seat_is_measured_from_its_side():
-    found = per_match(turns_of("CC", "DD"), payoff_table([PD]), seats=(0, 1))
+    found = per_match(turns_of("CC", "DD"), payoff_table(games_table([PD])), seats=(0, 1))
     assert found.total_points.tolist() == [2, 12] and found.opponent.tolist() == ["you", "me"]
 
 
 def test_without_equilibria_there_is_no_distance_to_them():
-    assert "distance_to_equilibrium" not in per_match(turns_of("CC", "DD"), payoff_table([PD]))
+    assert "distance_to_equilibrium" not in per_match(turns_of("CC", "DD"), payoff_table(games_table([PD])))
 
 
 @given(st.randoms(use_true_random=False))
@@ -272,33 +272,35 @@ def test_the_order_of_turns_does_not_matter(chance):
     two = turns_of("CDC-", "DDCC", match="b"), turns_of("DDCC", "C-CD", match="a")
     turns = together(*two, turns_of("RPS", "SSS", RPS, "c"))
     order = chance.sample(range(len(turns)), len(turns))
-    known = payoff_table(games), equilibrium_table(games)
+    known = payoff_table(games_table(games)), equilibrium_table(games_table(games))
     pd.testing.assert_frame_equal(per_match(turns.iloc[order], *known), per_match(turns, *known))
 
 
 def test_no_turns_have_no_metrics():
-    assert len(per_match(turns_of("C", "C")[:0], payoff_table([PD]))) == 0
+    assert len(per_match(turns_of("C", "C")[:0], payoff_table(games_table([PD])))) == 0
 
 
 def test_a_game_without_payoffs_is_named():
     with pytest.raises(AgonError, match="no payoffs for pd, default"):
-        per_match(turns_of("C", "C"), payoff_table([RPS]))
+        per_match(turns_of("C", "C"), payoff_table(games_table([RPS])))
 
 
 @pytest.mark.parametrize("gone", [[0], [7], [2, 3]])
 def test_a_gap_is_an_error(gone):
     with pytest.raises(AgonError, match="without gaps"):
-        per_match(turns_of("CCCC", "CCCC").drop(index=gone), payoff_table([PD]))
+        per_match(turns_of("CCCC", "CCCC").drop(index=gone), payoff_table(games_table([PD])))
 
 
 def test_matches_of_a_game_have_equally_many_rounds():
     with pytest.raises(AgonError, match="equally many rounds"):
-        per_match(together(turns_of("CC", "CC", match="a"), turns_of("C", "C", match="b")), payoff_table([PD]))
+        per_match(
+            together(turns_of("CC", "CC", match="a"), turns_of("C", "C", match="b")), payoff_table(games_table([PD]))
+        )
 
 
 def test_an_action_that_the_game_has_not_is_named():
     with pytest.raises(AgonError, match="stag"):
-        per_match(turns_of("SH", "SH", GAMES["pd_label"]).assign(variant="default"), payoff_table([PD]))
+        per_match(turns_of("SH", "SH", GAMES["pd_label"]).assign(variant="default"), payoff_table(games_table([PD])))
 
 
 # --- shares
@@ -402,7 +404,7 @@ def standing_in(turns, rounds, seat=0):
 
 
 def of_one(turns, game=PD):
-    return per_match(turns, payoff_table([game]), equilibrium_table([game])).iloc[0]
+    return per_match(turns, payoff_table(games_table([game])), equilibrium_table(games_table([game]))).iloc[0]
 
 
 def test_a_match_of_random_actions_has_no_behaviour_and_says_so():

@@ -8,13 +8,13 @@ from harness import GAMES
 from agon.conf import games
 from agon.games.matrix.metrics import action_shares, per_match, shares_over_rounds, weighed
 from agon.games.rating.metrics import scores
-from agon.games.tables import payoff_table, seat_table
+from agon.games.tables import games_table, payoff_table, seat_table
 from agon.games.tradecraft.metrics import first_seat, players, trading
 from agon.metrics import head_to_head, tallies
 from agon.metrics.tallies import per_match as of_tested
 from agon.turns import COLUMNS, matches, read
 
-PAYOFFS = payoff_table(GAMES.values())
+PAYOFFS = payoff_table(games_table(GAMES.values()))
 SMOKE = {
     "matrix": "counterfactual_turns",
     "pocket": "pocket",
@@ -25,7 +25,7 @@ SMOKE = {
 
 
 def seats():
-    return seat_table(games(["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"]))
+    return seat_table(games_table(games(["chameleon", "undercover", "cost_sharing", "prisoner3", "public_goods"])))
 
 
 METRICS = {

@@ -11,7 +11,7 @@ from harness import PD, RPS, Told, anything, at_the_table, seated
 
 from agon.agents.llm import LLM
 from agon.games.matrix.metrics import WEIGHED, per_match, weighed, weighed_per_match
-from agon.games.tables import equilibrium_table, payoff_table
+from agon.games.tables import equilibrium_table, games_table, payoff_table
 from agon.models import Answer
 from agon.play import table
 
@@ -30,7 +30,7 @@ def weighing(*models, game=PD, rounds=4, other=WEIGHS, matches=1):
 
 
 def measured(turns, game=PD, **more):
-    return weighed(turns, payoff_table([game]), equilibrium_table([game]), **more)
+    return weighed(turns, payoff_table(games_table([game])), equilibrium_table(games_table([game])), **more)
 
 
 def test_a_turn_holds_the_whole_distribution():
@@ -90,4 +90,4 @@ def test_a_match_has_means_and_says_of_how_many():
     means = weighed_per_match(found)
     assert means.n.tolist() == means.n_paid.tolist() == [6] * 3 and set(WEIGHED) <= set(means)
     assert means.expected_payoff.mean() == pytest.approx(found.expected_payoff.mean())
-    assert means.match.tolist() == per_match(turns, payoff_table([PD])).match.tolist()
+    assert means.match.tolist() == per_match(turns, payoff_table(games_table([PD]))).match.tolist()

@@ -25,7 +25,6 @@ from agon.models.ledger import Ledger, Live
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
 from agon.models.recording import FILE, Recording, Writer
-from agon.record.asking import little_garbage
 
 KEY, SECRET = "SOAK_KEY", "sk-soak-5f0c1e77d2a94b36"
 PAUSE = 0.2
@@ -186,7 +185,6 @@ if __name__ == "__main__":
     os.environ[KEY] = SECRET
     with tempfile.TemporaryDirectory() as made:
         began = time.monotonic()
-        with little_garbage():
-            counted = asyncio.run(soak(int(sys.argv[1]), Path(made)))
+        counted = asyncio.run(soak(int(sys.argv[1]), Path(made)))
     print(json.dumps(counted | {"seconds": round(time.monotonic() - began), "kinds known": len(KINDS)}, indent=1))
     sys.exit(counted["longest own pause"] > PAUSE)

@@ -11,7 +11,6 @@ from agon.models import Answer, CallFailed
 from agon.models.anthropic import Anthropic
 from agon.models.limits import Budget
 from agon.models.openai import OpenAI
-from agon.record.asking import little_garbage
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +53,7 @@ def test_whatever_a_provider_sends_a_call_ends_as_it_should(kind, url, tmp_path)
         ticking.cancel()
         return found, told(url)["usd"] - before, ticker
 
-    with little_garbage():  # as where calls are recorded
-        found, charged, ticker = asyncio.run(run())
+    found, charged, ticker = asyncio.run(run())
     assert charged <= sum(each.budget.used["usd"] for each in found)
     wrong = {}
     for part, each in zip(parts, found, strict=True):

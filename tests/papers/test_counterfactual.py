@@ -1,5 +1,6 @@
 """The printed cells against the recorded matches."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from claims import cells_of
@@ -7,7 +8,7 @@ from claims import cells_of
 from agon import ROOT
 from agon.conf import configuration, games
 from agon.games.matrix.metrics import per_match
-from agon.games.tables import payoff_table
+from agon.games.tables import games_table, payoff_table
 from agon.ingest import ingest
 from agon.report.agreement import whole_cells
 from agon_papers.counterfactual import cells as counterfactual
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def matches():
     played = games(configuration()["recorded"]["counterfactual"])
-    return per_match(ingest("counterfactual", FACTS, played).turns, payoff_table(played))
+    return per_match(ingest("counterfactual", FACTS, played).turns, payoff_table(games_table(played)))
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +126,18 @@ def test_a_model_over_all_cells_is_known_far_better_than_in_one(matches):
         assert rows.detectable.max() < own[game, "one cell, no self-consistency, default alone"] / 2
     large = power.differences(cells).groupby("of").large.mean()
     assert large["models"] > large["cells"]
+
+
+def test_the_mean_of_cells_has_the_error_that_draws_of_it_have():
+    dice, sizes, spreads = np.random.default_rng(2), (2, 3, 6), (1.0, 4.0, 2.0)
+    rows = pd.DataFrame({"cell": np.repeat([0, 1, 2], sizes), "points": dice.normal(size=sum(sizes))})
+    means, errors = [], []
+    for _ in range(300):
+        rows["points"] = dice.normal(0, np.repeat(spreads, sizes))
+        found = power.cells_of(rows, "points", ["cell"])
+        means.append(found["mean"].mean())
+        errors.append(power.mean_of(found).error ** 2)
+    assert np.mean(errors) ** 0.5 == pytest.approx(np.std(means), rel=0.15)
 
 
 def test_hidden_reasoning_is_among_the_recorded_tokens():

@@ -6,15 +6,17 @@ Run by hand after `make repro`, when the turns' columns change: python tests/smo
 import json
 import re
 
+import numpy as np
 import pandas as pd
 
 from agon import ROOT
 from agon.agents.scripts import anything
-from agon.conf import load
+from agon.conf import load, settings_of
+from agon.games.tables import games_table
 from agon.games.tradecraft import Call
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.turns import read, write
+from agon.turns import read, read_games, write, write_games
 from agon_papers.counterfactual.cells import MODELS
 
 
@@ -31,14 +33,25 @@ def trading(game=None):
     """A match of TradeCraft between players that know little, for the viewer; again when the first problem has changed."""
     game = game or load("game", "tradecraft/minecraft-01")
     match = Match("bungling", f"{5:016x}", 5, game, (Seat("bungling", bungling),) * game.seats, 0, "smoke")
-    write(table([(match, play_now(match))]), ROOT / "tests/smoke/tradecraft_viewer.parquet")
+    path = ROOT / "tests/smoke/tradecraft_viewer.parquet"
+    write_games(games_table([game], [settings_of("game", "tradecraft/minecraft-01")]), path)
+    write(table([(match, play_now(match))]), path)
+
+
+def sample(turns, source, path):
+    """Writes some turns of a transcript, with their games."""
+    games = read_games(f"transcripts/{source}.parquet")
+    there = set(zip(turns.game, turns.variant, strict=True))
+    kept = np.array([pair in there for pair in zip(games.game, games.variant, strict=True)], dtype=bool)
+    write_games(games[kept], path)
+    write(turns.reset_index(drop=True), path)
 
 
 MODEL, STYLES = "Mistral Large (24.07)", ("zs", "sc-zs")
 
 turns = read("transcripts/counterfactual.parquet")
 chosen = turns[(turns.seat == 0) & (turns.model == MODEL) & turns.agent.isin(STYLES)].match
-write(turns[turns.match.isin(chosen)].reset_index(drop=True), ROOT / "tests/smoke/counterfactual_turns.parquet")
+sample(turns[turns.match.isin(chosen)], "counterfactual", ROOT / "tests/smoke/counterfactual_turns.parquet")
 tables = pd.read_csv(ROOT / "data/published/counterfactual/tables.csv", dtype=str)
 kept = (tables.model == MODELS[MODEL]) & tables.prompt.isin(STYLES)
 tables[kept].to_csv(ROOT / "tests/smoke/counterfactual_tables.csv", index=False, lineterminator="\n")
@@ -46,7 +59,7 @@ words = ROOT / "data/published/counterfactual/table_25.csv"
 (ROOT / "tests/smoke/counterfactual_words.csv").write_bytes(words.read_bytes())
 scripted = read("transcripts/scripted.parquet")
 few = scripted[(scripted.repetition < 2)]
-write(few.reset_index(drop=True), ROOT / "tests/smoke/scripted_turns.parquet")
+sample(few, "scripted", ROOT / "tests/smoke/scripted_turns.parquet")
 magic = ROOT / "data/published/magic"
 few_models = r"(?:GPT-4|GPT-3\.5-turbo|Llama-2-70B)(?: ?\+ ?PGM)?"
 for path in sorted(magic.glob("*.csv")):
@@ -56,21 +69,23 @@ for path in sorted(magic.glob("*.csv")):
     facts.to_csv(ROOT / "tests/smoke/magic" / path.name, index=False, lineterminator="\n")
 standin = read("transcripts/standin_demo.parquet")
 strangers = standin.match[~standin.agent.isin(["zs", "srep", "zs_sc3"])]
-write(standin[~standin.match.isin(strangers)].reset_index(drop=True), ROOT / "tests/smoke/standin_turns.parquet")
+sample(standin[~standin.match.isin(strangers)], "standin_demo", ROOT / "tests/smoke/standin_turns.parquet")
 own = read("transcripts/magic_scripted.parquet")
 others = own.match[own.agent.isin(["magic_selfish", "magic_generous"]) | (own.repetition > 0)]
-write(own[~own.match.isin(others)].reset_index(drop=True), ROOT / "tests/smoke/magic_scripted.parquet")
+sample(own[~own.match.isin(others)], "magic_scripted", ROOT / "tests/smoke/magic_scripted.parquet")
 magic = read("transcripts/magic_standin.parquet")
 first = magic.variant.isin(["01", "01-chameleon", "01-crowd", "01-undercover", "01-civilians"])
 magic["reply"], magic["exchange"] = magic.reply.where(first), magic.exchange.where(first)
 magic["detail"] = magic.detail.where(first | (magic.game == "public_goods"))  # where points that were not left count
-write(magic, ROOT / "tests/smoke/magic_standin.parquet")
+sample(magic, "magic_standin", ROOT / "tests/smoke/magic_standin.parquet")
 for name in ("pocket", "pocket_magic", "pocket_tradecraft", "twins_pocket"):
     small = read(f"transcripts/{name}.parquet")
     left_out = small.match[small.agent.isin(["cot_once", "cot_constrained", "zs_thrice", "mf"])]
     small = small[~small.match.isin(left_out)].reset_index(drop=True)
     small["reply"] = small.reply.where(small.agent.eq("zs_once") & small.game.isin(["pd", "rps"]))
-    write(small.assign(exchange=small.exchange.mask(small.exchange.notna())), ROOT / f"tests/smoke/{name}.parquet")
+    sample(
+        small.assign(exchange=small.exchange.mask(small.exchange.notna())), name, ROOT / f"tests/smoke/{name}.parquet"
+    )
 replication = ROOT / "results/replication"
 target = ROOT / "tests/smoke/notebooks/counterfactual/replication"
 target.mkdir(parents=True, exist_ok=True)
@@ -94,12 +109,12 @@ scores[scores.game.isin(games.game)].to_parquet(target / "scores.parquet", index
 for name in ("figure_4.csv", "table_2.csv", "text.csv"):
     (target / name).write_bytes((tradecraft / name).read_bytes())
 played = read("transcripts/tradecraft.parquet")
-write(played[played.match.isin(games.game)].reset_index(drop=True), target / "turns.parquet")
+sample(played[played.match.isin(games.game)], "tradecraft", target / "turns.parquet")
 own = ROOT / "tests/smoke/tradecraft_own"
 few = [f"{name}-{number}" for name in ("alchemy", "invented", "minecraft", "minecraft3") for number in ("01", "03")]
 traded = read("transcripts/tradecraft_scripted.parquet")
 chosen = traded.variant.astype("str").str.removesuffix("-rotated").isin(few)
-write(traded[chosen].reset_index(drop=True), own / "scripted.parquet")
+sample(traded[chosen], "tradecraft_scripted", own / "scripted.parquet")
 for name in few:
     file = ROOT / f"data/problems/{name.replace('-', '/')}.json"
     goals = json.loads(file.read_text())["certificate"]["goals"]
@@ -109,7 +124,7 @@ for name in few:
     (own / "problems" / file.parent.name / file.name).write_text(text)
 roles = read("transcripts/tradecraft_standin.parquet")
 roles = roles[roles.match.isin(roles.match.unique()[:4])].reset_index(drop=True)
-write(roles.assign(reply=roles.reply.mask(roles.reply.notna())), own / "standin.parquet")
+sample(roles.assign(reply=roles.reply.mask(roles.reply.notna())), "tradecraft_standin", own / "standin.parquet")
 with (ROOT / "data/recordings/tradecraft_standin/exchanges.jsonl").open(encoding="utf-8") as lines:
     rows = [row for row in map(json.loads, lines) if row.get("exchange") in set(roles.exchange)]
 kept = [json.dumps({key: row[key] for key in ("exchange", "tokens_in", "tokens_cached") if key in row}) for row in rows]
@@ -118,7 +133,7 @@ rated = read("transcripts/rating_standin.parquet")
 names = rated.variant.astype("str")
 rated = rated[names.isin(sorted(names.unique())[1:4])].reset_index(drop=True)
 rated = rated.assign(reply=rated.reply.mask(rated.reply.notna()), exchange=rated.exchange.mask(rated.exchange.notna()))
-write(rated, own / "ratings.parquet")
+sample(rated, "rating_standin", own / "ratings.parquet")
 trading()
 findings = ROOT / "tests/smoke/findings"  # as results/notebooks, with the tables that the findings lean on
 asked = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("*_findings.ipynb")))

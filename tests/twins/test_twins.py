@@ -24,6 +24,7 @@ from agon.conf import built, load, settings_of
 from agon.games import Choice
 from agon.games.base import Event
 from agon.games.matrix.scripts import always, best_reply_to_last, favourite_equilibrium, remembered, tit_for_tat
+from agon.games.tables import games_table
 from agon.loop import total
 from agon.plan import plan
 from agon.play import play
@@ -693,11 +694,13 @@ def test_pays_of_outcomes_that_are_none_are_refused():
 
 
 def test_an_experiment_plays_twins_and_its_records_are_replayed(tmp_path):
-    turns = play(plan(experiment("pd", "pd~amber", "pd~hunt~amber")), tmp_path)
-    found = {(game.name, game.variant) for game in games_of(turns)}
+    matches = plan(experiment("pd", "pd~amber", "pd~hunt~amber"))
+    turns = play(matches, tmp_path)
+    table = games_table([match.game for match in matches], [match.settings for match in matches])
+    found = {(game.name, game.variant) for game in games_of(table)}
     assert found == {("pd", "default"), ("pd", "default~amber"), ("pd", "default~hunt~amber")}
     for match in turns.match.unique():
-        assert len(replayed(one_match(turns, match)).steps) == PD.rounds
+        assert len(replayed(one_match(turns, match), table).steps) == PD.rounds
 
 
 # --- what players do in twins

@@ -20,7 +20,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon import kind
 from agon.agents.base import Place, Reply, spent
 from agon.agents.llm import LLM, ask
 from agon.agents.minds import Mind, Semantics, mind_class, mind_of
@@ -30,6 +29,7 @@ from agon.agents.styles import SelfConsistency
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.models import Request, extend
+from agon.registry import kind
 
 PHASE = "beliefs"
 """The phase of the view that goes with a question about beliefs."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.models import Answer, Answering, Halted, Message, Request, TooLong, extend
 
 OVERFLOWS = ("stop", "cut")

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
-from agon import kind
 from agon.agents.base import Place, Reply, times_asked
 from agon.agents.keeping import Begun, Full, keeps_of, measured, moved, overflow_of, rechained, without
 from agon.agents.prompts import Prompts, prompts, template_of
@@ -16,6 +15,7 @@ from agon.games.pages import aids_told, known_aids
 from agon.games.spaces import Text
 from agon.models import Answer, Answering, CallFailed, Message, Request, TooLong, extend
 from agon.models.ends import CUT
+from agon.registry import kind
 
 NO_ANSWER = "(no answer)"
 """Stands in the conversation where the model said nothing: providers want words, and roles in turn."""

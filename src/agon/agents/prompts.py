@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import jinja2
 from jinja2.meta import find_referenced_templates
 from jinja2.runtime import Macro
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from agon import AgonError, input_path, shown
-from agon.agents.sandbox import Sandbox
+from agon.errors import AgonError
 from agon.games import Game, Observation
 from agon.games.base import families
+from agon.paths import input_path, shown
 
 OWN = Path(__file__).with_name("prompts")
 SYSTEMS = 1000
@@ -42,7 +43,6 @@ class Template:
     def __init__(self, source: Source, needed: Sequence[str]) -> None:
         self.file, self._environment = source.file, _environment(source.folders, source.sandboxed)
         self.path = _look_up(source)
-        self._begin()
         with _blamed(self.path):
             self._macros = vars(self._environment.get_template(source.file).module)
             self.text = "\n".join(_sources(self._environment, source.file))
@@ -57,16 +57,11 @@ class Template:
         view = next((each for each in values if isinstance(each, Observation)), None)
         if view is not None and view.wording is not None:
             return view.wording(functools.partial(self.rendered, macro), *values)
-        self._begin()
         try:
             return str(self._macros[macro](*values))
         except Exception:
             with _blamed(self.path):
                 raise
-
-    def _begin(self) -> None:
-        if isinstance(self._environment, Sandbox):
-            self._environment.begin()
 
 
 GUIDES = {"_reads.md": ("constrained", "letters"), "_called.md": ("called",)}
@@ -205,7 +200,7 @@ def _sources(environment: jinja2.Environment, name: str) -> list[str]:
 @functools.cache
 def _environment(folders: tuple[Path, ...], sandboxed: bool) -> jinja2.Environment:
     families = {folder.name: jinja2.FileSystemLoader(folder / "prompts") for folder in reversed(folders)}
-    environment = (Sandbox if sandboxed else jinja2.Environment)(
+    environment = (ImmutableSandboxedEnvironment if sandboxed else jinja2.Environment)(
         loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(folders), jinja2.PrefixLoader(families)]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of
 from agon.agents.prompts import Template
+from agon.errors import AgonError, fault_of
 from agon.games import Dice
 from agon.games.reading import read
 from agon.games.schemas import (

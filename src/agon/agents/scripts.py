@@ -6,9 +6,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from agon import kind
 from agon.games import Dice, Observation
 from agon.games.base import family_module, modules
+from agon.registry import kind
 
 
 @kind("agon.agents.magic.anything")

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from agon import AgonError, kind
 from agon.agents.base import Place, Reply, spent, together
 from agon.agents.llm import LLM
 from agon.agents.prompts import Prompts
 from agon.agents.reads import Weighed, reads_of
+from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.base import Times
+from agon.registry import kind
 
 
 @kind("agon.agents.styles.SelfConsistency")

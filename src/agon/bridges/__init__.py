@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from agon import AgonError
 from agon.bridges.rows import jsonl
+from agon.errors import AgonError
 
 __all__ = ["inspect_log", "jsonl"]
 

@@ -21,7 +21,7 @@ from distributed.comm.core import connect
 from distributed.core import Server, Status, rpc
 from distributed.security import Security
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.models import Answer, Answering, CallFailed, Halted, Message, Model
 from agon.models.ledger import Ledger, Live
 from agon.models.recording import Exchange, Failure

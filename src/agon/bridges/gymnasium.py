@@ -13,8 +13,8 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from agon import AgonError, count
 from agon.agents import Script, seat_dice
+from agon.errors import AgonError, count
 from agon.games import Choice, Dice, Game, IllegalAction, Observation
 from agon.loop import TABLE, steps
 

@@ -39,9 +39,10 @@ from inspect_ai.model import (
 )
 from inspect_ai.scorer import SampleScore, Score, mean, stderr
 
-from agon import AgonError, shown
 from agon.bridges.rows import OF_MATCH, Line, Recorded, Rows, by_match, seats, totals
+from agon.errors import AgonError
 from agon.models.ends import Ended, ended_of
+from agon.paths import shown
 
 STOPS: dict[Ended, StopReason] = {"length": "max_tokens", "filter": "content_filter"}
 """Why an answer ended: agon's words and Inspect's; every other one is a stop."""

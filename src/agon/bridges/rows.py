@@ -10,10 +10,11 @@ from urllib.parse import quote
 import msgspec
 import pandas as pd
 
-from agon import AgonError, count, shown
 from agon.agents.llm import NO_ANSWER
+from agon.errors import AgonError, count
 from agon.models import recording
 from agon.models.base import message
+from agon.paths import shown
 from agon.turns import CUT, action_of
 
 Rows = list[dict[str, Any]]

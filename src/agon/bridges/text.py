@@ -14,10 +14,10 @@ import numpy as np
 from gymnasium.spaces import Text
 from pettingzoo import AECEnv
 
-from agon import AgonError
 from agon.agents import Script, seat_dice
 from agon.agents.telling import answered, in_ascii, told
 from agon.bridges.gymnasium import OneSeat, Seats
+from agon.errors import AgonError
 from agon.games import Game, IllegalAction
 from agon.loop import TABLE, steps
 

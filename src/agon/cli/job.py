@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon import ROOT, SHIPPED, text_of
 from agon.cli.places import Settings
+from agon.paths import ROOT, SHIPPED, text_of
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -32,25 +32,30 @@ OPTIONS = [
 
 
 class Job(click.Command):
-    """A function of settings as a verb."""
+    """A function of settings as a verb; it may have options of its own, which the function takes by their names."""
 
-    def __init__(self, run: Callable[[Settings], int | None]) -> None:
+    def __init__(self, run: Callable[..., int | None], *options: click.Option) -> None:
         words = click.Argument(["words"], nargs=-1, metavar="[setting=value ...]")
-        super().__init__(run.__name__, callback=self._start, params=[words, *OPTIONS], help=inspect.getdoc(run))
+        name, params = run.__name__.replace("_", "-"), [words, *OPTIONS, *options]
+        super().__init__(name, callback=self._start, params=params, help=inspect.getdoc(run))
         self.run = run
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the file of settings as it is."""
         formatter.write(f"\nSettings (conf/agon.yaml):\n\n{text_of(SHIPPED / 'conf/agon.yaml')}")
 
-    def _start(self, words: Sequence[str], cfg: str | None, info: str | None, multirun: bool) -> int:
+    def _start(self, words: Sequence[str], cfg: str | None, info: str | None, multirun: bool, **options: object) -> int:
         if ROOT not in (here := Path.cwd(), here.resolve()):
             click.echo(f"note: the project is {ROOT}", err=True)
         if strange := [word for word in words if word.startswith("-")]:
             raise click.UsageError(f"No such option {strange[0]!r}.")
-        options = [*(["--cfg", cfg] if cfg else []), *(["--info", info] if info else []), *["--multirun"] * multirun]
+        of_hydra = [*(["--cfg", cfg] if cfg else []), *(["--info", info] if info else []), *["--multirun"] * multirun]
         codes: list[int] = []
-        _run_by_hydra(lambda settings: codes.append(self.run(settings) or 0), f"agon {self.name}", [*options, *words])
+
+        def run(settings: Settings) -> None:
+            codes.append(self.run(settings, **options) or 0)
+
+        _run_by_hydra(run, f"agon {self.name}", [*of_hydra, *words])
         return max(codes, default=0)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 
 import click
 
-from agon import AgonError, input_files, shown, text_of, visible
+from agon.errors import AgonError, visible
+from agon.paths import input_files, shown, text_of
 
 
 def _kinds(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
@@ -42,7 +43,7 @@ def listed(kind: str) -> list[tuple[str, ...]]:
     if kind not in LISTED:
         raise AgonError(f"{kind!r} cannot be listed: {offered(kind, LISTED)}")
     if kind == "metrics":
-        from agon.inference.scores import known
+        from agon.scores import known
 
         return [(each.name, f"{each.games}:", each.gives) for each in known()]
     if kind == "notebooks":
@@ -56,9 +57,11 @@ def listed(kind: str) -> list[tuple[str, ...]]:
 def _tables(known: Collection[str]) -> list[tuple[str, ...]]:
     """Turns tables that are no experiment of conf: what takes experiment=NAME takes them, but there is nothing to ask or play."""
     from agon.conf import recorded_games
+    from agon.turns import is_games
 
     use = "for compare, rate, export and notebooks (no file in conf/experiment)"
-    found = {path.stem: f"the turns of {shown(path)}, {use}" for path in input_files("transcripts", "*.parquet")}
+    tables = [path for path in input_files("transcripts", "*.parquet") if not is_games(path)]
+    found = {path.stem: f"the turns of {shown(path)}, {use}" for path in tables}
     for source in recorded_games():
         found[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
     return [(name, told) for name, told in found.items() if name not in known]

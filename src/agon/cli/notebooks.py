@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 
-from agon import AgonError, in_project, shown
 from agon.cli import options
+from agon.errors import AgonError
+from agon.paths import in_project, shown
 
 
 @click.command()

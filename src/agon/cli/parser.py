@@ -19,8 +19,9 @@ from typing import Any
 
 import click
 
-from agon import CODE, CONFIG, MARK, STRANGE, AgonError, shown, stopped, visible
 from agon.cli.job import Job
+from agon.errors import AgonError, stopped, visible
+from agon.paths import CODE, CONFIG, MARK, STRANGE, shown
 
 
 def _families() -> Iterator[str]:

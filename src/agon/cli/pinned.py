@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 
 STORES = {
     "store": "`git checkout store` brings it back",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agon import ROOT, SHIPPED, AgonError, in_project, input_path, shown, visible
+from agon.errors import AgonError, visible
+from agon.paths import ROOT, SHIPPED, in_project, input_path, shown
 
 if TYPE_CHECKING:
     from agon.models import Model
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 """conf/config.yaml as composed."""
 OF_ONE_RUN = (
-    *("budget", "until", "batch", "readable", "executor", "concurrency"),
+    *("budget", "batch", "readable", "executor", "concurrency"),
     *("fresh", "partial", "out"),
 )
 """Settings that say how a command goes about it, and not what its matches are."""
@@ -32,37 +33,24 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
     from agon.conf import renaming_told
     from agon.ingest import SOURCES
     from agon.models.recording import Recording
-    from agon.plan import PEOPLE, agents_of, models_of, plan
+    from agon.plan import agents_of, models_of, plan
 
     experiment = settings["experiment"]
-    if asked := study_of(settings):
-        from agon_hall.protocol import matches as of_study
-        from agon_hall.protocol import study
-
-        made = study(asked)
-        (matches, models), name = of_study(made), made.name
-    else:
-        for line in renaming_told("agent", agents_of(experiment)):
-            click.echo(line, err=True)
-        matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
-        name = experiment["name"]
-    if (maker := {**dict.fromkeys(SOURCES, "ingest"), PEOPLE: "collect"}.get(name)) is not None:
-        raise AgonError(f"{name} is the name of what `agon {maker}` makes: set experiment.name to another")
-    if not asked:
-        _require_own_name(name)
+    for line in renaming_told("agent", agents_of(experiment)):
+        click.echo(line, err=True)
+    matches, models = plan(experiment, large=settings["large"]), models_of(experiment)
+    name = experiment["name"]
+    if name in SOURCES:
+        raise AgonError(f"{name} is the name of what `agon ingest` makes: set experiment.name to another")
+    _require_own_name(name)
     return name, matches, models, Recording(ROOT / "data/recordings" / name)
-
-
-def study_of(settings: Settings) -> str:
-    """The study that a command is of; empty where it is of none."""
-    return str(settings["study"]["name"]) if settings.get("study") else ""
 
 
 def say_cautions(settings: Settings) -> None:
     """Prints what is to be known of the experiment before it is paid for."""
     from agon.plan import cautions
 
-    for each in [] if study_of(settings) else cautions(settings["experiment"]):
+    for each in cautions(settings["experiment"]):
         click.echo(visible(f"note: {each}"))
 
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agon import CODE, ROOT, AgonError, count, input_path, shown, visible
-from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, study_of, turns_file
+from agon.cli.places import OTHER, Settings, experiment_of, lock_of, same_words, turns_file
 from agon.cli.words import bar_of, bill_of
+from agon.errors import AgonError, count, visible
 from agon.games.base import families
+from agon.paths import CODE, ROOT, input_path, shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,12 +35,13 @@ def play(settings: Settings) -> None:
     """
     from filelock import FileLock
 
+    from agon.games.tables import games_table
     from agon.models.ledger import Replayed, Unrecorded
     from agon.play import play as played
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
     from agon.record.misfit import misfit
-    from agon.turns import write
+    from agon.turns import in_cells, write, write_games
 
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
@@ -68,10 +70,12 @@ def play(settings: Settings) -> None:
                     f"{f'python -m agon record {same_words()}'.rstrip()} would record what is missing, for {price}"
                     + ("; partial=true plays what is whole" if lacking is None else "")
                 ) from None
-        if study := study_of(settings):
-            turns = _in_cells(turns, study)
+        if cells := {(match.id, seat): match.cell for match in matches for seat in match.subjects}:
+            turns = in_cells(turns, cells)
         if lacking:
             turns = _some(turns, len(matches), out, settings["force"])
+        games = games_table([match.game for match in matches], [match.settings for match in matches])
+        write_games(games, out)
         write(turns, out)
         for old in set(journal.parent.glob("*/")) - {journal}:
             shutil.rmtree(old, ignore_errors=True)
@@ -93,14 +97,6 @@ def _void(turns: DataFrame) -> str:
         if len(void)
         else ""
     )
-
-
-def _in_cells(turns: DataFrame, name: str) -> DataFrame:
-    """The turns of a study's models, which say the cell of each of them."""
-    from agon.turns import in_cells
-    from agon_hall.protocol import study, subjects
-
-    return in_cells(turns, subjects(study(name)))
 
 
 def _some(turns: DataFrame, planned: int, out: Path, force: bool) -> DataFrame:
@@ -151,17 +147,20 @@ def ingest(settings: Settings) -> int:
 
     source=S path=P is written to transcripts/S.parquet, or to out=FILE. Exit code 3: files that could not be read are listed.
     """
-    from agon.conf import games
+    from agon.conf import expand_settings, games, settings_of
+    from agon.games.tables import games_table
     from agon.ingest import ingest as ingested
-    from agon.turns import write
+    from agon.turns import write, write_games
 
     out = turns_file(settings, settings["source"])
-    held = games(settings["recorded"].get(settings["source"], []))
+    names = expand_settings(settings["recorded"].get(settings["source"], []))
+    held = games(names)
     found = ingested(settings["source"], input_path(settings["path"] or f"data/published/{settings['source']}"), held)
     for bad in found.bad:
         click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
     if not found.matches:
         raise AgonError(f"no match in {visible(settings['path'])} could be read: {count(len(found.bad), 'bad file')}")
+    write_games(games_table(held, [settings_of("game", name) for name in names]), out)
     write(found.turns, out)
     click.echo(
         f"{shown(out)}: {count(found.matches, 'match')}, {count(len(found.turns), 'turn')}; {count(len(found.bad), 'bad file')}"

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agon import ROOT, AgonError, count, shown, visible
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.words import bar_of, bill_of
+from agon.errors import AgonError, count, visible
+from agon.paths import ROOT, shown
 
 if TYPE_CHECKING:
-    from agon.inference.until import Order
-    from agon.models import Model
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget, Spent
     from agon.models.recording import Recording
@@ -31,11 +30,10 @@ def record(settings: Settings) -> int:
 
     experiment=NAME is recorded in data/recordings/NAME. budget.usd=N, budget.tokens=N and budget.calls=N are limits; the
     same command goes on where it was stopped. batch=true asks in batches, for less money. readable=0.5 stops it when fewer than
-    half of the answers can be read; 'until={by: agent, metric: points, range: [0, 96]}' once it is decided who has more.
+    half of the answers can be read.
     """
     import asyncio
 
-    from agon.inference.prereg import register, withdraw
     from agon.models.batch import Journal, batched
     from agon.models.heard import Unreadable
     from agon.models.ledger import Ledger
@@ -54,25 +52,16 @@ def record(settings: Settings) -> int:
         )
     say_cautions(settings)
     dask = settings["executor"]["name"] == "dask"
-    if settings["until"] and (settings["batch"] or dask):
-        raise AgonError("until waits for matches, one after another: leave batch=true and executor=dask out")
     if settings["batch"] and dask:
         raise AgonError("batch=true needs no workers: the providers do the work; leave executor=dask out")
     if not settings["batch"]:
         Journal(recording.path.parent, recording.holds).require_none_waiting()
-    order = _order(settings, asking, models, recording) if settings["until"] else None
-    prereg = settings["experiment"].get("prereg")
-    planned, asking = len(asking), order.candidates if order else asking
     budget = Budget(**settings["budget"])
     if why := misfit(asking, models, recording):
         click.echo(f"note: {why}; all is asked anew")
     writer = Writer(recording, lock_of(name))
-    journal, failing = Journal(recording.path.parent, recording.holds), _Failing(budget.spent)
+    journal, failing = Journal(recording.path.parent, recording.holds), Failing(budget.spent)
     try:
-        if prereg:
-            until = order.until if order else None
-            for note in register(prereg, recording.path.parent, [each.id for each in matches], len(recording), until):
-                click.echo(visible(note))
         if settings["batch"]:
             models = batched(models, journal, click.echo)
         rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
@@ -95,17 +84,16 @@ def record(settings: Settings) -> int:
 
                 asked = scale.record(asking, ledger, settings["executor"], matches_at_once, tick)
             else:
-                asked = recorded(asking, ledger, matches_at_once, tick, order)
-            halted = asyncio.run(_watched(asked, told))
+                asked = recorded(asking, ledger, matches_at_once, tick)
+            halted = asyncio.run(watched(asked, told))
             told()
     finally:
         writer.close(forgets=True)
         journal.close()
-        withdraw(recording.path.parent)
         if budget.spent.calls:
-            click.echo(_recorded(recording, budget, failing.said))
+            click.echo(recorded_now(recording, budget, failing.said))
     if not budget.spent.calls:
-        click.echo(_recorded(recording, budget))
+        click.echo(recorded_now(recording, budget))
     limits = ", ".join(f"budget.{name}={most:g}" for name, most in budget.most.items() if most is not None)
     click.echo(f"expected before: {bill_of(rows)}{limits and f', if {limits} allowed it'}")
     last = f", the last: {visible(ledger.answers.last)}" if ledger.answers.last else ""
@@ -126,30 +114,11 @@ def record(settings: Settings) -> int:
         return 3
     if cause := ledger.answers.cause:
         click.echo(f"note: {cause}")
-    if order:
-        click.echo("\n".join(map(str, order.answers())))
-        click.echo(
-            f"{count(len(order.played), 'match')} played of {planned:,} planned"
-            + "; no more are left in a cell" * bool(order.undecided())
-        )
-    click.echo(f"now: python -m agon play {same_words()}{' partial=true' if order else ''}".rstrip())
+    click.echo(f"now: python -m agon play {same_words()}".rstrip())
     return 0
 
 
-def _order(settings: Settings, asking: Sequence[Match], models: Mapping[str, Model], recording: Recording) -> Order:
-    """The matches that decide a question, in their order, and what those that are recorded have decided."""
-    import msgspec
-
-    from agon.conf import Until
-    from agon.inference.until import Order
-    from agon.models.ledger import Replayed
-
-    order = Order(asking, msgspec.convert(settings["until"], Until), models)
-    order.recorded({name: Replayed(name, model.identity, recording, model.room) for name, model in models.items()})
-    return order
-
-
-def _recorded(recording: Recording, budget: Budget, said: str = "") -> str:
+def recorded_now(recording: Recording, budget: Budget, said: str = "") -> str:
     """What is in the recording now, and what this command has spent; `said`: why a call failed, as was told before."""
     spent, unknown = budget.spent, budget.unreported
     cached = (
@@ -171,7 +140,7 @@ def _recorded(recording: Recording, budget: Budget, said: str = "") -> str:
     )
 
 
-async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
+async def watched(work: Awaitable[T], show: Callable[[], object]) -> T:
     """Does some work, and calls `show` now and then, also while the work waits for others."""
     import asyncio
 
@@ -187,7 +156,7 @@ async def _watched(work: Awaitable[T], show: Callable[[], object]) -> T:
         watching.cancel()
 
 
-class _Failing:
+class Failing:
     """Says that calls fail: once for every kind of failure, and if more fail, again after 1, 2, 4 ... minutes.
 
     `once`, beside a bar that counts them: the first time alone.

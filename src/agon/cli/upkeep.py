@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from agon import ROOT, AgonError, count, in_project, keep_file, shown
 from agon.cli import options
+from agon.errors import AgonError, count
 from agon.games.base import modules
+from agon.paths import ROOT, in_project, keep_file, shown
 
 SETTINGS = "data/settings/magic"
 

@@ -1,6 +1,6 @@
 """The verbs of agon: each does one thing, and says in a line what it did. A verb's libraries are read when it runs, not before."""
 
-from agon.cli.comparing import export
+from agon.cli.exporting import export
 from agon.cli.job import Job
 from agon.cli.listing import list_
 from agon.cli.notebooks import new, notebook

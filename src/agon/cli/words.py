@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agon import count, visible
+from agon.errors import count, visible
 
 if TYPE_CHECKING:
     from pandas import DataFrame

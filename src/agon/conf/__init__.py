@@ -1,9 +1,9 @@
 """Configuration: the files in conf/ as Hydra composes them, and the games, agents and models that they describe.
 
-`_target_` names what lies in packages that `agon.located` allows, and nothing is read from the environment.
+`_target_` names what lies in packages that `agon.registry.located` allows, and nothing is read from the environment.
 """
 
-from agon.conf.building import built, distinct, games, load, require_own_names
+from agon.conf.building import built, distinct, games, load
 from agon.conf.composition import (
     MAIN,
     PRIMARY,
@@ -35,7 +35,6 @@ from agon.conf.files import (
 )
 from agon.conf.gate import FAULTS, document, reason
 from agon.conf.named import expand_settings, settings_of
-from agon.conf.schema import Until
 
 __all__ = [
     "CONF",
@@ -45,7 +44,6 @@ __all__ = [
     "MAIN",
     "PRIMARY",
     "VERSION",
-    "Until",
     "about",
     "built",
     "checked",
@@ -70,7 +68,6 @@ __all__ = [
     "reason",
     "recorded_games",
     "renaming_told",
-    "require_own_names",
     "search_project",
     "settings_of",
     "without_environment",

@@ -1,17 +1,15 @@
-"""Games, agents and models, built as files in conf/ describe them. What a file may name as `_target_` is said by `agon.located`."""
+"""Games, agents and models, built as files in conf/ describe them; `agon.registry.located` says what `_target_` may name."""
 
 import functools
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agon import SHIPPED, AgonError, input_path, shown
 from agon.conf.composition import compose_together, file_of
 from agon.conf.files import CONF, names
-from agon.conf.gate import allowed_target, document, reason
+from agon.conf.gate import allowed_target, reason
 from agon.conf.named import expand_settings, settings_of
+from agon.errors import AgonError
 from agon.games import Game
 
 
@@ -74,44 +72,3 @@ def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
                 f"two games in conf/game are called {game.name}, variant {game.variant}: give one another `variant`"
             )
     return games
-
-
-def require_own_names(found: Mapping[str, Game[Any]], conf: Path = CONF) -> None:
-    """Raises AgonError where a game, by its name in conf/game, is called like a different one there, or like agon's that it hides.
-
-    Games with settings are left out: they may be there under several readings of their rules. Of agon's own conf nothing is
-    compared here: `games` compares all of it.
-    """
-    if conf == SHIPPED / "conf":
-        return
-    for name, game in found.items():
-        file = re.split("[/~]", name)[0]
-        own = input_path(conf / "game" / f"{file}.yaml")
-        hidden = SHIPPED / "conf/game" / own.name
-        if conf == CONF and own != hidden and hidden.is_file() and _alike(document(own), document(hidden)):
-            raise _same_names(own, hidden, game)
-        for other_file, other in _without_settings(conf):
-            if (game.name, game.variant) == (other.name, other.variant) and game != other:
-                raise _same_names(own, other_file, game)
-
-
-def _alike(own: Mapping[str, Any], hidden: Mapping[str, Any]) -> bool:
-    """Whether two files describe different games under one name and variant."""
-    same = all(own.get(key) == hidden.get(key) for key in ("name", "variant"))
-    return same and own != hidden and "settings" not in hidden
-
-
-def _same_names(own: Path, other: Path, game: Game[Any]) -> AgonError:
-    return AgonError(
-        f"{shown(own)} and {shown(other)} are different games that are both called "
-        f"{game.name}, variant {game.variant}: give one another `name` or `variant`"
-    )
-
-
-def _without_settings(conf: Path) -> Iterator[tuple[Path, Game[Any]]]:
-    """The games of conf/game that have no settings, with their files."""
-    compose_together({"game": names("game", conf)}, conf)
-    for name in names("game", conf):
-        with suppress(AgonError):  # it cannot be used
-            if "settings" not in file_of("game", name, conf):
-                yield input_path(conf / "game" / f"{name}.yaml"), load("game", name, conf)

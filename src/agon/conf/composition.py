@@ -13,10 +13,11 @@ import msgspec
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.resolvers import oc
 
-from agon import ROOT, SHIPPED, AgonError, fault_of, shown, text_of
 from agon.conf.files import CONF, OF_READER, find_families, name_now, names, offered, offered_of, reader_settings
 from agon.conf.gate import FAULTS, plain, reason
 from agon.conf.schema import Settings
+from agon.errors import AgonError, fault_of
+from agon.paths import ROOT, SHIPPED, shown, text_of
 
 MAIN = SHIPPED / "conf"
 """The folder of agon's own conf; a project's conf is searched before it."""

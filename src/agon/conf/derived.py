@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agon import PACKAGES, AgonError
+from agon.errors import AgonError
+from agon.registry import PACKAGES
 
 GROUP = "agon.games"
 MARK = "~"

@@ -13,20 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from agon import (
-    PACKAGES,
-    ROOT,
-    SHIPPED,
-    AgonError,
-    fault_of,
-    input_files,
-    input_path,
-    input_places,
-    located,
-    shown,
-    text_of,
-)
 from agon.conf.gate import document
+from agon.errors import AgonError, fault_of
+from agon.paths import ROOT, SHIPPED, input_files, input_path, input_places, shown, text_of
+from agon.registry import PACKAGES, located
 
 CONF = ROOT / "conf"
 OF_READER = ("families", "packages")

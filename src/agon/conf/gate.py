@@ -11,9 +11,11 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped]
 
-from agon import AgonError, fault_of, located, shown, text_of
 from agon.conf.derived import allow_makers
+from agon.errors import AgonError, fault_of
 from agon.games import Game
+from agon.paths import shown, text_of
+from agon.registry import located
 
 DIRECTIVES = {"_target_", "_partial_", "_convert_"}
 """What a file may say beside settings. Objects are built as `_convert_: all` has it; ids hash the word where it is written."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agon import AgonError
 from agon.conf.composition import compose_together, file_of
 from agon.conf.derived import MARK, derived_settings
 from agon.conf.files import CONF, offered
+from agon.errors import AgonError
 from agon.games.settings import variants
 
 

@@ -22,34 +22,6 @@ class Executor(msgspec.Struct, forbid_unknown_fields=True):
     workers: Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Serve(msgspec.Struct, forbid_unknown_fields=True):
-    """Where and how people play."""
-
-    address: str
-    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
-    origins: list[str]
-    proxy: bool
-    folder: Annotated[str, msgspec.Meta(pattern=r"\S")]
-    sampling: str | None
-    days: Annotated[float, msgspec.Meta(gt=0, le=3650)]
-
-
-class Until(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The questions with which `record` ends: which conditions differ in a metric, and in which direction."""
-
-    range: tuple[float, float]
-    """That the metric can take: all values lie in it."""
-    metric: str = "points"
-    by: Annotated[str, msgspec.Meta(pattern=r"^(agent|model)(:.+)?\Z")] = "agent"
-    """agent or model, or agent:ONE,OTHER."""
-    error: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] = 0.05
-    """Chance that any question is ever decided wrongly."""
-
-    def __post_init__(self) -> None:
-        if not self.range[0] < self.range[1]:
-            raise ValueError("range: the lower end comes first")
-
-
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """The settings of a command as composed."""
 
@@ -61,21 +33,12 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     batch: bool
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None
     budget: Limit
-    power: bool
-    metric: str
-    detect: Annotated[float, msgspec.Meta(gt=0)] | None
-    variance: list[str]
-    sd: Annotated[float, msgspec.Meta(gt=0)] | None
-    until: Until | None
     readable: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     executor: Executor
-    browser: bool
     source: str
     path: str | None
     recorded: dict[str, list[str]]
     out: Annotated[str, msgspec.Meta(pattern=r"\.parquet$")] | None
-    serve: Serve
     families: list[str]
     packages: list[str]
     experiment: dict[str, Any]
-    study: dict[str, Any] | None = None

@@ -7,7 +7,7 @@ from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
-from agon import count as count
+from agon.errors import count as count
 
 LONG = 600
 """Characters: longer texts are shown in a box that scrolls."""

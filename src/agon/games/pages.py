@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.base import PUBLIC, Event, Observation, family_module
 from agon.games.html import as_text, items, label, number, table, text, written
 from agon.games.inputs import Entered, Thing

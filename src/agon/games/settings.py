@@ -11,8 +11,10 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from agon import AgonError, fault_of, input_files, located, shown, text_of
+from agon.errors import AgonError, fault_of
 from agon.games.base import family_module
+from agon.paths import input_files, shown, text_of
+from agon.registry import located
 
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]

@@ -1,13 +1,18 @@
 """The rules of games as tables, for metrics, which never see a game."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
+from agon.errors import AgonError
 from agon.games import Game
+from agon.games.base import families
 from agon.games.equilibria import equilibria
+from agon.turns import games_frame
 
 PAYOFFS = ["game", "variant", "seat", "action", "others", "payoff"]
 SEATS = [
@@ -16,39 +21,115 @@ SEATS = [
 ]
 
 
-def payoff_table(games: Iterable[Game[Any]]) -> pd.DataFrame:
-    """The payoff tables of those games that have one, in long form: a row per action profile and seat.
+def games_table(games: Iterable[Game[Any]], settings: Iterable[Mapping[str, Any]] = ()) -> pd.DataFrame:
+    """Games as they are played, a row each: the columns of agon.turns.GAMES.
 
-    Columns: game, variant, seat, action, others (labels of the other seats, joined by a space), payoff (points per round).
+    `settings`: what conf/game says of each, in the same order; without them a row cannot build its game again.
+    """
+    given = list(settings)
+    rows = {id(game): (game, given[place] if given else {}) for place, game in enumerate(games)}
+    return games_frame([_row(game, own) for game, own in rows.values()])
+
+
+def _row(game: Game[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    form = game.normal_form
+    profiles = product(form.options, repeat=form.seats) if form else ()
+    return {
+        "game": game.name,
+        "variant": game.variant,
+        "rules": game.rules,
+        "families": [folder.name for folder in families(game)],
+        "players": list(game.players),
+        "roles": list(game.roles),
+        "tested": list(game.tested),
+        "rounds": game.fixed_rounds,
+        "options": list(form.options) if form else [],
+        "payoffs": [list(form.payoffs(profile)) for profile in profiles] if form else [],
+        "facts": json.dumps([game.seat_facts(seat) for seat in range(game.seats)]),
+        "settings": json.dumps(settings),
+    }
+
+
+@dataclass(frozen=True)
+class PayoffTable:
+    """One round of a row of games, as agon.games.base.NormalForm has it."""
+
+    name: str
+    variant: str
+    options: tuple[str, ...]
+    seats: int
+    paid: tuple[tuple[float, ...], ...]
+    """Points of every seat for each action profile; the last seat's action changes fastest."""
+
+    @classmethod
+    def of(cls, game: Any) -> "PayoffTable":
+        """That of a row which has one."""
+        paid = tuple(map(tuple, game.payoffs))
+        return cls(game.game, game.variant, tuple(game.options), len(game.players), paid)
+
+    @property
+    def payoff(self) -> Sequence[Any]:
+        """Points, nested by seat."""
+        nested: tuple[Any, ...] = self.paid
+        for _ in range(self.seats - 1):
+            count = len(self.options)
+            nested = tuple(nested[at : at + count] for at in range(0, len(nested), count))
+        return nested
+
+    def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
+        """Points of each seat for one action profile. Raises KeyError for another one."""
+        return dict(zip(product(self.options, repeat=self.seats), self.paid, strict=True))[tuple(map(str, profile))]
+
+
+def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
+    """The payoff tables of those `games` (agon.turns.read_games) that have one, in long form: a row per action profile and seat.
+
+    Columns: game, variant, seat, action, others (labels of the other seats, joined by a space), payoff (points per round; whole
+    numbers where all are whole).
+    Raises AgonError where two games of one name and variant pay otherwise.
     """
     rows = [
-        (game.name, game.variant, seat, own, " ".join(map(str, profile[:seat] + profile[seat + 1 :])), paid[seat])
-        for game in games
-        if (form := game.normal_form) is not None
-        for profile in product(form.options, repeat=form.seats)
-        for paid in [form.payoffs(profile)]
+        (game.game, game.variant, seat, own, " ".join(profile[:seat] + profile[seat + 1 :]), paid[seat])
+        for game in normal_forms(games)
+        for profile, paid in zip(product(game.options, repeat=len(game.players)), game.payoffs, strict=True)
         for seat, own in enumerate(profile)
     ]
-    return pd.DataFrame(rows, columns=PAYOFFS)
+    table = pd.DataFrame(rows, columns=PAYOFFS)
+    return table.astype({"payoff": "int64"}) if table.payoff.mod(1).eq(0).all() else table
 
 
-def equilibrium_table(games: Iterable[Game[Any]]) -> pd.DataFrame:
+def normal_forms(games: pd.DataFrame) -> Iterator[Any]:
+    """The rows of games that have a payoff table, one for each name and variant. Raises AgonError where two differ."""
+    known: dict[tuple[str, str], tuple[Any, ...]] = {}
+    for row in games[games.options.map(len) > 0].itertuples(index=False):
+        rounds = None if pd.isna(row.rounds) else row.rounds
+        rules = tuple(row.options), tuple(map(tuple, row.payoffs)), rounds
+        first = (row.game, row.variant) not in known
+        if known.setdefault((row.game, row.variant), rules) != rules:
+            raise AgonError(
+                f"two different games are called {row.game}, variant {row.variant}: they have other options, payoffs or rounds; "
+                "look at them apart, or give one another `variant` in conf/game and play it again"
+            )
+        if first:
+            yield row
+
+
+def equilibrium_table(games: pd.DataFrame) -> pd.DataFrame:
     """One row per equilibrium of one round, seat and action: game, variant, equilibrium (number), seat, action, weight.
 
     All equilibria of games that are not degenerate, computed exactly; of degenerate ones the extreme points.
     """
     rows = [
-        (game.name, game.variant, number, seat, action, float(weight))
-        for game in games
-        if (form := game.normal_form) is not None
-        for number, profile in enumerate(equilibria(form).profiles)
+        (game.game, game.variant, number, seat, action, float(weight))
+        for game in normal_forms(games)
+        for number, profile in enumerate(equilibria(PayoffTable.of(game)).profiles)
         for seat, mix in enumerate(profile)
-        for action, weight in zip(form.options, mix, strict=True)
+        for action, weight in zip(game.options, mix, strict=True)
     ]
     return pd.DataFrame(rows, columns=["game", "variant", "equilibrium", "seat", "action", "weight"])
 
 
-def seat_table(games: Iterable[Game[Any]]) -> pd.DataFrame:
+def seat_table(games: pd.DataFrame) -> pd.DataFrame:
     """One row per game and seat: what turns cannot say of a setting; absent where there is none.
 
     game, variant, setting (the games of one file share it), seat, tested; player (what the seat is called), role (the true one; the
@@ -56,18 +137,23 @@ def seat_table(games: Iterable[Game[Any]]) -> pd.DataFrame:
     get), spy (the player who is the spy), opening (JSON: the shares that the table proposes for the seat at first), defection (the
     action that is one), endowment (points).
     """
-    return pd.DataFrame([_seat_row(game, seat) for game in games for seat in range(game.seats)], columns=SEATS)
+    rows = [
+        _seat_row(game, seat, facts)
+        for game in games.itertuples(index=False)
+        for seat, facts in enumerate(json.loads(game.facts))
+    ]
+    return pd.DataFrame(rows, columns=SEATS)
 
 
-def _seat_row(game: Game[Any], seat: int) -> dict[str, Any]:
+def _seat_row(game: Any, seat: int, facts: Mapping[str, Any]) -> dict[str, Any]:
     usual = {
-        "game": game.name,
+        "game": game.game,
         "variant": game.variant,
         "setting": game.variant,
         "seat": seat,
         "tested": seat in game.tested,
         "player": f"Player {seat + 1}",
-        "role": game.roles[seat] if game.roles else game.name,
+        "role": game.roles[seat] if len(game.roles) else game.game,
         "win": "top",
     }
-    return dict.fromkeys(SEATS) | usual | game.seat_facts(seat)
+    return dict.fromkeys(SEATS) | usual | dict(facts)

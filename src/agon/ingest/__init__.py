@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games import Game
 from agon.ingest import counterfactual, tradecraft
 from agon.ingest.base import Bad, Ingested

@@ -7,10 +7,11 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError, shown
+from agon.errors import AgonError
 from agon.ingest.base import Bad
 from agon.ingest.files import parquet
 from agon.ingest.recorded import Conditions, Recorded, Settings
+from agon.paths import shown
 
 MATCHES = pya.schema(
     [(name, pya.string()) for name in ("source_path", "model", "prompt", "opponent", "payoffs")]

@@ -26,8 +26,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zstandard
 
-from agon import ROOT, AgonError, shown, visible
+from agon.errors import AgonError, visible
 from agon.ingest.base import Bad
+from agon.paths import ROOT, shown
 
 LARGEST = 1 << 24
 """Bytes of one file that are still read into memory; recorded games have half a megabyte at most."""

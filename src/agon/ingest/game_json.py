@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pya
 
-from agon import AgonError, fault_of, shown
+from agon.errors import AgonError, fault_of
 from agon.ingest.base import Bad
 from agon.ingest.files import files, printable
 from agon.ingest.recorded import MOST, Conditions, Recorded, Settings, Unusable, labelled
+from agon.paths import shown
 from agon.turns import COUNT, TEXT
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]

@@ -1,4 +1,4 @@
-"""Exact tests on counts, and a correction for multiple tests."""
+"""Exact tests on counts."""
 
 from math import gcd
 
@@ -26,14 +26,6 @@ def flips(apart: NDArray[np.float64]) -> float:
         chances[:step] /= 2
     sums = 2 * np.arange(len(chances)) - len(chances) + 1
     return float(min(1.0, chances[np.abs(sums) >= observed].sum()))
-
-
-def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Holm's step-down correction (1979) of p values, in their own order."""
-    order = np.argsort(p, kind="stable")
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(1, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    return corrected
 
 
 def mcnemar_bounds(before: int, after: int, n: int) -> tuple[float, float]:

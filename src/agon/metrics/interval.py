@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri, stdtr, stdtrit
 
-from agon import AgonError
+from agon.errors import AgonError
 
 Numbers = NDArray[np.float64]
 Bound: TypeAlias = float | pd.Series

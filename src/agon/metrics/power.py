@@ -3,13 +3,9 @@
 A design is a list of cells; a cell has n matches that spread by its own standard deviation. Cells are fixed, matches are drawn.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf, nan, sqrt
-from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import nctdtr, stdtrit
 
@@ -67,52 +63,3 @@ def fewest(enough: Callable[[int], bool], most: float = inf) -> float:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high if high <= most else inf
-
-
-def cells_of(values: pd.DataFrame, metric: str, by: Sequence[str]) -> pd.DataFrame:
-    """One row per cell: `by`, n, mean, variance (ddof 1; absent for one match). Rows in which `metric` is absent do not count."""
-    known = values.dropna(subset=metric)
-    cells = known.groupby(list(by), observed=True, dropna=False)[metric].agg(n="size", mean="mean", variance="var")
-    return cells.reset_index()
-
-
-class Mean(NamedTuple):
-    """The mean of the cells' means."""
-
-    cells: int
-    n: int
-    """Matches of all cells."""
-    spread: float
-    """Root of the mean variance within cells, where a variance is known."""
-    error: float
-    """Standard error; cells of one match count with that mean variance."""
-    df: float
-    """Its degrees of freedom, by Welch and Satterthwaite."""
-
-
-def mean_of(cells: pd.DataFrame) -> Mean:
-    """How well the mean over all of `cells` (see `cells_of`), each of the same weight, is known."""
-    variance = float(cells.variance.mean())
-    n, free = cells.n.to_numpy(dtype=float), (cells.n.to_numpy(dtype=float) - 1).clip(min=1)
-    parts = cells.variance.fillna(variance).to_numpy() / n / len(cells) ** 2
-    df = float(parts.sum() ** 2 / (parts**2 / free).sum()) if parts.sum() > 0 else float((n - 1).sum())
-    return Mean(len(cells), int(n.sum()), variance**0.5, float(parts.sum()) ** 0.5, df)
-
-
-def allocated(spreads: Sequence[float], prices: Sequence[float], total: float) -> NDArray[np.int64]:
-    """Matches of each cell, at least 2, that make the variance of the mean over cells least for the money `total`.
-
-    Neyman (1934), with prices: n in proportion to spread / sqrt(price). Rounded down, so that the money is enough, but for the
-    2 of each cell, which cost what they cost. Cells without price or spread get 2.
-    """
-    spread, price = np.asarray(spreads, dtype=float), np.asarray(prices, dtype=float)
-    wanted = np.where(price > 0, spread / np.sqrt(np.where(price > 0, price, 1.0)), 0.0)
-    least = np.zeros(len(spread), dtype=bool)
-    while True:
-        left = total - 2 * price[least].sum()
-        cost = float((wanted * price)[~least].sum())
-        each = wanted * (max(left, 0.0) / cost if cost > 0 else 0.0)
-        more = ~least & (each < 2)
-        if not more.any():
-            return np.where(least, 2, np.floor(each + 1e-9)).astype(np.int64)
-        least |= more

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.turns import action_of, cut_off, replaced, tidy
 
 KEYS = ["challenger", "defender", "game", "setting"]
@@ -33,9 +33,9 @@ METRICS = {
 }
 """What `per_match` has of games with seats under test, and in a line what it is; `tallies` counts more."""
 OF_ASKING = {"valid"}
-"""Of these, those that say how asking went, not what was played (agon.inference.scores)."""
+"""Of these, those that say how asking went, not what was played (agon.scores)."""
 RANGES = dict.fromkeys([name for name in METRICS if name not in ("score", "payback")], (0.0, 1.0))
-"""Of these, those that have a least and a most value (agon.inference.scores)."""
+"""Of these, those that have a least and a most value (agon.scores)."""
 
 USED = [
     *("match", "game", "variant", "repetition", "round", "turn", "phase", "seat", "agent", "model"),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Protocol, Type
 
 import msgspec
 
-from agon import AgonError, fault_of
+from agon.errors import AgonError, fault_of
 from agon.models.ends import Ended
 
 Role = Literal["system", "user", "assistant"]

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from agon import AgonError, count
+from agon.errors import AgonError, count
 from agon.models.base import Answer, CallFailed, Halted, Model, Request, key_of
 from agon.models.errors import one_line
 from agon.models.remote import Remote, Results

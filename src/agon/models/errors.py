@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
-from agon import visible
+from agon.errors import visible
 from agon.models.base import CallFailed, TooLong
 
 LONGEST = 300

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import sqrt
 
-from agon import visible
+from agon.errors import visible
 from agon.models.base import Halted
 from agon.models.ends import CUT, Ended
 

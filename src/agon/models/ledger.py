@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.models.base import (
     Answer,
     CallFailed,

@@ -20,10 +20,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from agon import AgonError, input_path
+from agon.errors import AgonError
 from agon.models.base import CallFailed, identity_of
 from agon.models.errors import one_line
 from agon.models.openai import OpenAI
+from agon.paths import input_path
 
 STARTING = Lock()
 """One server starts or stops at a time."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.models import llamacpp
 from agon.models.base import Answer, CallFailed, Message, Request, clean
 from agon.models.ends import ended_of

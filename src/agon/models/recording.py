@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.models.base import Answer, CallFailed, Message, Tokens, TooLong
 from agon.models.ends import Ended
 from agon.models.errors import one_line

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.schemas import calling
 from agon.models.base import Answer, CallFailed, Message, Model, Request, clean
 from agon.models.ends import ended_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.models.base import Answer, Message, clean
 from agon.models.ends import ended_of
 from agon.models.openai import OpenAI

@@ -8,9 +8,9 @@ from random import Random
 from string import digits
 from typing import Any, Literal
 
-from agon import kind_of
 from agon.games.schemas import THOUGHT, TOOL, calling, misfit, written
 from agon.models.base import Answer, CallFailed, Model, Request, identity_of, key_of
+from agon.registry import kind_of
 
 WAYS = {
     "malformed": ("I would rather not say.", "[move] perhaps", "[move] {0}\n[move] {1}", "My move: {0}", ""),

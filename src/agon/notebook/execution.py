@@ -6,7 +6,6 @@ import warnings
 from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from papermill.exceptions import PapermillException, PapermillExecutionError
 
-from agon import ROOT, AgonError, input_files, input_path, shown
 from agon.conf import names, offered, settings_of
-from agon.inference.prereg import FILE as REGISTERED
+from agon.errors import AgonError
 from agon.notebook.page import page, settle, title
+from agon.paths import ROOT, input_files, input_path, shown
 
 RUNS = "runs"
 """The folder of runs, each in a folder of its name."""
@@ -152,8 +151,6 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
         raise AgonError(f"notebook {name} did not run: {_line(error)} ({lacking})") from error
     executed = nbformat.read(failed, as_version=4)
     settle(executed)
-    if said := header(source, parameters):
-        executed.cells.insert(1, nbformat.v4.new_markdown_cell(said, id="registered"))
     target.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(executed, target)
     out = parameters.get("out", "")
@@ -164,25 +161,6 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = ROOT) -> Path:
     target.with_suffix(".html").write_text(page(executed, title(executed) or name, way), encoding="utf-8")
     failed.unlink()
     return target
-
-
-def header(source: Path, parameters: Mapping[str, Any]) -> str:
-    """Whether what a notebook reads was preregistered, and what the registered analysis says; empty where nothing was."""
-    if not any((ROOT / "data/recordings").glob(f"*/{REGISTERED}")):
-        return ""
-    # here: they take a second to import
-    from agon.inference.registered import as_registered, carrying
-    from agon.turns import is_turns, read
-
-    known = _usual(source) | dict(parameters)
-    given = [each for each in known.values() if isinstance(each, str) and each.endswith(".parquet")]
-    turns = [path for path in map(input_path, dict.fromkeys(given)) if path.is_file() and is_turns(path)]
-    turns = [path for path in turns if carrying(read(path, ["experiment"]).experiment.unique())]
-    lines = [line for path in turns for line in as_registered(read(path))]
-    if not lines:
-        return ""
-    told = "\n".join(f"- {escape(line)}" for line in lines)
-    return f"**Preregistered.** The registered analysis, done as it was registered:\n\n{told}\n- nothing else on this page was registered"
 
 
 def _failing(traceback: Sequence[str]) -> str:

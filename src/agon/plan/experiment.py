@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agon import AgonError, fault_of
+from agon.errors import AgonError, fault_of
 
 
 class Sampling(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,6 +33,16 @@ class Tournament(msgspec.Struct, forbid_unknown_fields=True):
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
+class Cell(msgspec.Struct, forbid_unknown_fields=True):
+    """A condition of a study: its name, and the seats of those whom the study is about.
+
+    Matches of one cell and one repetition have the same chance, whoever plays them. Turns say the cell of each subject.
+    """
+
+    name: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    subjects: list[Annotated[int, msgspec.Meta(ge=0)]]
+
+
 class Pairing(msgspec.Struct, forbid_unknown_fields=True):
     """Seat by seat, who may sit there: every combination plays, in every one of some games (names in conf/).
 
@@ -46,6 +56,7 @@ class Pairing(msgspec.Struct, forbid_unknown_fields=True):
     models: list[str] = []
     """None named: those of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    cell: Cell | None = None
 
 
 class Challenge(msgspec.Struct, forbid_unknown_fields=True):
@@ -75,8 +86,6 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     """Models of the tournaments and pairings that name none themselves."""
     sampling: str | None = None
     """A file in conf/sampling: parameters of every model, unless its own file says otherwise."""
-    prereg: str | None = None
-    """A file with hypotheses, exclusions and stopping (agon.inference.prereg)."""
 
     @property
     def meetings(self) -> list[Tournament | Pairing | Challenge]:

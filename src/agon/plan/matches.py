@@ -1,14 +1,15 @@
 """Matches: all that an experiment plays, with ids and seeds that are hashes of each match's own content."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from itertools import combinations_with_replacement, product
 from math import comb, prod
 from pathlib import Path
 from typing import Any
 
-from agon import AgonError, count
 from agon.conf import (
     CONF,
     compose_together,
@@ -16,13 +17,13 @@ from agon.conf import (
     expand_settings,
     id_name,
     load,
-    require_own_names,
     settings_of,
 )
+from agon.errors import AgonError, count
 from agon.games import Game
 from agon.models import Model
 from agon.models.standin import StandIn
-from agon.plan.experiment import Challenge, Experiment, Pairing, Tournament, experiment_of, named
+from agon.plan.experiment import Cell, Challenge, Experiment, Pairing, Tournament, experiment_of, named
 from agon.plan.seats import Seat, entrants_of, hash_of, identity_of, models_named, seat_of
 from agon.plan.symmetry import difference
 from agon.plan.trial import try_out
@@ -43,6 +44,12 @@ class Match:
     repetition: int
     config: str
     """Hash of the game's and players' settings."""
+    settings: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """The game's own, which build it again."""
+    cell: str = ""
+    """The condition of a study."""
+    subjects: tuple[int, ...] = ()
+    """The seats of those whom that study is about."""
 
 
 def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) -> list[Match]:
@@ -59,7 +66,6 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
     for each in asked.meetings:
         each.games = expand_settings(each.games, conf)
     games = {name: load("game", name, conf) for each in asked.meetings for name in each.games}
-    require_own_names(games, conf)
     for game in games.values():
         if type(game.seats) is not int or game.seats < 1:
             raise AgonError(f"{game.name}: seats is {game.seats!r}; it must be a whole number, 1 at least")
@@ -80,7 +86,9 @@ def plan(experiment: dict[str, Any], conf: Path = CONF, *, large: bool = False) 
                 content = hash_of({"game": identity_of(rules), "seats": [own for _, own in seats]})
                 seated = tuple(seat for seat, _ in seats)
                 for repetition in range(each.repetitions or asked.repetitions):
-                    match = _match(asked.name, game, seated, repetition, content)
+                    match = _match(asked.name, game, seated, repetition, content, rules)
+                    if isinstance(each, Pairing) and each.cell:
+                        match = _in_cell(match, each.cell)
                     found[match.id] = match
     if not found:
         raise AgonError(f"experiment {asked.name} plays nothing: {ALONE}")
@@ -205,9 +213,27 @@ def _id_name(entrant: str, conf: Path) -> str:
     return f"{id_name('agent', agent, conf)}{mark}{model}"
 
 
-def _match(experiment: str, game: Game[Any], seats: tuple[Seat, ...], repetition: int, content: str) -> Match:
+def _match(
+    experiment: str,
+    game: Game[Any],
+    seats: tuple[Seat, ...],
+    repetition: int,
+    content: str,
+    settings: Mapping[str, Any],
+) -> Match:
     own = hash_of([content, repetition])
-    return Match(experiment, own, int(own, 16), game, seats, repetition, content)
+    return Match(experiment, own, int(own, 16), game, seats, repetition, content, settings)
+
+
+def shared_chance(study: str, cell: str, repetition: int) -> str:
+    """The chance that all matches of a cell and a repetition have, as 16 hexadecimal digits."""
+    return blake2b(json.dumps([study, cell, repetition]).encode(), digest_size=8).hexdigest()
+
+
+def _in_cell(match: Match, cell: Cell) -> Match:
+    chance = shared_chance(match.experiment, cell.name, match.repetition)
+    own = blake2b(f"{match.id} {chance}".encode(), digest_size=8).hexdigest()
+    return replace(match, id=own, seed=int(chance, 16), cell=cell.name, subjects=tuple(cell.subjects))
 
 
 def models_of(experiment: dict[str, Any], conf: Path = CONF) -> dict[str, Model]:

@@ -11,12 +11,13 @@ from typing import Any
 
 import msgspec
 
-from agon import AgonError, fault_of, kind_of, located
 from agon.conf import id_name, load, name_now, settings_of
+from agon.errors import AgonError, fault_of
 from agon.games import Game
 from agon.models import Model
 from agon.models.base import require_distinct
 from agon.plan.experiment import Sampling
+from agon.registry import kind_of, located
 
 PERSON = "human"
 """In the place of an agent's name: a person, who sits at no table of an experiment."""

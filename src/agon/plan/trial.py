@@ -9,12 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from agon import AgonError, shown
 from agon.conf import reason
+from agon.errors import AgonError
 from agon.games import Dice, Game, IllegalAction, Observation
 from agon.games.base import known_notes
 from agon.games.spaces import Choice, Space
 from agon.loop import ENDLESS, longest, started
+from agon.paths import shown
 from agon.plan.seats import Seat, keywords_of
 
 TRIED = 100

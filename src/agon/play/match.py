@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agon import AgonError
 from agon.agents import Place, Reply, together
+from agon.errors import AgonError
 from agon.games import Game, Observation
 from agon.games.base import Note, known_notes
 from agon.loop import started

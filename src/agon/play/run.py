@@ -9,7 +9,7 @@ from time import monotonic
 
 import pandas as pd
 
-from agon import AgonError, count
+from agon.errors import AgonError, count
 from agon.models import Answering
 from agon.models.ledger import Unrecorded
 from agon.plan import Match

@@ -1,33 +1,18 @@
 """Asking models: every exchange is paid for once and recorded; what is made of it is `play`'s."""
 
 import asyncio
-import gc
-from collections.abc import Callable, Container, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 from agon.models import Answering, Halted
 from agon.models.heard import RunOver
 from agon.models.ledger import Ledger, Live, Unfinished
 from agon.plan import Match
-from agon.play import Played, play_async
+from agon.play import play_async
 
 PATIENCE = 3
 """So many matches for each in flight may fail one after another before a model is taken to be down."""
-
-
-class Gate(Protocol):
-    """What says which matches are wanted, by what others came to."""
-
-    async def next(self, pool: Container[str]) -> Match | None:
-        """The next match that is wanted, of those whose ids are in `pool`; None when there is none any more."""
-
-    def add(self, match: Match, played: Played) -> None:
-        """A match has come to its end."""
-
-    def stop(self) -> None:
-        """A match did not come to its end: nobody is to wait any more."""
 
 
 async def record(
@@ -35,12 +20,11 @@ async def record(
     ledger: Ledger,
     concurrency: int | None = None,
     tick: Callable[[Match], object] = lambda match: None,
-    gate: Gate | None = None,
 ) -> list[Halted]:
     """Plays every match that asks a model; why some did not come to their end.
 
     Matches wait for nothing but their own models: those that ask the same ones share a pool of `concurrency` matches in
-    flight (None: see `in_flight`). With a `gate` those are played that it wants. Raises AgonError at once where no call can succeed.
+    flight (None: see `in_flight`). Raises AgonError at once where no call can succeed.
     """
     models = ledger.models
     answering = {name: Live(name, model, ledger) for name, model in models.items()}
@@ -63,41 +47,16 @@ async def record(
             raise
 
     try:
-        with little_garbage():
-            async with asyncio.TaskGroup() as tasks:
-                for pool, size in pools:
-                    waiting, ids = iter(pool), {match.id for match in pool}
-                    rule = StopRule(size)
-                    for _ in range(min(size, len(pool))):
-                        tasks.create_task(to_the_end(_worker(waiting, ids, answering, rule, halted, tick, gate)))
+        async with asyncio.TaskGroup() as tasks:
+            for pool, size in pools:
+                waiting, rule = iter(pool), StopRule(size)
+                for _ in range(min(size, len(pool))):
+                    tasks.create_task(to_the_end(_worker(waiting, answering, rule, halted, tick)))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
         await asyncio.gather(*(model.close() for model in models.values()))
     return halted
-
-
-SELDOM = 50_000
-"""So many new objects are waited for before garbage is looked for."""
-
-
-@contextmanager
-def little_garbage() -> Iterator[None]:
-    """Garbage collection as it suits many waiting matches: looking through everything took a sixth of the time.
-
-    Where it is looked for as seldom already, somebody has seen to it, and nothing is changed.
-    """
-    before = gc.get_threshold()
-    if before[0] >= SELDOM:
-        yield
-        return
-    gc.freeze()
-    gc.set_threshold(SELDOM, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 def in_flight(matches: int, calls: int) -> int:
@@ -123,23 +82,17 @@ class StopRule:
 
 async def _worker(
     waiting: Iterator[Match],
-    pool: Container[str],
     answering: Mapping[str, Answering],
     rule: StopRule,
     halted: list[Halted],
     tick: Callable[[Match], object],
-    gate: Gate | None,
 ) -> None:
-    while not rule.over and (match := next(waiting, None) if gate is None else await gate.next(pool)):
+    while not rule.over and (match := next(waiting, None)):
         try:
-            played = await play_async(match, answering)
+            await play_async(match, answering)
         except Halted as reason:
             halted.append(reason)
             rule.ended(reason)
-            if gate is not None:
-                gate.stop()
         else:
             rule.ended(None)
-            if gate is not None:
-                gate.add(match, played)
             tick(match)

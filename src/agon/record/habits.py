@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon import AgonError
 from agon.conf import CONF, names, settings_of
+from agon.errors import AgonError
 from agon.models import Model
 from agon.models.base import identity_of
 from agon.models.recording import FILE

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from agon import count
+from agon.errors import count
 from agon.models import Answer, Halted, Model, Request
 from agon.models.base import identity_of
 from agon.models.recording import Recording

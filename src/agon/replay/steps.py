@@ -1,16 +1,16 @@
 """A match stepped once more with its recorded actions, which shows what the game let every seat know."""
 
-from functools import partial
+import json
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import AgonError, visible
-from agon.conf import name_now
+from agon.conf import built, name_now
+from agon.errors import AgonError, visible
 from agon.games import Game, IllegalAction, Observation
 from agon.games.pages import UNREADABLE, asked_for, news
 from agon.loop import started
-from agon.replay.played import called
 from agon.turns import action_of, tidy
 
 
@@ -59,26 +59,46 @@ def one_match(turns: pd.DataFrame, name: str) -> pd.DataFrame:
     return own.sort_values(["turn", "seat"]).reset_index(drop=True)
 
 
-def replayed(turns: pd.DataFrame) -> Replay:
-    """The match of `turns` (all its rows) in the game of conf/game that is called so.
+def games_of(games: pd.DataFrame) -> list[Game[Any]]:
+    """The games of a table (agon.turns.read_games), built again. Raises AgonError for a row that has no settings."""
+    return [_built(row.game, row.variant, row.settings) for row in games.itertuples(index=False)]
+
+
+@cache
+def _built(name: str, variant: str, settings: str) -> Game[Any]:
+    described = json.loads(settings)
+    if not described:
+        raise AgonError(f"the table of games has no settings of {name} {variant}: it cannot be built again")
+    try:
+        game = built(described)
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+        raise AgonError(f"{name} {variant} cannot be built as it was played: {error}") from error
+    if not isinstance(game, Game):
+        raise AgonError(f"the settings of {name} {variant} in the table of games make no game")
+    return game
+
+
+def replayed(turns: pd.DataFrame, games: pd.DataFrame) -> Replay:
+    """The match of `turns` (all its rows) in the one of `games` that it was played in (agon.turns.read_games).
 
     Raises AgonError where that game asks other seats, or pays otherwise, than the records say, and when there is no such game.
     """
     first, error, fitting = turns.iloc[0], None, list[Replay]()
-    games = called({(first.game, first.variant)})  # there may be several, under other readings of its rules
-    for game in games + [each.everybody for each in games if each.everybody is not each]:
+    found = games[games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)]
+    for game in games_of(found):  # several where tables were put together
         try:
             fitting.append(stepped(game, turns))
-        except AgonError as found:
-            error = found
+        except AgonError as fault:
+            error = fault
     if len({_seen(replay) for replay in fitting}) > 1:
         raise AgonError(
-            f"several games of conf/game are called {first.game} {first.variant}, and match {first.match} may be of any: rename a setting"
+            f"several games are called {first.game} {first.variant}, and match {first.match} may be of any: "
+            "give the games of one file of turns alone"
         )
     if fitting:
         return fitting[0]
     raise error or AgonError(
-        f"no game of conf/game is called {first.game} {first.variant}: match {first.match} cannot be replayed"
+        f"the table of games has no {first.game} {first.variant} of rules {first.rules}: match {first.match} cannot be replayed"
     )
 
 
@@ -86,9 +106,7 @@ def stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
     """The match of `turns` in this game. Raises AgonError where it asks other seats, or pays otherwise, than the records say."""
     match, rules = turns.match.iloc[0], turns.rules.iloc[0]
     if rules != game.rules:
-        raise AgonError(
-            f"match {match} was played by rules {rules} of {game.name}, and conf/game has rules {game.rules}"
-        )
+        raise AgonError(f"match {match} was played by rules {rules} of {game.name}, and this is of rules {game.rules}")
     under_way, (state, views, _), _ = started(game, _seed(match))
     done = list[Step]()
     for turn, rows in turns.groupby("turn", sort=True):
@@ -156,12 +174,12 @@ class Sight(NamedTuple):
         return visible("\n  ".join(line.replace("\n", "\n    ") for line in lines))
 
 
-def seen_by(turns: pd.DataFrame, match: str, seat: int, round: int) -> list[Sight]:
+def seen_by(turns: pd.DataFrame, games: pd.DataFrame, match: str, seat: int, round: int) -> list[Sight]:
     """What the game let a seat (from 0) know whenever it was asked in a round (from 1), of any game. `match`: see `one_match`.
 
     Raises AgonError for a match, seat or round that is not there, and for what cannot be replayed.
     """
-    replay = replayed(one_match(tidy(turns), match))
+    replay = replayed(one_match(tidy(turns), match), games)
     asked = [step for step in replay.steps if seat in step.views]
     if not asked:
         seats = ", ".join(f"{number} ({player})" for number, player in enumerate(replay.game.players))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 
 
 def gathered(paths: Sequence[Path]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import Markdown, display
 
-from agon import input_path, shown
+from agon.paths import input_path, shown
 from agon.turns import cut_off, endings, is_turns, partial, read
 
 SAMPLES = "/tests/smoke/"

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.report.index import PAGES
 
 PARTS = files("agon.report").joinpath("templates/explore")

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.report.agreement import agreed, chosen, differing, graded, leaning, verdicts, weighed
 
 PAGES = Environment(

@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from agon import ROOT, SHIPPED, AgonError, from_home, keep_file, shown
 from agon.conf import names, offered_of
+from agon.errors import AgonError
+from agon.paths import ROOT, SHIPPED, from_home, keep_file, shown
 
 TEMPLATE = Path(__file__).with_name("template")
 """Its files; STUDY and MODEL stand for what is asked for, AGON for the way to agon's checkout: lines with it are left out elsewhere.

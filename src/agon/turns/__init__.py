@@ -1,4 +1,4 @@
-"""The one tidy table, `turns` (a row is one seat asked once): its columns, its checks, its files."""
+"""The one tidy table, `turns` (a row is one seat asked once): its columns, its checks, its files, and the games beside it."""
 
 from agon.turns.actions import action_of, action_text, decoded
 from agon.turns.checks import tidy, validated
@@ -16,12 +16,14 @@ from agon.turns.derived import (
     subjects,
 )
 from agon.turns.files import experiments, is_turns, no_formula, read, write, write_table
+from agon.turns.games import GAMES, games_frame, games_path, is_games, read_games, write_games
 
 __all__ = [
     "COLUMNS",
     "COUNT",
     "CUT",
     "ENDS",
+    "GAMES",
     "KEY",
     "LABEL",
     "LATER",
@@ -34,13 +36,17 @@ __all__ = [
     "decoded",
     "endings",
     "experiments",
+    "games_frame",
+    "games_path",
     "in_cells",
+    "is_games",
     "is_turns",
     "marked_partial",
     "matches",
     "no_formula",
     "partial",
     "read",
+    "read_games",
     "replaced",
     "schema",
     "subjects",
@@ -48,5 +54,6 @@ __all__ = [
     "typed",
     "validated",
     "write",
+    "write_games",
     "write_table",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, completed, has_type, schema
 
 

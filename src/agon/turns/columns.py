@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pya
 
-from agon import AgonError
+from agon.errors import AgonError
 
 ENDS = "stop", "length", "filter", "error", "unknown"
 """What the column `ended` may hold."""

@@ -12,7 +12,8 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError, input_path, input_places, shown
+from agon.errors import AgonError
+from agon.paths import input_path, input_places, shown
 from agon.turns.actions import action_of, action_text, relabelled
 from agon.turns.checks import mistyped, validated
 from agon.turns.columns import COLUMNS, KEY, LABEL, LATER, TOLD_BY, completed
@@ -23,11 +24,16 @@ MEANINGS = "agon columns"
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
-    """Validates, then writes parquet in one move: a reader sees the old file or the new one, never a part.
+    """Validates turns and writes them (`write_parquet`). The file's metadata say what its columns mean (MEANINGS)."""
+    table = pya.Table.from_pandas(_sorted_labels(validated(turns)), preserve_index=False)
+    means = {MEANINGS: json.dumps({name: meaning for name, (_, _, meaning) in COLUMNS.items()})}
+    write_parquet(table.replace_schema_metadata({**(table.schema.metadata or {}), **means}), path)
 
-    The file's metadata say what its columns mean (MEANINGS).
 
-    Of several processes that write one file at once, the last one's is there in the end.
+def write_parquet(table: pya.Table, path: Path) -> None:
+    """Writes parquet in one move: a reader sees the old file or the new one, never a part.
+
+    Of several processes that write one file at once, the last one's is there in the end. Raises AgonError.
     """
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -35,9 +41,6 @@ def write(turns: pd.DataFrame, path: Path) -> None:
         _sweep(path.parent)
         with part.open("wb") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)  # as long as it is written, nobody sweeps it
-            table = pya.Table.from_pandas(_sorted_labels(validated(turns)), preserve_index=False)
-            means = {MEANINGS: json.dumps({name: meaning for name, (_, _, meaning) in COLUMNS.items()})}
-            table = table.replace_schema_metadata({**(table.schema.metadata or {}), **means})
             pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
             stream.flush()
             os.fsync(stream.fileno())

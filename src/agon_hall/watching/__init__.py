@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from agon import ROOT, AgonError
+from agon.errors import AgonError
 from agon.games.base import PUBLIC
+from agon.paths import ROOT
 from agon_hall import web
 from agon_hall.watching.choice import picked, transcripts, turns_of
 from agon_hall.watching.match import Watched
@@ -66,7 +67,7 @@ def _count(typed: str, else_: int) -> int:
 @functools.lru_cache(maxsize=8)
 def _watched(path: Path, match: str, changed: int, size: int) -> Watched:
     """A match, ready to be looked at; read again when its file is another."""
-    return Watched(turns_of(path, match))
+    return Watched(turns_of(path, match), path)
 
 
 def _page(public: bool, request: Request) -> Response:

@@ -9,8 +9,9 @@ import pandas as pd
 import pyarrow as pya
 import pyarrow.parquet as pq
 
-from agon import AgonError, shown
+from agon.errors import AgonError
 from agon.games.html import label
+from agon.paths import shown
 from agon.turns import action_of, action_text, is_turns, read, typed
 
 OFFERED = 200

@@ -3,19 +3,21 @@
 import functools
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
 from agon.conf import load
+from agon.errors import AgonError
 from agon.figures.viewer import Belief, beliefs, forecasts, players
 from agon.games import Observation
 from agon.games.base import PUBLIC
 from agon.games.pages import news
 from agon.models import Model
 from agon.replay import Replay, replayed
+from agon.turns import read_games
 
 
 class Told(NamedTuple):
@@ -29,13 +31,13 @@ class Told(NamedTuple):
 class Watched:
     """All of a match. Places are its steps, in order, each as it was before anybody acted, and then its end."""
 
-    def __init__(self, turns: pd.DataFrame) -> None:
+    def __init__(self, turns: pd.DataFrame, path: Path) -> None:
         self.turns = turns
         self.replay: Replay | None = None
         self.why = ""
         """Why it cannot be replayed; empty where it can."""
         try:
-            self.replay = replayed(turns)
+            self.replay = replayed(turns, read_games(path))
         except AgonError as error:
             self.why = str(error)
         seats = int(turns.seat.max()) + 1

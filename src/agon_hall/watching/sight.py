@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agon import ROOT, AgonError
 from agon.bridges.rows import Recorded
+from agon.errors import AgonError
 from agon.games.base import PUBLIC
 from agon.games.html import listed
 from agon.models.recording import FILE
+from agon.paths import ROOT
 from agon.plan import PERSON
 from agon.turns import PARTIAL
 from agon_hall.watching.match import Watched, held

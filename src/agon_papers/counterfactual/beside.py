@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from textwrap import fill
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from agon import AgonError, figures, input_path, shown
+from agon import figures
 from agon.conf import name_now, new_names, offered
-from agon.games import Game
+from agon.errors import AgonError
 from agon.games.matrix.metrics import limits, per_match, shares_over_rounds
 from agon.games.tables import equilibrium_table, payoff_table
 from agon.metrics import summary
 from agon.metrics.interval import proportion_interval
-from agon.replay import games_of
-from agon.turns import read
+from agon.paths import input_path, shown
+from agon.turns import read, read_games
 from agon_papers.counterfactual.cells import MODELS, SPELLED, VARIANTS
 
 Turns: TypeAlias = str | Path | pd.DataFrame
@@ -49,15 +49,12 @@ class Compared:
     """Of the paper's models, or of any, where nothing stands beside them."""
     own: pd.DataFrame | None
     """One's own turns."""
+    games: pd.DataFrame
+    """The games of both tables (agon.turns.read_games)."""
     left_out: str
     """What is in one of the tables alone, in words."""
     others: tuple[str, ...] = ()
     """Opponents that both have met, and that are not among these matches: each can be looked at alone."""
-
-    @cached_property
-    def games(self) -> list[Game[Any]]:
-        """The games of the matches."""
-        return games_of(self.matches)
 
     @cached_property
     def opponents(self) -> str:
@@ -93,6 +90,7 @@ def compared(
     agents: Sequence[str] = (),
     opponents: Sequence[str] = (),
     usual: Sequence[str] = (),
+    games: pd.DataFrame | None = None,
 ) -> Compared:
     """The matches in which like can be laid beside like: games and variants that were recorded, agents and opponents that both have.
 
@@ -100,14 +98,16 @@ def compared(
     them: the paper's eight models or else all, the `usual` agents or else all that both have or else all, and, where the paper's
     models are, models as opponents or else all that both have met. An
     agent of one's own counts as the style of the paper that its name begins with (zs_constrained as zs).
+    `games`: the games of both tables, where turns are given and no files; else they are read beside the files.
     Matches of other games than two players' with a table of payoffs are left out. Raises AgonError where nothing can be compared.
     """
     for name, given in (("models", models), ("agents", agents), ("opponents", opponents)):
         if isinstance(given, str):
             raise AgonError(f"{name}={given} is a text: write a list, {name}=[{given}]")
     opponents = [name_now("agent", each) for each in opponents]
+    games = _games(*([recorded] if own is None else [own, recorded])) if games is None else games
     theirs, mine, told = _turns(recorded), None, [""]
-    found = _players(theirs)
+    found = _players(theirs, games)
     of_paper = found.model.isin(list(MODELS))
     if not models and of_paper.any():
         found = found[of_paper]
@@ -116,7 +116,7 @@ def compared(
         mine = _turns(own)
         if mine.empty:
             raise AgonError(f"{_called(own)} is empty: no match was played")
-        ours, there = _players(mine).assign(own=True), set(_pairs(found))
+        ours, there = _players(mine, games).assign(own=True), set(_pairs(found))
         if twice := set(ours.match) & set(found.match):
             raise AgonError(f"match {min(twice)} is in both tables: name turns of your own")
         known = ours[_pairs(ours).isin(there)]
@@ -147,7 +147,9 @@ def compared(
     named = label.where(~(several | strange), label + " " + found.asked)
     found["model"] = np.where(found.own, named + OWN, named)
     left_out = "; ".join(filter(None, told))
-    return Compared(found.drop(columns="asked").reset_index(drop=True), theirs, mine, left_out, alone)
+    found = found.drop(columns="asked").reset_index(drop=True)
+    met = _pairs(games).isin(set(_pairs(found)))
+    return Compared(found, theirs, mine, games[met], left_out, alone)
 
 
 def cooperation_by_round(own: Turns | None = None, recorded: Turns = RECORDED, **chosen: Sequence[str]) -> pd.DataFrame:
@@ -259,6 +261,13 @@ def _turns(given: Turns) -> pd.DataFrame:
     return given if isinstance(given, pd.DataFrame) else read(given)
 
 
+def _games(*given: Turns) -> pd.DataFrame:
+    """The games beside files of turns. Raises AgonError for turns that are in no file."""
+    if any(isinstance(each, pd.DataFrame) for each in given):
+        raise AgonError("turns that are in no file need games=, their table of games (agon.turns.read_games)")
+    return read_games(*given)
+
+
 def _called(given: Turns) -> str:
     return "the turns table" if isinstance(given, pd.DataFrame) else shown(input_path(given))
 
@@ -267,7 +276,7 @@ def _listed(pairs: Iterable[tuple[str, str]]) -> str:
     return ", ".join(sorted(map(" ".join, pairs)))
 
 
-def _players(turns: pd.DataFrame) -> pd.DataFrame:
+def _players(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     """match, game, variant, model, agent (the paper's style, where it is one), asked (its own name), opponent; of two-seat matches."""
     columns = ["match", "game", "variant", "model", "agent"]
     pair = [
@@ -276,8 +285,8 @@ def _players(turns: pd.DataFrame) -> pd.DataFrame:
     ]
     others = set(turns.match[turns.seat.gt(1)])
     found = pair[0][~pair[0].index.isin(others)].join(pair[1].agent.rename("opponent"), how="inner").reset_index()
-    payoffs = payoff_table(games_of(turns))
-    found = found[_pairs(found).isin(set(_pairs(payoffs)))]
+    paid = games[games.options.map(len) > 0]
+    found = found[_pairs(found).isin(set(_pairs(paid)))]
     found = found.assign(asked=found.agent, agent=_styles(found.agent), opponent=_styles(found.opponent))
     return found.assign(model=found.model.where(found.model.notna(), found.asked))
 

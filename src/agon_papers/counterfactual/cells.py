@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.matrix.metrics import limits
 from agon.metrics import summary
 from agon.report.agreement import whole_cells

@@ -1,19 +1,15 @@
 """What the counterfactual paper's design could detect: of one cell against another, and of one model against another over all cells."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import inf, nan, sqrt
+from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
-from agon.conf import names, settings_of
 from agon.figures import COLOURS, styled
-from agon.metrics.power import cells_of, detectable, mean_of, needed, power
-from agon.metrics.sequential import course, decided
+from agon.metrics.power import detectable, needed, power
 from agon_papers.counterfactual.cells import KEYS, MODELS, VARIANTS
 
 WANTED = 2.0
@@ -25,6 +21,36 @@ DESIGNS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "one cell, self-consistency": lambda cells: cells.voted,
 }
 """Kinds of cells, of which two are compared. Styles with a vote (self-consistency) were played twice, the others five times."""
+
+
+def cells_of(values: pd.DataFrame, metric: str, by: Sequence[str]) -> pd.DataFrame:
+    """One row per cell: `by`, n, mean, variance (ddof 1; absent for one match). Rows in which `metric` is absent do not count."""
+    known = values.dropna(subset=metric)
+    cells = known.groupby(list(by), observed=True, dropna=False)[metric].agg(n="size", mean="mean", variance="var")
+    return cells.reset_index()
+
+
+class Mean(NamedTuple):
+    """The mean of the cells' means."""
+
+    cells: int
+    n: int
+    """Matches of all cells."""
+    spread: float
+    """Root of the mean variance within cells, where a variance is known."""
+    error: float
+    """Standard error; cells of one match count with that mean variance."""
+    df: float
+    """Its degrees of freedom, by Welch and Satterthwaite."""
+
+
+def mean_of(cells: pd.DataFrame) -> Mean:
+    """How well the mean over all of `cells` (see `cells_of`), each of the same weight, is known."""
+    variance = float(cells.variance.mean())
+    n, free = cells.n.to_numpy(dtype=float), (cells.n.to_numpy(dtype=float) - 1).clip(min=1)
+    parts = cells.variance.fillna(variance).to_numpy() / n / len(cells) ** 2
+    df = float(parts.sum() ** 2 / (parts**2 / free).sum()) if parts.sum() > 0 else float((n - 1).sum())
+    return Mean(len(cells), int(n.sum()), variance**0.5, float(parts.sum()) ** 0.5, df)
 
 
 def cells(matches: pd.DataFrame, metric: str = "total_points") -> pd.DataFrame:
@@ -103,94 +129,6 @@ def differences(cells: pd.DataFrame) -> pd.DataFrame:
                 ]
     found = pd.DataFrame(rows, columns=["game", "variant", "of", "first", "second", "difference", "detectable"])
     return found.assign(large=found.difference.abs() >= found.detectable)
-
-
-def prices() -> dict[str, float]:
-    """US dollars per million tokens sent, by name in the records: those of conf/model, whose files are named likewise.
-
-    Models whose price is not known are absent.
-    """
-    files, dollars = names("model"), {}
-    for model in MODELS:
-        words = re.sub(r"\W+", "_", model.lower())
-        file = max((name for name in files if words.startswith(name)), key=len)
-        price = settings_of("model", file).get("price", {}).get("input")
-        if price is not None:
-            dollars[model] = float(price)
-    return dollars
-
-
-def enough(
-    matches: pd.DataFrame, payoffs: pd.DataFrame, prices: Mapping[str, float], error: float = 0.05, draws: int = 10
-) -> pd.DataFrame:
-    """What would have been enough to decide which of every two models earns more, had they been played until then (agon.inference.until).
-
-    Blocks of one match of every model in the same cell are drawn from the records, cells with the same chance, up to as many blocks as a
-    model has matches. `error`: chance that a question is ever decided wrongly; in dollars, that any is. `payoffs`: game, variant, payoff;
-    `prices`: US dollars per million tokens, by model (absent: none are counted); `matches` has the column all_tokens (of all seats).
-    One row per game and variant, means over `draws`:
-
-    questions, decided, against (the sign of the means over all records), alone (share of its matches that a question takes by itself; an
-    undecided one all), if_decided (that of those that are decided), together (share of all matches where a model plays until its last
-    question is decided), matches (of all models), usd (of all matches). In dollars, by the order of agon.metrics.sequential.ahead
-    beside all models at once: usd_half and usd_half_by_price, until half as many questions are decided as ever are with all models at once;
-    decided_quarter and decided_quarter_by_price, for a quarter of the dollars; wrong: runs by price that decide anything at all, where
-    values are moved so that all models have the same mean over cells.
-    """
-    dice, rows = np.random.default_rng(1), []
-    for (game, variant), values, usd, counts in _tables(matches, payoffs, prices):
-        cells, models, _ = values.shape
-        blocks, own = counts.sum() // models, np.arange(models)[:, None]
-        means = (values.sum(axis=2) / counts).mean(axis=0)
-        moved = (values - means[:, None] + means.max()) / (1 + np.ptp(means))  # in 0 to 1 again
-        pairs = list(combinations(range(models), 2))
-        for _ in range(draws):
-            cell = dice.integers(cells, size=blocks)
-            at = cell, own, (dice.random((models, blocks)) * counts[cell].T).astype(int)
-            found = [decided(values[at][other] - values[at][one], error) for one, other in pairs]
-            played = [
-                max(each.n for each, pair in zip(found, pairs, strict=True) if model in pair) for model in range(models)
-            ]
-            sure = [each.n for each in found if each.sign]
-            wrong = [each.sign * (means[b] - means[a]) < 0 for each, (a, b) in zip(found, pairs, strict=True)]
-            shares = (
-                sum(each.n for each in found) / len(found),
-                np.mean(sure) if sure else np.nan,
-                sum(played) / models,
-            )
-            plain, ordered = (course(values[at], usd[at], error, by_price=by_price) for by_price in (False, True))
-            half = -(-plain.decided[-1] // 2)
-            halves = [each.spent[each.decided >= half][0] if half else nan for each in (plain, ordered)]
-            all_ = float(usd[at].sum())
-            quarter = [each.decided[each.spent <= all_ / 4][-1] for each in (plain, ordered)]
-            false = course(moved[at], usd[at], error, by_price=True).decided[-1] > 0
-            row = (len(pairs), len(sure), sum(wrong), *(each / blocks for each in shares))
-            rows.append((game, variant, *row, counts.sum(), all_, *halves, *quarter, false))
-    columns = ["questions", "decided", "against", "alone", "if_decided", "together", "matches", "usd"]
-    columns += ["usd_half", "usd_half_by_price", "decided_quarter", "decided_quarter_by_price", "wrong"]
-    return pd.DataFrame(rows, columns=["game", "variant", *columns]).groupby(["game", "variant"]).mean().reset_index()
-
-
-def _tables(
-    matches: pd.DataFrame, payoffs: pd.DataFrame, prices: Mapping[str, float]
-) -> Iterator[tuple[tuple[str, str], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]]:
-    """Game and variant; points in 0 to 1 and dollars (cells x models x matches, 0 where there is none), and how many matches there are."""
-    known = matches[matches.model.isin(list(MODELS))].astype({"model": object})
-    known = known.assign(usd=known.all_tokens.astype(float) * known.model.map(prices).fillna(0.0) / 1e6)
-    for (game, variant), own in known.groupby(["game", "variant"], observed=True, sort=True):
-        paid = payoffs[(payoffs.game == game) & (payoffs.variant == variant)].payoff
-        least, most = min(paid.min(), 0), max(paid.max(), 0)  # a void round pays 0
-        points = (own.total_points / float(own.rounds.max()) - least) / (most - least)
-        cells = own.assign(points=points).groupby(["agent", "opponent", "model"], observed=True)[["points", "usd"]]
-        lists = cells.agg(list).unstack("model").dropna()
-        counts = lists["points"].map(len).to_numpy()
-        if counts.shape[1] < 2 or not len(counts):
-            continue
-        found = np.zeros((2, *counts.shape, counts.max()))
-        for of, name in enumerate(("points", "usd")):
-            for (cell, model), values in np.ndenumerate(lists[name].to_numpy()):
-                found[of, cell, model, : len(values)] = values
-        yield (str(game), str(variant)), *found, counts
 
 
 @styled

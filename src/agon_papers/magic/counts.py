@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import binom, fisher_exact, ttest_1samp, ttest_ind_from_stats
+from statsmodels.stats.multitest import multipletests
 
-from agon.metrics.exact import holm, mcnemar_bounds
+from agon.metrics.exact import mcnemar_bounds
 from agon.metrics.granularity import Definition, as_printed, counted, sizes, summed
 from agon.metrics.interval import proportion_interval
 from agon_papers.magic.facts import ABILITIES, AVERAGE, COMPETITIONS, PGM, ROUNDS, SETTINGS, Facts
@@ -189,10 +191,14 @@ def significance(tested: pd.DataFrame) -> pd.DataFrame:
         for before, after, n, games in zip(table.k_vanilla, table.k_enhanced, table.n, table.games, strict=True)
     ]
     for test in ("fisher", "fisher_games"):
-        table[f"all_{test}"] = holm(table[test].to_numpy())
+        table[f"all_{test}"] = _holm(table[test])
     for test in TESTS:
-        table[f"holm_{test}"] = table.groupby("model", sort=False)[test].transform(lambda p: holm(p.to_numpy()))
+        table[f"holm_{test}"] = table.groupby("model", sort=False)[test].transform(_holm)
     return table
+
+
+def _holm(p: pd.Series) -> NDArray[np.float64]:
+    return multipletests(p, method="holm")[1]
 
 
 @cache

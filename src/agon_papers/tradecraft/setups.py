@@ -4,11 +4,11 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from agon import input_files
 from agon.games.tradecraft.problems import problem
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import Certificate, Items
+from agon.paths import input_files
 from agon_papers.verdict import Missing
 
 

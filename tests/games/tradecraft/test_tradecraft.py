@@ -618,11 +618,10 @@ def test_a_copy_is_equal_and_so_are_its_matches(game):
 
 
 @every_game
-def test_a_recorded_match_is_replayed_step_by_step(game, monkeypatch):
+def test_a_recorded_match_is_replayed_step_by_step(game):
     turns = recorded(game, mixed)
     validated(turns)
-    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [game])
-    again = replay.replayed(turns)
+    again = replay.stepped(game, turns)
     assert turns.groupby("seat").payoff.sum().tolist() == [float(s in again.state.winners) for s in range(game.seats)]
     faults = turns.detail.dropna().map(json.loads).map(lambda detail: detail.get("fault"))
     assert (faults == "no such tool").any()

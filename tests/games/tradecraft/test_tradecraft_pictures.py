@@ -12,11 +12,13 @@ from agon import figures
 from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.figures import viewer
+from agon.games.tables import games_table
 from agon.games.tradecraft import Call, pictures, story, tables
 from agon.games.tradecraft.pictures import crafting_graph, derivations, planned
 from agon.games.tradecraft.tables import CHANGES, OUTCOMES, timeline
 from agon.plan import Match, Seat
 from agon.play import play_now, table
+from agon.replay import stepped
 
 GAMES = {"two": tradecraft(), "three": tradecraft(3), "four": tradecraft(4, turns=4), "alchemy": alchemy()}
 GAMES["first"] = tradecraft(end="first")
@@ -100,19 +102,17 @@ def test_points_and_calls_are_summed_by_seat():
     assert seated.calls.sum() == turns.legal.notna().sum()
 
 
-def test_what_was_told_is_what_each_seat_was_told(monkeypatch):
-    turns = played(tradecraft(3, turns=2), scripted)
-    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [tradecraft(3, turns=2)])
-    replay, why = tables.replay_of(turns)
-    told = tables.tellings(replay)
-    assert not why and "2 stick" in " ".join(told.told[told.player == "Player 3"])
+def test_what_was_told_is_what_each_seat_was_told():
+    game = tradecraft(3, turns=2)
+    told = tables.tellings(stepped(game, played(game, scripted)))
+    assert "2 stick" in " ".join(told.told[told.player == "Player 3"])
     assert "script" in " ".join(told.told[told.player == "Player 2"])
     assert "script" not in " ".join(told.told[told.player == "Player 3"])
 
 
-def test_a_match_of_other_rules_is_not_replayed_and_says_why(monkeypatch):
-    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [])
-    assert tables.replay_of(played(tradecraft(turns=1)))[1].startswith("no game of conf/game is called")
+def test_a_match_of_other_rules_is_not_replayed_and_says_why():
+    other = games_table([tradecraft(turns=2)])
+    assert "the table of games has no settings of" in tables.replay_of(played(tradecraft(turns=1)), other)[1]
 
 
 def recorded(*calls):

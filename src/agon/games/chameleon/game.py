@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from agon import kind
 from agon.games.base import Event
 from agon.games.deduction import game
 from agon.games.deduction.game import Ask, Deduction, holds, plain
 from agon.games.spaces import Form, Space, Text
+from agon.registry import kind
 
 CREDITS = {"caught": (0, 2), "guessed": (1, 1), "escaped": (2, 0), "even": (1, 1)}
 """Outcome -> (chameleon's credits, those of each other player); 2 in all. MAgIC, A.2, with the outcomes as its code numbers

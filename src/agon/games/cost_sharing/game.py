@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon import kind
 from agon.games.base import (
     PUBLIC,
     Dice,
@@ -20,6 +19,7 @@ from agon.games.base import (
     refuse_illegal,
 )
 from agon.games.spaces import Choice, Offer, Space
+from agon.registry import kind
 
 Semantics = Literal["strict", "published", "published_pgm"]
 Shares = tuple[float, ...]

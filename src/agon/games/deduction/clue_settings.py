@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.deduction.game import Deduction
 from agon.games.deduction.scripts import Clue, Topic, lexicon, reference
 from agon.games.settings import Candidate, Seat, Setting

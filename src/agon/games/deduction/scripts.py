@@ -6,9 +6,10 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from agon import AgonError, input_path
+from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.deduction.game import NOBODY, UNSURE
+from agon.paths import input_path
 
 KNOWLEDGE = "data/settings/magic/topics.json"
 

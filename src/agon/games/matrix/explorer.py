@@ -1,12 +1,11 @@
 """Repeated games of two for pages to look at: matches action by action, and payoff tables that a reader may change."""
 
-from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 
-from agon.games.base import Game
+from agon.games.tables import PayoffTable, normal_forms
 
 MATCHES, EQUILIBRIA, TABLE = (
     files("agon.games.matrix").joinpath(f"{name}.js").read_text(encoding="utf-8")
@@ -17,23 +16,22 @@ MATCHES, EQUILIBRIA, TABLE = (
 KEYS = ["match", "game", "variant", "model", "agent", "opponent", "repetition"]
 
 
-def rules(games: Iterable[Game[Any]]) -> list[dict[str, Any]]:
+def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
     """Of every game of two with a payoff table: name, variant, options, payoff ([row][column] -> points of both), rounds."""
-    forms = [(game, game.normal_form) for game in games]
     return [
         {
-            "name": game.name,
+            "name": game.game,
             "variant": game.variant,
-            "options": list(form.options),
-            "payoff": [[list(form.payoffs((row, column))) for column in form.options] for row in form.options],
-            "rounds": game.fixed_rounds,
+            "options": list(game.options),
+            "payoff": PayoffTable.of(game).payoff,
+            "rounds": None if pd.isna(game.rounds) else int(game.rounds),
         }
-        for game, form in forms
-        if form is not None and form.seats == 2
+        for game in normal_forms(games)
+        if len(game.players) == 2
     ]
 
 
-def courses(turns: pd.DataFrame, games: Iterable[Game[Any]]) -> pd.DataFrame:
+def courses(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
     """A row per match of two: KEYS (agent and model of the first seat, opponent: the second's agent), own, other, points, points_other.
 
     own, other: a character per round, the action's place among the game's options, or "." where none could be read.

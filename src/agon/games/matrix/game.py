@@ -1,36 +1,18 @@
 """Repeated normal-form games for any number of players, and the transforms that make their variants."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
 from math import isfinite
-from operator import add, itemgetter
 from typing import Any
 
-from agon import kind
 from agon.games.base import PUBLIC, Choice, Dice, Game, IllegalAction, Observation
+from agon.registry import kind
 
 Profile = tuple[str | None, ...]
-
-_observation = tuple.__new__  # half the time of Observation(...), in the innermost loop of everything
-
-
 State = tuple[tuple[Profile, ...], ...]
 """The finished rounds, as each seat sees them: state[seat][round], own action first."""
-
-
-class _Outcomes(dict[Profile, tuple[State, tuple[float, ...]]]):
-    """Profile -> (one round as each seat sees it, payoffs); filled as profiles occur."""
-
-    def __init__(self, game: "MatrixGame") -> None:
-        super().__init__()
-        self.game = game
-
-    def __missing__(self, profile: Profile) -> tuple[State, tuple[float, ...]]:
-        seen = tuple(((own, *profile[:seat], *profile[seat + 1 :]),) for seat, own in enumerate(profile))
-        self[profile] = seen, self.game.payoffs(profile)
-        return self[profile]
 
 
 @kind("agon.games.MatrixGame")
@@ -49,11 +31,6 @@ class MatrixGame(Game[State]):
     rounds: int
     rules: int = 1
     seats: int = field(init=False)
-    _outcomes: _Outcomes = field(init=False, repr=False, compare=False)
-    _choice: Choice = field(init=False, repr=False, compare=False)
-    _everyone: tuple[int, ...] = field(init=False, repr=False, compare=False)
-    _profile: Callable[[Mapping[int, str | None]], Profile] = field(init=False, repr=False, compare=False)
-    _hash: int = field(init=False, repr=False, compare=False)  # scripts look up caches by game in every round
 
     def __post_init__(self) -> None:
         options, payoff = tuple(self.options), _frozen(self.payoff)
@@ -71,17 +48,16 @@ class MatrixGame(Game[State]):
                 f"{self.name}: payoff must hold one number per player for each of the "
                 f"{len(options)} actions of every player; its shape does not fit"
             )
-        for name, value in {
-            "options": options,
-            "payoff": payoff,
-            "seats": seats,
-            "_outcomes": _Outcomes(self),
-            "_choice": Choice(options),
-            "_everyone": tuple(range(seats)),
-            "_profile": itemgetter(*range(seats)) if seats > 1 else lambda actions: (actions[0],),
-            "_hash": hash((self.name, self.variant, options, payoff, self.rounds, self.rules)),
-        }.items():
+        for name, value in {"options": options, "payoff": payoff, "seats": seats}.items():
             object.__setattr__(self, name, value)
+
+    @cached_property
+    def _hash(self) -> int:  # scripts look up caches by game in every round
+        return hash((self.name, self.variant, self.options, self.payoff, self.rounds, self.rules))
+
+    @cached_property
+    def _choice(self) -> Choice:
+        return Choice(self.options)
 
     @cached_property
     def normal_form(self) -> "MatrixGame":
@@ -129,7 +105,7 @@ class MatrixGame(Game[State]):
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """Everyone, until the last round is done."""
-        return self._everyone if len(state[0]) < self.rounds else ()
+        return tuple(range(self.seats)) if len(state[0]) < self.rounds else ()
 
     def legal_actions(self, state: State, seat: int) -> Choice:
         """The game's labels, always."""
@@ -138,7 +114,7 @@ class MatrixGame(Game[State]):
     def observe(self, state: State, seat: int) -> Observation:
         """All finished rounds from the seat's side; never the round being played."""
         past = state[seat]
-        return _observation(Observation, (seat, len(past) + 1, self._choice, past, self, "move", "", None))
+        return Observation(seat, len(past) + 1, self._choice, past, self)
 
     def watch(self, state: State) -> Observation:
         """All finished rounds, in seat order, which is as the first seat sees them."""
@@ -146,22 +122,12 @@ class MatrixGame(Game[State]):
 
     def step(self, state: State, actions: Mapping[int, str | None]) -> tuple[State, tuple[float, ...]]:
         """Plays one round. Raises IllegalAction, also when a seat's action is missing or the match is over."""
-        if len(state[0]) >= self.rounds or len(actions) != self.seats:
-            raise self._refused(state, actions)
-        try:
-            seen, payoffs = self._outcomes[self._profile(actions)]
-        except KeyError:  # so many seats, but not these
-            raise self._refused(state, actions) from None
-        except TypeError:  # a list or a dict cannot be looked up, nor is it a label
-            self.payoffs(self._profile(actions))
-            raise
-        if self.seats == 2:  # as below, in half the time
-            (own, other), (now, then) = state, seen
-            return (own + now, other + then), payoffs
-        return tuple(map(add, state, seen)), payoffs
-
-    def _refused(self, state: State, actions: Mapping[int, str | None]) -> IllegalAction:
-        return IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(self.to_move(state))}")
+        to_move = self.to_move(state)
+        if sorted(actions) != [*to_move]:
+            raise IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(to_move)}")
+        profile = tuple([actions[seat] for seat in to_move])
+        seen = [(own, *profile[:seat], *profile[seat + 1 :]) for seat, own in enumerate(profile)]
+        return tuple([(*past, new) for past, new in zip(state, seen, strict=True)]), self.payoffs(profile)
 
 
 @kind("agon.games.relabel")

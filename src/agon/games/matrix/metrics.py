@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.tables import equilibrium_table, payoff_table
 from agon.metrics.interval import SHARE, Limits
 from agon.turns import decoded, replaced, tidy
@@ -42,11 +42,11 @@ METRICS = {
 }
 """What `per_match` has of every match and player, and in a line what it is."""
 OF_ASKING = {"validity_rate", "void", "replaced"}
-"""Of these, those that say how asking went, not what was played (agon.inference.scores)."""
+"""Of these, those that say how asking went, not what was played (agon.scores)."""
 RANGES = {"validity_rate": (0.0, 100.0)} | dict.fromkeys(
     ["cooperation_rate", "cooperation_of_readable", "distance_to_uniform", "distance_to_equilibrium"], (0.0, 1.0)
 )
-"""Of these, those that have a least and a most value in every game (agon.inference.scores)."""
+"""Of these, those that have a least and a most value in every game (agon.scores)."""
 
 REPLACED, STRANGE = -2, -3
 """In the place of an action: something was done in the player's stead; it is none of the game."""
@@ -243,8 +243,8 @@ def limits(matches: pd.DataFrame) -> dict[str, Limits]:
     }
 
 
-def measured(turns: pd.DataFrame, games: Sequence[Any], names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
-    """`per_match` for agon.inference.scores; what has to do with equilibria only if it is among `names`."""
+def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
+    """`per_match` for agon.scores; what has to do with equilibria only if it is among `names`."""
     equilibria = equilibrium_table(games) if "distance_to_equilibrium" in names else None
     return per_match(turns, payoff_table(games), equilibria, seats)
 

@@ -10,10 +10,10 @@ from functools import cache
 from itertools import product
 from math import prod
 
-from agon import kind
 from agon.games import Dice, Observation
 from agon.games.equilibria import equilibria, symmetric_equilibrium
 from agon.games.matrix import MatrixGame
+from agon.registry import kind
 
 
 def _drawn(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from agon import kind
 from agon.games.base import Observation, known_seats, known_semantics
 from agon.games.matrix.game import MatrixGame
+from agon.registry import kind
 
 OPTIONS = ("cooperate", "defect")
 

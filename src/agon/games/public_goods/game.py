@@ -6,9 +6,9 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon import kind
 from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, known_seats, known_semantics, refuse_illegal
 from agon.games.spaces import Number
+from agon.registry import kind
 
 Semantics = Literal["strict", "published", "published_pgm"]
 

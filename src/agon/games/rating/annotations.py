@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agon import AgonError, shown
 from agon.agents.prompts import Template, source_of
+from agon.errors import AgonError
 from agon.games import Dice
 from agon.games.rating.game import DIMENSIONS, ORDERS, THEORY_OF_MIND, Rating, Ratings, State
 from agon.games.rating.metrics import COLUMNS
 from agon.games.settings import variants
+from agon.paths import shown
 from agon.turns import no_formula
 
 KEPT = [*COLUMNS, "why"]

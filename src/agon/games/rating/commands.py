@@ -2,8 +2,9 @@
 
 import click
 
-from agon import AgonError, count, in_project, keep_file, shown
 from agon.cli import options
+from agon.errors import AgonError, count
+from agon.paths import in_project, keep_file, shown
 
 
 @click.command()
@@ -18,9 +19,9 @@ def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None
     """
     from agon.games.rating.game import misfit
     from agon.games.rating.logs import dealt_targets, log_of, packed
-    from agon.turns import read
+    from agon.turns import read, read_games
 
-    table = read(turns)
+    table, games = read(turns), read_games(turns)
     own = table[table.game == "tradecraft"]
     names = list(dict.fromkeys(own.match.astype(str)))[:matches]
     if not names:
@@ -30,12 +31,12 @@ def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None
         rows = own[own.match == name]
         log = log_of(rows)
         if not log["targets"]:
-            log["targets"] = dealt_targets(rows) or []
+            log["targets"] = dealt_targets(rows, games)
             aimless += not log["targets"]
         if wrong := misfit(log):
             raise AgonError(f"match {name}: {wrong}")
         keep_file(place / f"{name}.json", packed(log), force)
-    unknown = f", {aimless} without targets: their games are not in conf/game" if aimless else ""
+    unknown = f", {aimless} without targets: the table of games beside it does not have them" if aimless else ""
     click.echo(f"{count(len(names), 'log')} in {shown(place)}{unknown}")
 
 

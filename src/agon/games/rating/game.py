@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from agon import fault_of, kind
+from agon.errors import fault_of
 from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, refuse_illegal
 from agon.games.reading import Reading
 from agon.games.schemas import Schema, keys, object_of
 from agon.games.spaces import Space
+from agon.registry import kind
 
 SCORED = (
     *("goal_alignment", "cooperation", "adaptability", "intention_concealment"),

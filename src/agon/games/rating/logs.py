@@ -6,11 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.tradecraft.amounts import written
 from agon.games.tradecraft.calls import ARGUMENTS
 from agon.games.tradecraft.story import Call, Hands, Story, read
-from agon.replay import replayed
 
 
 def log_of(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
@@ -33,13 +32,12 @@ def log_of(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = No
     }
 
 
-def dealt_targets(turns: pd.DataFrame) -> list[dict[str, Any]] | None:
-    """What each seat of a match that was played was to get, as conf/game has it; None when its game is not there."""
-    try:
-        game = replayed(turns).game
-        return [game.seat_facts(seat)["target"] for seat in range(game.seats)]
-    except AgonError:
-        return None
+def dealt_targets(turns: pd.DataFrame, games: pd.DataFrame) -> list[dict[str, Any]]:
+    """What each seat of a match was to get, by the games beside its turns (agon.turns.read_games); empty where they do not say it."""
+    first = turns.iloc[0]
+    same = games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)
+    dealt = games.facts[same].unique()
+    return [facts["target"] for facts in json.loads(dealt[0])] if len(dealt) == 1 else []
 
 
 def _turns(story: Story) -> list[list[dict[str, Any]]]:

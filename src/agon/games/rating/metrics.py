@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.metrics.interval import SHARE, contrasted, ends, jackknifed, pooled, summary
 from agon.turns import action_of, tidy
 

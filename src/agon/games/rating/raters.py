@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import msgspec
 from markupsafe import Markup
 
-from agon import AgonError, shown
+from agon.errors import AgonError
 from agon.games.rating.annotations import LONGEST, Page, Sheet, logs, rubric, setting, shuffled
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND
 from agon.games.rating.words import known, told, turns
+from agon.paths import shown
 
 LOGS = "data/logs/tradecraft"
 """The folder of logs that are rated."""

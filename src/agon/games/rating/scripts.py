@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from agon import kind
 from agon.games import Dice, Observation
 from agon.games.rating.game import THEORY_OF_MIND, Shown
 from agon.games.tradecraft.story import Call
+from agon.registry import kind
 
 
 class Did(NamedTuple):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 import msgspec
 
-from agon import AgonError, count, fault_of, in_project, input_path, keep_file, shown, text_of
 from agon.cli import options
+from agon.errors import AgonError, count, fault_of
+from agon.paths import in_project, input_path, keep_file, shown, text_of
 
 if TYPE_CHECKING:
     from agon.games.tradecraft.problems import Wish

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agon import AgonError
+from agon.errors import AgonError
 from agon.games.tradecraft import story
 from agon.metrics.interval import RATE, SHARE, pooled
 from agon.turns import tidy
@@ -36,9 +36,9 @@ METRICS = {
 }
 """What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
 OF_ASKING = {"invalid", "invalid_with_checks"}
-"""Of these, those that say how asking went, not what was played (agon.inference.scores)."""
+"""Of these, those that say how asking went, not what was played (agon.scores)."""
 RANGES = dict.fromkeys(["win", "all_win", "none_win", "rejected", "not_accepted", "turned_down"], (0.0, 1.0))
-"""Of these, those that have a least and a most value (agon.inference.scores)."""
+"""Of these, those that have a least and a most value (agon.scores)."""
 
 SHARES = {"win", "all_win", "some_win", "none_win", "rejected", "undecided", "not_accepted", "turned_down"}
 """Of what `trading` counts, what happens once or not at all; all else can happen several times."""
@@ -74,7 +74,7 @@ def trading(
     return found.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
 
 
-def measured(turns: pd.DataFrame, games: Sequence[Any], names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
+def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
     """For `compare`: one row per match and seat with match, seat, and what `trading` counts there, absent where there is nothing."""
     tallied = _tallied(_calls(turns, []), ["seat"])
     sums = tallied[tallied.metric.isin(names)].groupby(["match", "seat", "metric"])[["hits", "n"]].sum()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from agon import AgonError, fault_of, shown
+from agon.errors import AgonError, fault_of
 from agon.games.tradecraft.amounts import LARGEST
 from agon.games.tradecraft.planner.certificates import certify
 from agon.games.tradecraft.planner.search import Plan, plan
@@ -17,6 +17,7 @@ from agon.games.tradecraft.planner.trading import MOST_TRADES, Exchange, exchang
 from agon.games.tradecraft.recipes import Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import Problem
+from agon.paths import shown
 
 TRIES = 1000
 """Candidates for one problem, then it is given up."""

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon import AgonError, kind
 from agon.agents.base import Place, Reply, spent, times_asked
 from agon.agents.keeping import measured, overflow_of
 from agon.agents.llm import LLM, CutOff, Draft, ask, cut_off_of
 from agon.agents.prompts import Template, reads_template, require_own_words, source_of
 from agon.agents.reads import reads_of
+from agon.errors import AgonError
 from agon.games import Dice, Observation
 from agon.games.base import Times
 from agon.games.reading import Reading, spoken
@@ -23,6 +23,7 @@ from agon.games.tradecraft import Call, Hand, TradeCraft, known
 from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
 from agon.games.tradecraft.story import Deal, cut, heard
 from agon.models import Message, Request, extend
+from agon.registry import kind
 
 Role = Literal["proposer", "decision_maker", "planner", "crafter"]
 Phase = Literal["propose", "decide", "craft"]

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, Literal, get_args
 
-from agon import kind
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
 from agon.games.tradecraft.amounts import covers, listed, minus, plus, traded, written
@@ -16,6 +15,7 @@ from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import part
 from agon.games.tradecraft.planner.search import Plan, lacking, plan
 from agon.games.tradecraft.planner.trading import Needs, needs, union
+from agon.registry import kind
 
 Persona = Literal["unprimed", "cooperative", "competitive"]
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon import kind
 from agon.games import settings
 from agon.games.tradecraft import Ruleset, TradeCraft, rulesets
+from agon.registry import kind
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Items = dict[str, Count]

@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from agon import AgonError
 from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
+from agon.errors import AgonError
 from agon.figures import COLOURS, figure, styled
 from agon.games.tradecraft.amounts import Amount, listed
 from agon.games.tradecraft.story import Deal, Turn, read
@@ -75,10 +75,10 @@ def refusals(turns: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["turn", "player", "tool", "why", "said"])
 
 
-def replay_of(turns: pd.DataFrame) -> tuple[Replay | None, str]:
+def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, str]:
     """The match replayed by its rules; None, and why, where that cannot be done: recorded games know other rules."""
     try:
-        return replayed(turns), ""
+        return replayed(turns, games), ""
     except AgonError as error:
         return None, str(error)
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from agon import kind
 from agon.games.base import Event
 from agon.games.deduction import game
 from agon.games.deduction.game import UNSURE, Ask, Deduction, plain
+from agon.registry import kind
 
 CREDITS = {"caught": (0, 3), "escaped": (3, 0), "even": (2, 1)}
 """Outcome -> (undercover's credits, those of each civilian); 3 in all. MAgIC, A.2, with the outcomes as its code numbers them

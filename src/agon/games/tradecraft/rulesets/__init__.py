@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon import AgonError, fault_of, input_files, input_path
+from agon.errors import AgonError, fault_of
 from agon.games.tradecraft import Recipe, Ruleset
+from agon.paths import input_files, input_path
 
 FOLDER = "data/rulesets"
 WIDTH = 120

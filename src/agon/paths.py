@@ -1,0 +1,146 @@
+"""Where files lie: the project, and what comes with agon."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from agon.errors import AgonError, visible
+
+CODE = Path(__file__).resolve().parent
+"""Where this package lies."""
+CONFIG = "conf/config.yaml"
+
+
+def _upwards(part: str) -> Iterator[Path]:
+    """The folders, from the working folder upwards, that hold a file `part`."""
+    here = Path.cwd()
+    return (folder for folder in (here, *here.parents) if (folder / part).is_file())
+
+
+def _require_own_source() -> None:
+    """A checkout runs its own source, because another one may have other rules. Raises ImportError.
+
+    DVC copies a checkout for a temporary experiment. Such a copy runs the source that it was copied from.
+    """
+    checkout = next(_upwards("src/agon/__init__.py"), None)
+    if checkout is None or (checkout / "src/agon").resolve() == CODE:
+        return
+    if checkout.resolve().is_relative_to(CODE.parents[1] / ".dvc/tmp"):
+        return
+    raise ImportError(
+        f"{checkout} has its own agon, and the agon of {CODE.parent} would run: "
+        f"set PYTHONPATH={checkout / 'src'}, or use the environment of that checkout"
+    )
+
+
+_require_own_source()
+
+SHIPPED = CODE / "shipped" if (CODE / "shipped").is_dir() else CODE.parents[1]
+"""Where the conf, data and notebooks that come with agon lie: its checkout, or a folder in the installed package."""
+
+MARK = "agon: true"
+"""The line of conf/config.yaml that says that its folder is a project of agon; other programs have files of that name too."""
+
+
+def _is_marked(folder: Path) -> bool:
+    try:
+        return re.search(rf"^{MARK}\b", (folder / CONFIG).read_text(encoding="utf-8"), re.MULTILINE) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+_FOUND = list(_upwards(CONFIG))
+_PROJECT = next(filter(_is_marked, _FOUND), None)
+
+STRANGE = next((folder for folder in _FOUND[:1] if folder != _PROJECT), None)
+"""A nearer folder with a conf/config.yaml that does not bear MARK; None where there is none."""
+
+ROOT = _PROJECT or (Path.cwd() if SHIPPED.parent == CODE else SHIPPED)
+"""The project: the nearest folder, from the working folder upwards, whose conf/config.yaml bears MARK.
+
+Outside of all, agon's checkout; where agon has none, because it was installed as a package, the working folder.
+"""
+
+if _PROJECT not in (None, SHIPPED):  # a study's own modules, such as its metrics.py
+    sys.path.append(str(ROOT))
+
+
+def shown(path: Path) -> str:
+    """A path as messages show it: from the project's root where it lies inside, as `visible` text."""
+    return visible(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
+
+
+def text_of(path: Path, most: int = 1_000_000) -> str:
+    """A file's text in UTF-8, of at most `most` bytes. Raises AgonError."""
+    try:
+        if not path.is_file():
+            raise AgonError(f"there is no file {shown(path)}")
+        if (size := path.stat().st_size) > most:
+            raise AgonError(f"{shown(path)} has {size:,} bytes: {most:,} are read at most")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise AgonError(f"{shown(path)} is not text in UTF-8") from None
+    except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be read: {error.strerror or error}") from None
+
+
+def keep_file(path: Path, text: str | bytes, force: bool = False) -> None:
+    """Writes a file, and its folder. Raises AgonError where another is there, unless `force` says to write over it."""
+    data = text if isinstance(text, bytes) else text.encode()
+    try:
+        if not force and path.exists() and (not path.is_file() or path.read_bytes() != data):
+            raise AgonError(
+                f"{shown(path)} is there, and is another: take another folder, or say --force to write over it"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path.resolve(), data)
+    except OSError as error:
+        raise AgonError(f"{shown(path)} cannot be written: {error.strerror or error}") from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes a file at once or not at all: a full disk, or a kill, leaves what was there."""
+    if path.exists() and not path.is_file():  # such as /dev/stdout
+        path.write_bytes(data)
+        return
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        if path.exists():
+            shutil.copymode(path, beside)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def in_project(path: str | Path) -> Path:
+    """Where an output goes: a path as a setting gives it, from the project's folder, or from the home folder where it begins with ~/."""
+    return ROOT / from_home(path)
+
+
+def from_home(path: str | Path) -> Path:
+    """A path that may begin with ~/, the home folder. Raises AgonError where there is none of that name."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise AgonError(f"{str(path)!r}: {error}") from None
+
+
+def input_places(path: str | Path) -> list[Path]:
+    """Where an input may lie: in the project, then among what comes with agon."""
+    own = in_project(path)
+    return [own, *([SHIPPED / own.relative_to(ROOT)] if own.is_relative_to(ROOT) and ROOT != SHIPPED else [])]
+
+
+def input_path(path: str | Path) -> Path:
+    """The file or folder of an input: the project's, else agon's own; where neither is there, the project's would be it."""
+    return next((each for each in input_places(path) if each.exists()), in_project(path))
+
+
+def input_files(folder: str | Path, pattern: str) -> list[Path]:
+    """The input files in a folder, in the order of their names: the project's, and agon's own of other names."""
+    known = {path.name: path for place in reversed(input_places(folder)) for path in place.glob(pattern)}
+    return [known[name] for name in sorted(known)]

@@ -1,0 +1,214 @@
+"""Metrics by their names, of any game, of families of games and of one's own; and what a match and seat has of them."""
+
+from collections.abc import Collection, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from math import inf
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from agon.conf import find_families, new_names, offered
+from agon.errors import AgonError
+from agon.games.base import modules
+from agon.games.tables import seat_table
+from agon.metrics.tallies import METRICS as OF_TESTED
+from agon.metrics.tallies import OF_ASKING as ASKING_OF_TESTED
+from agon.metrics.tallies import RANGES as RANGES_OF_TESTED
+from agon.metrics.tallies import per_match as of_tested
+from agon.registry import PACKAGES
+from agon.turns import LATER, matches, tidy
+
+ANY = {
+    "points": "points of the match",
+    "points_per_round": "points of the match per round",
+    "won": "whether no seat had more points (1 or 0)",
+    "valid_share": "share of its turns that are valid",
+    "tokens_of_match": "tokens sent and received; absent where an answer lacks them",
+    "seconds_of_match": "time taken to answer; absent where an answer lacks it",
+}
+"""Metrics that any game has."""
+OF_ASKING = {"valid_share", "tokens_of_match", "seconds_of_match"}
+"""Of these, those that say how asking went, not what was played: they count matches in which nothing could be read, too.
+
+A module names its own as OF_ASKING."""
+RANGES = dict.fromkeys(["won", "valid_share"], (0.0, 1.0))
+"""Of these, those that have a least and a most value. A module names its own as RANGES."""
+NEEDED = [
+    *("experiment", "match", "game", "variant", "repetition", "round", "turn", "seat", "role", "agent", "model"),
+    *("legal", "action", "ended", "asked", "valid", "fallback", "payoff", "tokens", "seconds"),
+]
+"""The columns of turns that metrics and comparisons take."""
+
+
+class Known(NamedTuple):
+    """A metric that can be asked for by its name."""
+
+    name: str
+    games: str
+    """Which have it."""
+    gives: str
+    of_asking: bool = False
+    """Whether it says how asking went, not what was played."""
+    range: tuple[float, float] | None = None
+    """Its least and its most value, where it has such."""
+
+    @property
+    def widest(self) -> float:
+        """The largest difference that there can be."""
+        return inf if self.range is None else self.range[1] - self.range[0]
+
+
+def known() -> list[Known]:
+    """All metrics: those of any game, of games with seats under test, of families of games, and of one's own packages.
+
+    A module offers metrics by METRICS (name -> what it is, in a line) and `measured(turns, games, names, seats)`, which gives a row per
+    match and seat (those of `seats` at least) with the columns match, seat, and `names`. OF_ASKING, where it has one, names those
+    that say how asking went; RANGES (name -> least and most value) those that have bounds.
+    Raises AgonError for a name that two of them have.
+    """
+    found = [Known(name, "any", gives, name in OF_ASKING, RANGES.get(name)) for name, gives in ANY.items()]
+    found += [
+        Known(name, "with seats under test", gives, name in ASKING_OF_TESTED, RANGES_OF_TESTED.get(name))
+        for name, gives in OF_TESTED.items()
+    ]
+    for games, module in _modules():
+        names = {each.name: each.games for each in found}
+        if taken := [name for name in module.METRICS if name in names]:
+            raise AgonError(
+                f"{module.__name__} has a metric {taken[0]!r}, and so have games: {names[taken[0]]}; give yours another name"
+            )
+        asking, ranges = getattr(module, "OF_ASKING", ()), getattr(module, "RANGES", {})
+        found += [Known(name, games, gives, name in asking, ranges.get(name)) for name, gives in module.METRICS.items()]
+    return found
+
+
+def _modules() -> Iterator[tuple[str, ModuleType]]:
+    """For which games, and the module that measures them."""
+    find_families()
+    yield from ((family, each) for family, each in modules("metrics").items() if _offers(each))
+    for package in sorted(each for each in PACKAGES if not each.startswith("agon.")):
+        spec = find_spec(package)
+        inside = [f"{package}.metrics"] if spec and spec.submodule_search_locations else []  # a single module has none
+        for name in [package, *inside] if spec else []:
+            if find_spec(name) and _offers(module := import_module(name)):
+                yield package, module
+
+
+def _offers(module: ModuleType) -> bool:
+    return hasattr(module, "METRICS") and hasattr(module, "measured")
+
+
+def scores(
+    turns: pd.DataFrame, games: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None
+) -> pd.DataFrame:
+    """One row per match and seat: match, seat, and each of `metrics`, absent where a game does not have it.
+
+    `games`: the games of the turns (agon.turns.read_games). `seats`: which are needed; none: all.
+    Raises AgonError for a metric that is not known, or that no match has.
+    """
+    names = [each.name for each in known()]
+    if unknown := [each for each in metrics if each not in names]:
+        raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names, 'agon list metrics')}")
+    turns = with_all(turns)
+    each = turns[["match", "seat"]].drop_duplicates().astype({"match": "str"})
+    found = pd.DataFrame(index=pd.MultiIndex.from_frame(each.sort_values(["match", "seat"])))
+    if not ANY.keys().isdisjoint(metrics):
+        found = _of_any(turns).reindex(found.index, columns=metrics).dropna(axis=1, how="all")
+    if wanted := [name for name in metrics if name not in ANY]:
+        for part in _measured(turns, games, wanted, sorted(turns.seat.unique()) if seats is None else seats):
+            own = part.astype({"match": "str"}).set_index(["match", "seat"])
+            found = found.combine_first(own[own.columns.intersection(wanted)]).reindex(found.index)
+    if gone := [name for name in metrics if name not in found or found[name].isna().all()]:
+        games = ", ".join(each.games for each in known() if each.name == gone[0])
+        raise AgonError(f"no match here has the metric {gone[0]}, which is for games: {games} (agon list metrics)")
+    return found[list(metrics)].astype(float).reset_index()
+
+
+def with_all(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns`, tidy, with agents as they are called now. Raises AgonError where a column is missing that any metric takes."""
+    if missing := [each for each in NEEDED if each not in turns and each not in LATER]:
+        raise AgonError(f"turns have no column {missing[0]!r}, which metrics and comparisons take")
+    return with_new_names(tidy(turns))
+
+
+def with_new_names(turns: pd.DataFrame) -> pd.DataFrame:
+    """`turns` with agents by the names that their files in conf/agent have now, so that old turns stand beside new ones."""
+    agents, new = turns.agent, new_names("agent")
+    if not agents.isin([*new]).any():
+        return turns
+    named = agents.astype(object).map(lambda each: new.get(each, each))
+    return turns.assign(
+        agent=named.astype("category" if isinstance(agents.dtype, pd.CategoricalDtype) else agents.dtype)
+    )
+
+
+def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
+    """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
+    seats = matches(turns).set_index(["match", "seat"])
+    asked = turns[turns.asked].astype({"tokens": float}).groupby(["match", "seat"], observed=True)
+    each = asked[["tokens", "seconds"]]
+    sums = each.sum().where(each.count().eq(asked.size(), axis=0))
+    rounds = turns.groupby("match", observed=True)["round"].nunique()
+    seats, sums, rounds = (_named(table) for table in (seats, sums, rounds))
+    own = seats.replaced.groupby("match").transform("max") == 0
+    found = {
+        "points": seats.total.where(own),
+        "points_per_round": seats.total.div(rounds, level="match").where(own),
+        "won": seats.won.astype(float).where(own),
+        "valid_share": seats.valid.where(_named(asked.size()).reindex(seats.index).notna()),
+        "tokens_of_match": sums.tokens,
+        "seconds_of_match": sums.seconds,
+    }
+    return pd.DataFrame(found).reindex(seats.index)
+
+
+def _named(table: Any) -> Any:
+    """A table by match and perhaps seat, with matches as texts."""
+    match = table.index.get_level_values("match").astype("str")
+    seat = [table.index.get_level_values("seat")] if table.index.nlevels > 1 else []
+    return table.set_axis(pd.MultiIndex.from_arrays([match, *seat], names=["match", "seat"]) if seat else match)
+
+
+def _measured(
+    turns: pd.DataFrame, games: pd.DataFrame, names: Sequence[str], seats: Sequence[int]
+) -> Iterator[pd.DataFrame]:
+    """Tables of match, seat and metrics, from every module that offers one of `names` for some of the games."""
+    pairs = _pairs(turns)
+    for module, own in _measuring(pairs, games):
+        if own and not module.METRICS.keys().isdisjoint(names):
+            yield module.measured(_of_games(turns, own), _of_games(games, own), names, seats)
+    tested = _pairs(games[games.tested.map(len) > 0]) & pairs
+    if tested and not OF_TESTED.keys().isdisjoint(names):
+        rows = _of_games(turns, tested)
+        each = rows[["match", "seat"]].drop_duplicates().astype({"match": "str"})
+        yield each.merge(of_tested(rows, seat_table(_of_games(games, tested))), on="match")
+
+
+def _measuring(
+    pairs: Collection[tuple[str, str]], games: pd.DataFrame
+) -> Iterator[tuple[ModuleType, list[tuple[str, str]]]]:
+    """Every module that measures, with the games and variants that it measures: a family's own, or for other packages all."""
+    folders = {*modules("metrics"), *(folder.name for folder in find_families())}
+    measuring = list(_modules())
+    able = folders & {name for name, _ in measuring}
+    nearest = {
+        (row.game, row.variant): next((family for family in row.families if family in able), "")
+        for row in games.itertuples(index=False)
+    }
+    for name, module in measuring:
+        own = [pair for pair in sorted(pairs) if nearest.get(pair, pair[0]) == name]
+        yield module, own if name in folders else sorted(pairs)
+
+
+def _pairs(table: pd.DataFrame) -> set[tuple[str, str]]:
+    """Game and variant of rows."""
+    return set(table[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None))
+
+
+def _of_games(turns: pd.DataFrame, pairs: Collection[tuple[str, str]]) -> pd.DataFrame:
+    """The rows of some games and variants."""
+    if _pairs(turns) <= set(pairs):
+        return turns
+    return turns[pd.MultiIndex.from_frame(turns[["game", "variant"]].astype(str)).isin(list(pairs))]

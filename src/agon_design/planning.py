@@ -1,0 +1,144 @@
+"""The verb `power`: the smallest difference that a plan can show, and what a wanted one takes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import click
+import pandas as pd
+
+from agon.cli import options
+from agon.cli.job import Job
+from agon.cli.places import Settings, experiment_of
+from agon.cli.words import say_columns
+from agon.conf import recorded_games
+from agon.errors import AgonError, count
+from agon.models import Model
+from agon.paths import ROOT, input_path
+from agon.plan import Match
+from agon.record.estimate import estimates
+from agon.record.habits import Habits
+from agon.turns import read, read_games
+from agon_design.power import Design, design, variances
+
+
+def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:
+    """What a plan can decide: the smallest difference it shows.
+
+    experiment=NAME is a file in conf/experiment; with budget.usd=50 it says also what 50 dollars can decide:
+    docs/how-to/plan-a-design.md.
+    """
+    name, matches, models, _ = experiment_of(settings)
+    games = {match.game.name for match in matches}
+    usual = () if variance is None and sd is not None else (name, *recorded_games())
+    varying, files = _varying(variance.split(",") if variance else _there(usual), metric, games)
+    assumed = sd or 1.0
+    planned = design(matches, varying, assumed)
+    found = planned.comparisons()
+    if found.empty:
+        click.echo("nothing is compared here: all matches of a game have the same agent and the same model")
+        return
+    bare = int((planned.cells.basis == "assumed").sum())
+    basis = f"spread as in {', '.join(files)}" if bare < len(planned.cells) else f"spread {assumed:g}, assumed"
+    if 0 < bare < len(planned.cells):
+        basis += f"; {bare:,} of {len(planned.cells):,} cells are in no record: there {assumed:g} is assumed"
+    unit = f"{metric}, in standard deviations within a cell" if bare and sd is None else metric
+    click.echo(f"smallest difference found with a power of 80 % (t test, two-sided 5 %): {unit}; {basis}")
+    say_columns([["game", "variant", "by", "pairs", "shared cells", "matches of each", "sd", "detects"]], found)
+    if found.detectable.isna().any():
+        click.echo("-: with one match of each in one cell no difference can be told from chance")
+    by_kind, by_model = _prices(matches, models)
+    if detect is not None:
+        click.echo(_wanted(planned, detect, by_model))
+    if settings["budget"]["usd"] is not None and models:
+        click.echo(_affordable(planned, settings["budget"]["usd"], by_kind, by_model))
+
+
+def _wanted(planned: Design, difference: float, by_model: pd.Series) -> str:
+    """How many matches show a difference, and what they cost."""
+    number = planned.needed(difference)
+    matches = "more than a million matches" if number is None else count(number, "match")
+    line = f"a difference of {difference:g} in each of these takes {matches} of each of {len(planned.kinds):,} kinds"
+    if number is None or by_model.empty:
+        return line
+    costs = by_model * number
+    parts = (f"{model} {'unknown' if cost != cost else f'{cost:,.2f}'}" for model, cost in costs.items())
+    return f"{line}: about {costs.sum():,.2f} USD ({', '.join(parts)})"
+
+
+def _affordable(planned: Design, usd: float, by_kind: pd.Series, by_model: pd.Series) -> str:
+    """What can be detected for so many dollars, in the proportions planned."""
+    if by_kind.isna().any():
+        unknown = ", ".join(by_model.index[by_model.isna()])
+        return f"{usd:g} USD: what a match of {unknown} costs is not known: no price in conf/model"
+    if not by_kind.sum():
+        return f"{usd:g} USD: these matches cost nothing"
+    if 2 * by_kind.sum() > usd:
+        least = f"{2 * by_kind.sum():,.2f}"
+        return f"{usd:g} USD are not two matches of each kind, which cost about {least}: leave some out"
+    n = planned.scaled(usd / float((by_kind * planned.kinds.n).sum()))
+    least = planned.comparisons(n).groupby("by").detectable.max()
+    detects = ", ".join(f"{value:.3g} by {by}" for by, value in least.items())
+    return f"{usd:g} USD: {count(int(n.sum()), 'match')}, {n @ by_kind:,.2f} USD, detect {detects}"
+
+
+def _there(experiments: Sequence[str]) -> list[str]:
+    """The transcript of the first of some experiments, or else those of the others."""
+    files = [f"transcripts/{each}.parquet" for each in experiments]
+    own = [each for each in files[:1] if input_path(each).is_file()]
+    return own or [each for each in files[1:] if input_path(each).is_file()]
+
+
+def _varying(files: Sequence[str], metric: str, games: Collection[str]) -> tuple[pd.DataFrame | None, list[str]]:
+    """How recorded matches of these games vary, and the files that say so."""
+    tables = {file: turns[turns.game.isin(games)] for file, turns in zip(files, map(read, files), strict=True)}
+    known = {file: variances(turns, read_games(file), metric) for file, turns in tables.items() if len(turns)}
+    return (pd.concat(known.values()) if known else None), list(known)
+
+
+def _prices(matches: Sequence[Match], models: Mapping[str, Model]) -> tuple[pd.Series, pd.Series]:
+    """What a match is expected to cost, by kind, and one of every kind, by model: US dollars, absent where a price is not known."""
+    first = {match.config: match for match in reversed(matches)}
+    usd: dict[tuple[str, str], float | None] = {}
+    if models:
+        estimates([*first.values()], models, None, Habits(ROOT / "data/recordings"), usd)
+    kinds = {match.id: kind for kind, match in first.items()}
+    rows = [(kinds[match], model, cost) for (match, model), cost in usd.items()]
+    costs = pd.DataFrame(rows, columns=["kind", "model", "usd"]).astype({"usd": float})
+    by_kind, by_model = (costs.groupby(key).usd.agg(lambda own: own.sum(skipna=False)) for key in ("kind", "model"))
+    return by_kind.reindex(list(first), fill_value=0.0), by_model
+
+
+def _above_0(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise AgonError(f"--{option.name} must be a number above 0, not {value:g}")
+    return value
+
+
+POWER = Job(
+    power,
+    click.Option(
+        ["--metric"],
+        default="points",
+        shell_complete=options.names_of("metrics"),
+        help="Of which metric (agon list metrics); points unless named.",
+    ),
+    click.Option(
+        ["--detect"],
+        type=float,
+        callback=_above_0,
+        help="A difference: how many matches show it, and what do they cost?",
+    ),
+    click.Option(
+        ["--sd"],
+        type=float,
+        callback=_above_0,
+        help="The standard deviation within a cell, where nothing is recorded.",
+    ),
+    click.Option(
+        ["--variance"],
+        metavar="FILE,...",
+        help="Turns that vary as those planned will; else the experiment's own, or the papers'.",
+    ),
+)
+"""`agon power`."""

@@ -1,0 +1,166 @@
+"""Hypotheses, exclusions and a rule to stop by, registered before anything is asked, and kept beside the recording."""
+
+from collections.abc import Collection
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec.structs import astuple
+
+from agon.conf import document, name_now
+from agon.errors import AgonError, count, fault_of
+from agon.paths import input_path, shown, text_of
+
+FILE = "registered.jsonl"
+"""In the folder of a recording: the registration is its first line."""
+
+
+class Hypothesis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What is expected of two conditions."""
+
+    metric: str
+    by: Annotated[str, msgspec.Meta(pattern=r"^\w+:[^,]+,[^,]+\Z")]
+    """COLUMN:FIRST,SECOND."""
+    expect: Literal["more", "less", "difference"]
+    """Of the second condition, beside the first."""
+    within: tuple[str, ...] = ()
+    """As of agon_design.compare.compare; so is `alike`."""
+    alike: bool = False
+
+    def __str__(self) -> str:
+        """In words."""
+        within = f" within {','.join(self.within)}" if self.within else ""
+        return f"{self.metric} by {self.by}{within}{', strata alike' if self.alike else ''}: {self.expect}"
+
+
+class Exclusion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Matches that are left out of the analysis, by one of these. `agon_design.registered.excluded` applies it."""
+
+    unreadable: Annotated[float, msgspec.Meta(ge=0, lt=1)] | None = None
+    """Those in which more than this share of the answers of a seat could not be read; 0: any."""
+    rounds: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Those of fewer rounds."""
+    agent: str | None = None
+    """Those in which it has a seat; so is `model`."""
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for none and for several."""
+        if sum(each is not None for each in astuple(self)) != 1:
+            raise ValueError("an exclusion says one of unreadable, rounds, agent, model")
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.unreadable is not None:
+            return f"matches in which more than {self.unreadable:.4g} of a seat's answers could not be read"
+        if self.rounds is not None:
+            return f"matches of fewer than {self.rounds} rounds"
+        return f"matches with agent {self.agent}" if self.agent is not None else f"matches with model {self.model}"
+
+
+class Until(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A question with which asking ends: which of two conditions has more of a metric."""
+
+    range: tuple[float, float]
+    """That the metric can take: all values lie in it."""
+    by: Annotated[str, msgspec.Meta(pattern=r"^(agent|model):[^,]+,[^,]+\Z")]
+    """agent:FIRST,SECOND or model:FIRST,SECOND."""
+    metric: str = "points"
+    error: Annotated[float, msgspec.Meta(gt=0, lt=0.5)] = 0.05
+    """Chance that the question is ever decided wrongly."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a range without an inside."""
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range: the lower end comes first")
+
+    def __str__(self) -> str:
+        """In words."""
+        low, high = self.range
+        return f"{self.metric} by {self.by} in {low:g} to {high:g} is decided, wrongly with a chance of {self.error:g}"
+
+
+class Preregistration(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A file that `agon register` takes."""
+
+    question: str
+    hypotheses: Annotated[tuple[Hypothesis, ...], msgspec.Meta(min_length=1)]
+    exclusions: tuple[Exclusion | str, ...] = ()
+    """Which matches are left out of the analysis; words are shown and not checked. None: those that `compare` leaves out of itself."""
+    until: Until | None = None
+    """When `record-until` stops; none: all matches are played."""
+
+
+class Registration(msgspec.Struct, frozen=True):
+    """A line of FILE."""
+
+    fingerprint: str
+    """Hash of the file's text."""
+    plan: str
+    """Hash of the matches planned."""
+    matches: int
+    text: str
+
+    @property
+    def content(self) -> Preregistration:
+        """The preregistration."""
+        return msgspec.yaml.decode(self.text, type=Preregistration)
+
+
+def read(path: str) -> tuple[Preregistration, str]:
+    """A preregistration, and its text. Raises AgonError for one that is not there or does not fit."""
+    file = input_path(path)
+    if not file.is_file():
+        raise AgonError(f"{path} is not there: name the file that says what is expected")
+    try:
+        return msgspec.convert(document(file), Preregistration), text_of(file)
+    except msgspec.ValidationError as error:
+        raise AgonError(f"{shown(file)} does not fit: {fault_of(error, Preregistration)}") from None
+
+
+def registration(folder: Path) -> Registration | None:
+    """That of a recording's folder; none where there is none. Raises AgonError for a damaged one."""
+    file = folder / FILE
+    if not file.is_file():
+        return None
+    try:
+        return msgspec.json.decode(file.read_bytes().partition(b"\n")[0], type=Registration)
+    except msgspec.MsgspecError as error:
+        raise AgonError(f"{shown(file)} is damaged ({error}): fetch it again with `dvc pull data.dvc`") from None
+
+
+def register(path: str, folder: Path, matches: Collection[str], exchanges: int) -> str:
+    """Writes a preregistration into a recording's folder, and says so. After the first answer it can neither come nor change.
+
+    `matches`: ids of those planned; `exchanges`: how many are recorded already. Raises AgonError.
+    """
+    _, text = read(path)
+    entry, before = Registration(_hash(text), plan_hash(matches), len(matches), text), registration(folder)
+    if entry == before:
+        return f"registered already: {path} ({entry.fingerprint}), {count(len(matches), 'match')}"
+    if exchanges:
+        there = "another one is registered" if before else "nothing is registered"
+        raise AgonError(
+            f"{shown(folder)} holds {count(exchanges, 'exchange')}, and {there}: a registration comes before the first answer; "
+            "set experiment.name to another"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FILE).write_bytes(msgspec.json.encode(entry) + b"\n")
+    return f"registered: {path} ({entry.fingerprint}), {count(len(matches), 'match')}, before anything was asked"
+
+
+def plan_hash(matches: Collection[str]) -> str:
+    """The hash of planned matches, by their ids."""
+    return _hash("\n".join(sorted(matches)))
+
+
+def condition_now(column: str, value: str) -> str:
+    """A value of a column of turns, with agents as they are called now; several opponents are joined by +."""
+    if column not in ("agent", "opponent"):
+        return value
+    return "+".join(sorted(name_now("agent", each) for each in value.split("+")))
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()

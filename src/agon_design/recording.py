@@ -1,0 +1,78 @@
+"""The verbs `register` and `record-until`: hypotheses before the first answer, and asking that stops once a question is decided."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import click
+
+from agon.cli.job import Job
+from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
+from agon.cli.recording import Failing, recorded_now, watched
+from agon.errors import AgonError, count, visible
+from agon.models.batch import Journal
+from agon.models.ledger import Ledger
+from agon.models.limits import Budget
+from agon.models.recording import Writer
+from agon.paths import shown
+from agon_design import prereg, until
+
+
+def register(settings: Settings, file: str) -> None:
+    """Registers hypotheses before the first answer.
+
+    experiment=NAME is what will be recorded. The text of the file and the matches planned are kept beside its recording,
+    and cannot change once something is recorded: docs/how-to/preregister.md.
+    """
+    _, matches, _, recording = experiment_of(settings)
+    known, _ = prereg.read(file)
+    if known.until is not None:
+        until.blocks(matches, known.until)  # it says so now if the matches can never decide it
+    ids = [match.id for match in matches]
+    click.echo(visible(prereg.register(file, recording.path.parent, ids, len(recording))))
+
+
+def record_until(settings: Settings) -> int:
+    """Asks models until the registered question is decided.
+
+    `until` of the registration says which question (agon register). budget.usd=N, budget.tokens=N and budget.calls=N are
+    limits; the same command goes on where it was stopped, and decides the same: docs/how-to/stop-when-decided.md.
+    """
+    name, matches, models, recording = experiment_of(settings)
+    entry = prereg.registration(recording.path.parent)
+    rule = None if entry is None else entry.content.until
+    if entry is None or rule is None:
+        raise AgonError(
+            f"experiment {name} has no registered question to stop by: write `until` into a file, and register it "
+            f"(python -m agon register --file FILE experiment={name})"
+        )
+    if entry.plan != prereg.plan_hash([match.id for match in matches]):
+        raise AgonError(f"{count(len(matches), 'match')} are planned, and not those registered: say the same settings")
+    if settings["batch"] or settings["executor"]["name"] == "dask":
+        raise AgonError("record-until waits for matches, one after another: leave batch=true and executor=dask out")
+    say_cautions(settings)
+    planned = until.blocks(matches, rule)
+    Journal(recording.path.parent, recording.holds).require_none_waiting()
+    budget, writer = Budget(**settings["budget"]), Writer(recording, lock_of(name))
+    ledger, failing = Ledger(models, writer, budget, readable=settings["readable"]), Failing(budget.spent)
+    work = until.record_until(planned, rule, ledger, recording, settings["concurrency"], say=click.echo)
+    try:
+        answer, halted = asyncio.run(watched(work, failing.tell))
+    finally:
+        writer.close(forgets=True)
+        click.echo(recorded_now(recording, budget, failing.said))
+    if halted:
+        [(reason, _)] = Counter(map(str, halted)).most_common(1)
+        click.echo(f"stopped: {visible(reason)}; the same command goes on where it was")
+        return 3
+    end = "" if answer.sign else "; no more matches are left in a cell"
+    click.echo(f"{answer}{end}; {shown(recording.path)} holds what it took")
+    click.echo(f"now: python -m agon play {same_words()} partial=true")
+    return 0
+
+
+REGISTER = Job(register, click.Option(["--file"], required=True, help="Question, hypotheses, exclusions and until."))
+"""`agon register`."""
+RECORD_UNTIL = Job(record_until)
+"""`agon record-until`."""

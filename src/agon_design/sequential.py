@@ -1,0 +1,57 @@
+"""A test that stays valid however often one looks: bets against "the mean is 0", for bounded values drawn one after another.
+
+Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting (JRSS B 86, 2024), sections 3 and 4; bets are a fixed
+mixture (their "diversified Kelly betting"). Who bets a share of the capital on each next value cannot expect to gain where the mean is 0,
+so by Ville's inequality the capital ever reaches 1 / error with a chance of at most `error`. No shape of distribution is assumed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+BETS = np.geomspace(0.01, 0.98, 16)
+"""Shares of what may be bet, each made with the same part of the capital."""
+GRID = 401
+"""Means that are tried for an interval."""
+
+
+class Decision(NamedTuple):
+    """What values have decided so far."""
+
+    n: int
+    """Values that were looked at: all, or those up to the one that decided."""
+    sign: int
+    """Of the mean: 1, -1, or 0 where it is undecided."""
+
+
+def capital(values: Numbers, mean: float = 0.0) -> tuple[Numbers, Numbers]:
+    """Logarithms of the two capitals after each value in -1 to 1: on a larger mean than `mean` (between), and on a smaller."""
+    apart = np.asarray(values, dtype=float) - mean
+    return _grown(apart / (1 + mean)), _grown(-apart / (1 - mean))
+
+
+def _grown(returns: Numbers) -> Numbers:
+    """Of returns per share bet, -1 at the least."""
+    logs = np.log1p(BETS[:, None] * returns).cumsum(axis=1)
+    return np.logaddexp.reduce(logs, axis=0) - np.log(len(BETS))
+
+
+def decided(values: Numbers, error: float = 0.05) -> Decision:
+    """The first time that the sign of the mean of `values` (in -1 to 1) is decided: ever wrongly with a chance of at most `error`."""
+    if not len(values):
+        return Decision(0, 0)
+    larger, smaller = (np.flatnonzero(each >= np.log(2 / error)) for each in capital(values))
+    first = [(int(found[0]) + 1, sign) for found, sign in ((larger, 1), (smaller, -1)) if len(found)]
+    return Decision(*min(first)) if first else Decision(len(values), 0)
+
+
+def interval(values: Numbers, error: float = 0.05) -> tuple[float, float]:
+    """The means that no bet has refuted so far; of all such intervals, after any number of values, all hold at once (1 - `error`)."""
+    means = np.linspace(-1, 1, GRID)[1:-1]
+    inside = [max(each.max(initial=0.0) for each in capital(values, mean)) < np.log(2 / error) for mean in means]
+    held = means[np.array(inside)]
+    step = means[1] - means[0]
+    return (max(-1.0, held[0] - step), min(1.0, held[-1] + step)) if len(held) else (np.nan, np.nan)

@@ -1,0 +1,161 @@
+"""Verbs: conditions compared, and players rated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import click
+
+from agon.cli import options
+from agon.cli.places import outside_data, own_folder, transcript_of
+from agon.cli.words import say_columns
+from agon.errors import AgonError, count, visible
+from agon.paths import in_project, shown
+
+
+def _differences(_: click.Context, __: click.Parameter, words: Sequence[str]) -> float | dict[str, float] | None:
+    """One difference, or that of each metric by its name."""
+    pairs = [word.rpartition("=") for word in words]
+    try:
+        differences = {metric: float(number) for metric, _, number in pairs}
+    except ValueError:
+        raise click.BadParameter("write a number, or METRIC=NUMBER") from None
+    if "" in differences and len(words) > 1:
+        raise click.BadParameter("write METRIC=NUMBER for each of several metrics")
+    return differences.get("", differences or None)
+
+
+@click.command()
+@click.option(
+    "--metric",
+    metavar="METRIC,...",
+    required=True,
+    shell_complete=options.names_of("metrics"),
+    help="One or several, as points,won (agon list metrics).",
+)
+@click.option(
+    "--by",
+    metavar="COLUMN:ONE,OTHER",
+    required=True,
+    help="As agent:zs,cot; a column alone compares all its values.",
+)
+@options.experiment(help="Whose transcript, transcripts/NAME.parquet; else that of the project's own experiment.")
+@options.turns(metavar="FILE,...", help="Or turns tables, which the column `file` tells apart.")
+@click.option(
+    "--within",
+    metavar="COLUMN,...",
+    help="What two matches must share to be compared; else all that tells seats apart.",
+)
+@click.option(
+    "--detect",
+    metavar="[METRIC=]NUMBER",
+    multiple=True,
+    callback=_differences,
+    help="How many matches show this difference? Of several metrics METRIC=NUMBER, once for each.",
+)
+@click.option("--alike", is_flag=True, help="All strata count alike, however many matches they have.")
+@options.out(help="A new folder for the tables and a figure of each pair; else they are not written.")
+@options.force
+def compare(
+    metric: str,
+    by: str,
+    experiment: str | None,
+    turns: str | None,
+    within: str | None,
+    detect: float | dict[str, float] | None,
+    alike: bool,
+    out: str | None,
+    force: bool,
+) -> None:
+    """Compares conditions by a metric.
+
+    Difference with interval, effect size, permutation test, and the matches that it takes: docs/how-to/compare-conditions.md.
+    """
+    import pandas as pd
+
+    from agon.conf import configuration
+    from agon.turns import read, read_games, write_table
+    from agon_design.compare import compare as compared
+    from agon_design.registered import excluded, registered
+
+    if experiment and turns:
+        raise AgonError("--experiment and --turns both say what to compare: write one of them")
+    if not turns:
+        experiment = experiment or configuration()["experiment"]["name"]
+        turns = transcript_of(experiment)
+    paths = [Path(each) for each in turns.split(",")]
+    folder = own_folder(out, (), force) if out else None
+    tables = [read(path) for path in paths]
+    for (one, first), (other, second) in combinations(zip(paths, tables, strict=True), 2):
+        if both := set(first.match) & set(second.match):
+            raise AgonError(
+                f"{shown(one)} and {shown(other)} hold the same match, {min(both)} ({len(both):,} such): take each once"
+            )
+    table = pd.concat([each.assign(file=name) for name, each in zip(_told_apart(paths), tables, strict=True)])
+    keys = [each for each in (within or "").split(",") if each]
+    kept, left_out = excluded(table)
+    if kept.empty and left_out:
+        raise AgonError(f"no match is left to compare: {'; '.join(left_out)}")
+    found = compared(kept, read_games(*paths), metric.split(","), by, within=keys, detect=detect, alike=alike)
+    click.echo(str(found))
+    for line in registered(table, found.pairs, by, keys, alike):
+        click.echo(visible(line))
+    if folder is not None:
+        for name in ("pairs", "strata", "conditions"):
+            write_table(getattr(found, name), folder / f"{name}.csv")
+        from agon.figures import save
+
+        for place, row in enumerate(found.pairs.itertuples()):
+            save(found.figure(place), folder / re.sub(r"[^\w.-]+", "-", f"{row.metric}_{row.first}_{row.second}"))
+        click.echo(f"{shown(folder)}: {count(3, 'table')}, and {count(len(found.pairs), 'figure')}")
+
+
+def _told_apart(paths: Sequence[Path]) -> list[str]:
+    """What files are called in short: without endings, and with as many of their folders as tell them apart."""
+    parts = [in_project(path).with_suffix("").parts for path in paths]
+    for depth in range(1, max(map(len, parts))):
+        names = ["/".join(each[-depth:]) for each in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [str(path) for path in paths]
+
+
+@click.command()
+@click.option(
+    "--metric",
+    default="points",
+    shell_complete=options.names_of("metrics"),
+    help="Of which more is better (agon list metrics).",
+)
+@click.option("--by", metavar="COLUMN,...", default="agent,model", help="Columns that name a player.")
+@options.experiment()
+@options.turns()
+@options.out(help="A new CSV file for the table; else it is not written.")
+def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: str | None) -> None:
+    """Ranks all players at once.
+
+    Strengths by Bradley and Terry's model, with intervals and ranks: docs/how-to/rate-many-players.md.
+    """
+    from agon.turns import read, read_games, write_table
+    from agon_design.compare import rate as rated
+
+    if experiment and turns:
+        raise AgonError("--experiment and --turns both say whose matches: write one of them")
+    source = transcript_of(experiment) if experiment else turns
+    if not source:
+        raise AgonError("say whose matches: --experiment NAME, or --turns FILE")
+    path = outside_data(out) if out else None
+    if path is not None and path.exists():
+        raise AgonError(f"--out {out} is there: name another place")
+    found = rated(read(source), read_games(source), metric, [each for each in by.split(",") if each])
+    head = ["player", "matches", "strength", "95 %", "", "comes first", "rank", "from", "to"]
+    say_columns([head], found.players)
+    if found.players.low.eq(found.players.high).all():
+        click.echo("note: every match was a tie: nothing tells these players apart, and the intervals say nothing")
+    if found.groups > 1:
+        click.echo(f"note: {found.groups} groups of players never met: strengths compare within a group alone")
+    if path is not None:
+        write_table(found.players, path)

@@ -1,0 +1,106 @@
+"""Tables: one match outside any experiment, with people or without, and who can sit there."""
+
+import functools
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agon.conf import CONF, compose_together, load, names, settings_of
+from agon.errors import AgonError
+from agon.models import Model
+from agon.models.standin import StandIn
+from agon.plan.seats import (
+    PERSON,
+    Seat,
+    entrants_of,
+    hash_of,
+    identity_of,
+    keywords_of,
+    models_named,
+    player_of,
+    seat_of,
+)
+from agon.plan.trial import questions_of, require_fit, try_out
+
+PEOPLE = "people"
+"""What matches with people at their tables are called, as experiments are."""
+
+
+class Seating(NamedTuple):
+    """One table, for a match outside any experiment."""
+
+    game: Any
+    seats: tuple[Seat, ...]
+    """Where a person sits, a Seat without player."""
+    models: dict[str, Model]
+    config: str
+    """Hash of the game's and players' settings."""
+    settings: dict[str, Any]
+    """The game's own."""
+
+
+def seating(
+    game_name: str, entrants: Sequence[str], sampling: str | None = None, conf: Path = CONF, everybody: bool = False
+) -> Seating:
+    """A game (FILE or FILE/SETTING) and who sits there: PERSON, or an agent, as agent or agent@model.
+
+    `sampling` is a file of conf/sampling for its models; `everybody`: no seat is singled out as the one under test, so that
+    all speak for themselves. Raises AgonError as `plan` does.
+    """
+    game, settings = load("game", game_name, conf), settings_of("game", game_name, conf)
+    if everybody and game.everybody is not game:
+        game, settings = game.everybody, settings | {"tested": []}
+    if len(entrants) != game.seats:
+        raise AgonError(f"{game.name} has {game.seats} seats, and {len(entrants)} are given")
+    models = models_named([each.partition("@")[2] for each in entrants], sampling, conf)
+    seats, content = [], list[Any]()
+    for each in entrants:
+        if each != PERSON:
+            entrants_of(each, (), conf)
+        seat, own = (Seat(PERSON, None), [PERSON]) if each == PERSON else seat_of(each, game, models, conf)
+        if each != PERSON:
+            try_out(seat, game)
+        seats.append(seat)
+        content.append(own)
+    config = hash_of({"game": identity_of(settings), "seats": content})
+    return Seating(game, tuple(seats), models, config, settings)
+
+
+def agents_for(game_name: str, conf: Path = CONF) -> dict[str, bool]:
+    """The agents of conf/agent that can play a game, and whether each asks a model."""
+    found, game = {}, load("game", game_name, conf)
+    questions = questions_of(game)
+    compose_together({"agent": names("agent", conf)}, conf)
+    for name in names("agent", conf):
+        with suppress(AgonError):
+            player = player_of(name, conf)
+            if asks := bool(getattr(player, "asks_model", False)):
+                player.texts(game, **keywords_of(player))
+                for view in questions:
+                    require_fit(name, player, game, view)
+            else:
+                try_out(Seat(name, player), game)
+            found[name] = asks
+    return found
+
+
+def models_for(game_name: str, conf: Path = CONF) -> list[str]:
+    """The models of conf/model that may be asked in a game: stand-ins that can play it first, then those that are real."""
+    game, stand_ins, real = load("game", game_name, conf), [], []
+    for name, policy in _policies(conf).items():
+        if policy is None:
+            real.append(name)
+            continue
+        with suppress(AgonError):
+            try_out(Seat(name, policy), game)
+            stand_ins.append(name)
+    return stand_ins + real
+
+
+@functools.cache
+def _policies(conf: Path) -> dict[str, Any]:
+    """The scripts that the stand-ins of conf/model speak for; None for models that are real."""
+    compose_together({"model": names("model", conf)}, conf)
+    found = {name: load("model", name, conf) for name in names("model", conf)}
+    return {name: model.policy if isinstance(model, StandIn) else None for name, model in found.items()}

@@ -1,0 +1,102 @@
+"""The hall's verbs: people play in a browser, studies are tried out, and what was played is gathered."""
+
+from pathlib import Path
+
+import click
+
+from agon.cli import options
+from agon.cli.places import outside_data, turns_file
+from agon.errors import AgonError, count
+from agon.paths import ROOT, in_project, keep_file, shown
+
+folder = click.option("--folder", default=".agon/hall", metavar="FOLDER", help="Where the hall keeps what it keeps.")
+
+
+@click.command()
+@click.option("--address", default="127.0.0.1", help="Another address needs AGON_PASSWORD in the environment.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8642, help="Where it listens.")
+@click.option("--origin", "origins", multiple=True, metavar="HOST[:PORT]", help="A name by which browsers reach it.")
+@click.option("--proxy", is_flag=True, help="A proxy sets X-Forwarded-For and X-Forwarded-Proto.")
+@folder
+@click.option("--sampling", default="as_done", metavar="NAME", help="A file in conf/sampling, for models at tables.")
+@click.option("--days", type=click.FloatRange(0, 3650, min_open=True), default=30, help="How long links hold.")
+def serve(
+    address: str, port: int, origins: tuple[str, ...], proxy: bool, folder: str, sampling: str, days: float
+) -> None:
+    """People play, watch and annotate in a browser."""
+    from agon_hall.server import serve as served
+
+    served(in_project(folder), address, port, origins, proxy, sampling, click.echo, days)
+
+
+@click.command()
+@click.argument("study", default="")
+@folder
+@click.option("--out", metavar="FILE", help="The file to write, in the place of transcripts/people.parquet.")
+@options.force
+def collect(study: str, folder: str, out: str | None, force: bool) -> None:
+    """Gathers what people have played into one transcript.
+
+    Without a STUDY the finished matches of `serve` are written to transcripts/people.parquet. A STUDY is gathered into
+    transcripts/studies/STUDY: participants.csv, events.parquet and turns.parquet. Who is paid what stays in the hall's folder.
+    """
+    from agon.plan import PERSON
+    from agon.play import ordered
+    from agon.turns import games_path, is_games, read, read_games, write, write_games
+    from agon_hall.seating import PEOPLE
+
+    place = in_project(folder)
+    if study:
+        from agon_hall.gather import gather
+
+        click.echo(gather(place, study, outside_data(f"transcripts/studies/{study}")))
+        return
+    played = [path for path in sorted((place / "played").glob("*.parquet")) if not is_games(path)]
+    if not played:
+        raise AgonError("nobody has finished a match yet: python -m agon serve opens the tables")
+    path = turns_file({"out": out, "force": force}, PEOPLE)
+    turns = ordered([read(each) for each in played], [each.stem for each in played])
+    if bare := [each for each in played if not games_path(each).exists()]:
+        click.echo(
+            f"note: {count(len(bare), 'match')} of an earlier agon cannot be replayed: no table of games is beside them"
+        )
+    write_games(read_games(*(each for each in played if each not in bare)), path)
+    write(turns, path)
+    people = turns[turns.agent == PERSON].groupby("match", observed=True).seat.nunique().sum()
+    click.echo(
+        f"{shown(path)}: {count(len(played), 'match')}, {count(people, 'seat')} of people, {count(len(turns), 'turn')}"
+    )
+
+
+@click.command()
+@click.argument("study")
+@click.option("--browser", is_flag=True, help="Participants see the pages in a real browser, by Playwright.")
+def rehearse(study: str, browser: bool) -> None:
+    """Tries a study out before people are invited.
+
+    STUDY is a file in conf/study. Keys, budgets and the bill are checked. Scripts walk through every page as participants do,
+    and leave transcripts/rehearsed/STUDY. It costs nothing: a script sits wherever a model does.
+    """
+    from agon_hall.rehearsal import rehearse as rehearsed
+
+    rehearsed(study, click.echo, in_project("transcripts/rehearsed") / study, browsers=browser)
+
+
+@click.command("seat-models")
+@click.argument("study")
+@options.force
+def seat_models(study: str, force: bool) -> None:
+    """Writes the experiment in which models play a study.
+
+    conf/experiment/STUDY.yaml has the cells of the study, with its `models` in the places of people. `record` and `play` take it
+    as any other experiment. Chance falls as it does for people.
+    """
+    from omegaconf import OmegaConf
+
+    from agon_hall.protocol import experiment
+    from agon_hall.protocol import study as study_of
+
+    path = ROOT / "conf/experiment" / f"{study}.yaml"
+    text = OmegaConf.to_yaml(OmegaConf.create(experiment(study_of(study))))
+    keep_file(path, f"# `agon seat-models {study}` has written this from conf/study/{study}.yaml.\n{text}", force)
+    click.echo(f"{shown(Path(path))} is written; now: python -m agon record experiment={study}")
