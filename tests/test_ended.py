@@ -31,8 +31,6 @@ from agon.report.caveats import caveats
 from agon.turns import COLUMNS, cut_off, endings, read, tidy, write
 from agon.turns import ENDS as ENDS_OF_TURNS
 from agon.turns.files import MEANINGS
-from agon_design.compare import _counts
-from agon_design.words import condition_told
 
 MOVE = "[move] cooperation"
 REQUEST = Request((message("user", "Your move?"),), "s")
@@ -278,12 +276,14 @@ def test_a_notebook_on_answers_that_were_cut_off_says_so(tmp_path):
 
 
 def test_compare_names_the_answers_that_were_cut_off():
+    compare = pytest.importorskip("agon_design.compare")
+    words = pytest.importorskip("agon_design.words")
     turns = of_ends("length", "length", "stop")
     turns = turns.astype({"match": "str"})
     sides = turns[turns.seat == 0][["match", "seat"]].drop_duplicates()
     units = sides[["match"]].assign(condition="zs")
-    [row] = _counts(turns, sides, units, ["zs"]).itertuples()
-    assert condition_told(row).endswith("2 cut off")
+    [row] = compare._counts(turns, sides, units, ["zs"]).itertuples()
+    assert words.condition_told(row).endswith("2 cut off")
 
 
 # --- who was asked
