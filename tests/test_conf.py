@@ -7,7 +7,17 @@ import hydra
 import pytest
 
 from agon import AgonError
-from agon.conf import CONF, built, compose_together, document, file_of, forget_files, names, settings_of
+from agon.conf import (
+    CONF,
+    built,
+    compose_together,
+    derived_games,
+    document,
+    file_of,
+    forget_files,
+    names,
+    settings_of,
+)
 
 FILES = [
     (group, name)
@@ -30,6 +40,14 @@ def parts(value):
 def test_what_a_file_describes_is_what_hydra_instantiates(group, name):
     settings = settings_of(group, name)
     assert parts(built(settings)) == parts(hydra.utils.instantiate(settings, _convert_="all"))
+
+
+def test_a_game_made_of_another_is_refused_where_no_package_makes_any(monkeypatch):
+    monkeypatch.setattr("agon.conf.derived._doors", lambda: ())
+    with pytest.raises(AgonError) as error:
+        settings_of("game", "pd~nowhere")
+    assert "game pd~nowhere: no package is installed" in str(error.value) and "install agon_twins" in str(error.value)
+    assert derived_games("pd", CONF) == {}
 
 
 @pytest.mark.parametrize("group", ["agent", "game", "model", "twin"])

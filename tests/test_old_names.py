@@ -12,7 +12,6 @@ from agon.conf import id_name, name_now, names, renaming_told, settings_of
 from agon.plan import plan
 from agon.replay import one_match
 from agon.turns import read
-from agon_papers.counterfactual import beside
 
 OLD, NEW = "tft", "best_reply_to_last"
 PAPERS = ROOT / "tests/smoke/counterfactual_turns.parquet"
@@ -72,6 +71,7 @@ def test_a_file_of_ones_own_takes_an_old_name_back(tmp_path):
 
 
 def test_own_matches_are_laid_beside_the_papers_under_both_names():
+    beside = pytest.importorskip("agon_papers.counterfactual.beside")
     old, new = (beside.compared(MINE, PAPERS, opponents=[name]) for name in (OLD, NEW))
     assert old.matches.equals(new.matches) and set(old.matches.opponent) == {NEW} and old.matches.own.nunique() == 2
 

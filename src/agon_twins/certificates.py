@@ -22,7 +22,7 @@ from agon.games.spaces import Choice, Space
 from agon_twins.family import of_family
 from agon_twins.isomorphism import OWN, PAYOFFS, Isomorphism
 from agon_twins.names import claims, smaller
-from agon_twins.twin import Twin
+from agon_twins.twin import map_of
 
 STATES = 2_000
 """States that are visited one after another, each with all that can be done in it."""
@@ -357,22 +357,18 @@ def _elsewhere(name: str, called: str, conf: Path) -> dict[str, Any]:
     """Whether a twin is one in the small version of its game, and in other settings; the first counterexample."""
     found, claim = dict[str, Any](), claims(conf)[name, called]
     if pair := smaller(name, called, conf):
-        small = check(*pair, _map(pair[1]), plays=0, menu=MENU)
+        small = check(*pair, map_of(pair[1]), plays=0, menu=MENU)
         said = f"{'all' if small.complete else 'the first'} {count(small.states, 'state')} where {spelled(claim.small)}"
         found = {"small version": said, "holds": not small.counterexample}
         found["counterexample"] = small.counterexample and f"where {spelled(claim.small)}, {small.counterexample}"
     for each in claim.also if found.get("holds", True) else ():
         game, other = load("game", each, conf), load("game", f"{each}~{called}", conf)
-        seen = check(game, other, _map(other), states=1, plays=FURTHER)
-        fault = seen.counterexample or "".join(_shift(moved(game, other, _map(other)))[:1])
+        seen = check(game, other, map_of(other), states=1, plays=FURTHER)
+        fault = seen.counterexample or "".join(_shift(moved(game, other, map_of(other)))[:1])
         found |= {"holds": not fault, "counterexample": fault and f"in {each}, {fault}"}
         if fault:
             break
     return found | {"also holds in": ", ".join(claim.also) if found.get("holds") else ""}
-
-
-def _map(other: Game[Any]) -> Isomorphism:
-    return other.map if isinstance(other, Twin) else Isomorphism()
 
 
 def certificate(game: Game[Any], other: Game[Any], claimed: bool, states: int = STATES) -> dict[str, Any]:
@@ -383,7 +379,7 @@ def certificate(game: Game[Any], other: Game[Any], claimed: bool, states: int = 
     `compared`: what was, or which facts of the rules are others; `told`: how much of what is told at the start differs;
     `same solutions`, `moved`: what solves both, and what does not, from and to.
     """
-    map = _map(other)
+    map = map_of(other)
     shift, lines, new = moved(game, other, map), _lines(game), _lines(other)
     if claimed:
         found = check(game, other, map, states)

@@ -5,7 +5,7 @@ who moves away from a solution is below 0.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import fsum
@@ -24,7 +24,7 @@ from agon.metrics.interval import SHARE, Limits, summary
 from agon_twins.family import of_family
 from agon_twins.isomorphism import Isomorphism
 from agon_twins.names import claims
-from agon_twins.twin import Twin
+from agon_twins.twin import Twin, map_of
 
 Mix = Mapping[Any, float]
 """Action -> its probability."""
@@ -86,8 +86,9 @@ def by_words(view: Observation) -> Mix:
 
     A family whose answers are others says it in twins.py.
     """
-    if (own := _own("by_words", view)) is not None:
-        return own
+    if by_words := of_family(view.rules, "by_words"):
+        mix: Mix = by_words(view)
+        return mix
     match view.legal:
         case Choice():
             return {min(view.legal.options, key=str.casefold): 1.0}
@@ -104,8 +105,9 @@ def by_position(view: Observation) -> Mix:
 
     A family whose answers are others says it in twins.py.
     """
-    if (own := _own("by_position", view)) is not None:
-        return own
+    if by_position := of_family(view.rules, "by_position"):
+        mix: Mix = by_position(view)
+        return mix
     match view.legal:
         case Choice():
             return {view.legal.options[0]: 1.0}
@@ -115,11 +117,6 @@ def by_position(view: Observation) -> Mix:
         case Offer():
             return {_uneven(view.legal, range(len(view.legal.names))): 1.0}
     return {}
-
-
-def _own(name: str, view: Observation) -> Mix | None:
-    player = of_family(view.rules, name)
-    return player(view) if player else None
 
 
 def _numbers(legal: Number) -> range:
@@ -141,18 +138,20 @@ def situations(game: Game[Any], number: int, seed: int = 0, solver: Behaviour | 
 
     `solver`: only those in which it has an answer; a match without any gives none.
     """
-    found = []
+    drawn = []
     for match in range(number):
-        dice, history, own = Random(f"{seed} {match}"), (), list[Situation]()
+        dice, all_of_match = Random(f"{seed} {match}"), list[Situation]()
+        history: tuple[Mapping[int, Any], ...] = ()
         state = game.start(seat_dice(match, -1))
         while asked := game.to_move(state):
-            own += [
-                Situation(history, seat, match) for seat in asked if solver is None or solver(game.observe(state, seat))
-            ]
+            for seat in asked:
+                if solver is None or solver(game.observe(state, seat)):
+                    all_of_match.append(Situation(history, seat, match))
             actions = {seat: game.legal_actions(state, seat).example(dice) for seat in asked}
-            state, history = game.step(state, actions)[0], (*history, actions)  # type: ignore[assignment]
-        found += own[int(dice.random() * len(own)) :][:1]
-    return found
+            state, _ = game.step(state, actions)
+            history = (*history, actions)
+        drawn += all_of_match[int(dice.random() * len(all_of_match)) :][:1]
+    return drawn
 
 
 def seen(game: Game[Any], situation: Situation, map: Isomorphism | None = None) -> Observation:
@@ -173,50 +172,37 @@ def distance(one: Mix, other: Mix) -> float:
     return min(1.0, fsum(abs(one.get(action, 0) - other.get(action, 0)) for action in {*one, *other}) / 2)
 
 
-def invariance(
-    player: Player, game: Game[Any], twin: Game[Any], map: Isomorphism, where: Sequence[Situation]
-) -> list[float]:
-    """In each situation, one less the distance of what is done in the twin, mapped, from what is done in the game."""
-    return _alike(_at(player, game), _at(player, twin), map, _pairs(game, twin, map, where))
-
-
 def _alike(in_game: Behaviour, in_twin: Behaviour, map: Isomorphism, pairs: Sequence[Pair]) -> list[float]:
+    """In each situation, 1 less the distance of what is done in the twin from what is done in the game."""
     return [1 - distance(_mapped(in_game(view), map, view.phase), in_twin(there)) for view, there in pairs]
 
 
-def sensitivity(
-    player: Player, solver: Player, game: Game[Any], near: Game[Any], map: Isomorphism, where: Sequence[Situation]
+def _followed(
+    in_game: Behaviour, in_near: Behaviour, solver: tuple[Behaviour, Behaviour], map: Isomorphism, pairs: Sequence[Pair]
 ) -> list[float]:
     """In each situation whose solution moved, how far the player has moved towards the new one, as a part of the way.
 
     1: it does what solves the near-twin; 0: it does in it what it does in the game. A move away from the solution is below 0, -1 at
-    the least. The way is the solver's, or the player's own, before or after, where this is longer. A situation that cannot come up in
-    the near-twin does not count.
+    the least. The way is the solver's, or the player's own, before or after, where this is longer.
     """
-    pairs, solves = _pairs(game, near, map, where), (_at(solver, game), _at(solver, near))
-    return _followed(_at(player, game), _at(player, near), solves, map, pairs)
-
-
-def _followed(
-    in_game: Behaviour, in_near: Behaviour, solves: tuple[Behaviour, Behaviour], map: Isomorphism, pairs: Sequence[Pair]
-) -> list[float]:
-    found = []
+    parts = []
     for view, there in pairs:
-        target = solves[1](there)
-        if not (way := distance(_mapped(solves[0](view), map, view.phase), target)):
-            continue
-        before, after = distance(_mapped(in_game(view), map, view.phase), target), distance(in_near(there), target)
-        found.append((before - after) / max(way, before, after))
-    return found
+        target = solver[1](there)
+        way = distance(_mapped(solver[0](view), map, view.phase), target)
+        if way:
+            before = distance(_mapped(in_game(view), map, view.phase), target)
+            after = distance(in_near(there), target)
+            parts.append((before - after) / max(way, before, after))
+    return parts
 
 
-def _pairs(game: Game[Any], other: Game[Any], map: Isomorphism, where: Sequence[Situation]) -> list[Pair]:
+def _pairs(game: Game[Any], other: Game[Any], where: Sequence[Situation]) -> list[Pair]:
     """What is seen in both, where the situation can come up in both."""
-    found = []
+    pairs, map = [], map_of(other)
     for situation in where:
         with suppress(IllegalAction):
-            found.append((seen(game, situation), seen(other, situation, map)))
-    return found
+            pairs.append((seen(game, situation), seen(other, situation, map)))
+    return pairs
 
 
 def _at(player: Player, game: Game[Any]) -> Behaviour:
@@ -238,39 +224,48 @@ def measured(players: Mapping[str, Player], solver: Player | None, name: str, nu
     Columns: player, game, twin, kind (what alone it changes: words, order, scale, frame, or the solution; several: all), metric
     (invariance; surface pull, which is one less it under words or order alone; sensitivity), value, sd, n, low, high; `chance`,
     what it would be if the player did anything in the other game; `solver`, what the solver's is. The solver is that of the
-    game's family where none is given; only situations that this one solves are measured. Raises AgonError where there is none.
+    game's family where none is given; only situations that this one solves are measured. A situation that cannot come up in the
+    other game does not count. Raises AgonError where there is no solver.
     """
     game = load("game", name)
-    own = solver or SOLVER
-    where = situations(game, number, solver=None if solver else _at(own, game))
+    everybody = {"solver": solver or SOLVER} | dict(players)
+    in_game = {player: _once(_at(each, game)) for player, each in everybody.items()}
+    where = situations(game, number, solver=None if solver else in_game["solver"])
     rows = list[dict[str, Any]]()
-    known = {"solver": own} | dict(players)
-    in_game = {player: _once(_at(each, game)) for player, each in known.items()}
-    for (of, called), claim in claims().items():
+    for (of, twin), claim in claims().items():
         if of != name:
             continue
-        claimed = claim.twin
-        other = load("game", f"{name}~{called}")
-        map = other.map if isinstance(other, Twin) else Isomorphism()
-        changes = [*_kinds(name, called)] if isinstance(other, Twin) else ["solution"]
-        kind = changes[0] if len(changes) == 1 and claimed is isinstance(other, Twin) else "all"
-        pairs, solves = _pairs(game, other, map, where), (in_game["solver"], _once(_at(own, other)))
-        for player, each in known.items():
+        other = load("game", f"{name}~{twin}")
+        map, pairs = map_of(other), _pairs(game, other, where)
+        solves = in_game["solver"], _once(_at(everybody["solver"], other))
+        kind = _kind(name, twin, claim.twin, other)
+        for player, each in everybody.items():
+            keys = {"player": player, "game": name, "twin": twin, "kind": kind}
             there = solves[1] if player == "solver" else _at(each, other)
-            values, by_chance = (
-                _alike(in_game[player], does, map, pairs)
-                if claimed
-                else _followed(in_game[player], does, solves, map, pairs)
-                for does in (there, _anything)
-            )
-            keys = {"player": player, "game": name, "twin": called, "kind": kind}
-            for value, at_random in zip(values, by_chance, strict=True):
-                row = {"invariance" if claimed else "sensitivity": (value, at_random)}
-                if claimed and kind in ("words", "order"):
-                    row["surface pull"] = (1 - value, 1 - at_random)
-                told = {metric: its for metric, (its, _) in row.items()}
-                rows.append(keys | told | {f"{metric}, chance": at for metric, (_, at) in row.items()})
-    return _told(pd.DataFrame(rows), players)
+            if claim.twin:
+                values, chance = (_alike(in_game[player], does, map, pairs) for does in (there, _anything))
+            else:
+                values, chance = (_followed(in_game[player], does, solves, map, pairs) for does in (there, _anything))
+            rows += [keys | _row(claim.twin, kind, *both) for both in zip(values, chance, strict=True)]
+    return _summary(pd.DataFrame(rows), players)
+
+
+def _kind(name: str, twin: str, claimed: bool, other: Game[Any]) -> str:
+    """What alone another game changes; several: all."""
+    settings = settings_of("game", f"{name}~{twin}")
+    is_twin = isinstance(other, Twin)
+    changes = [kind for kind in KINDS if settings.get(kind)] if is_twin else ["solution"]
+    return changes[0] if len(changes) == 1 and claimed is is_twin else "all"
+
+
+def _row(is_twin: bool, kind: str, value: float, chance: float) -> dict[str, float]:
+    """The measures of one situation, and what chance gives there."""
+    if not is_twin:
+        return {"sensitivity": value, "sensitivity, chance": chance}
+    row = {"invariance": value, "invariance, chance": chance}
+    if kind in ("words", "order"):
+        row |= {"surface pull": 1 - value, "surface pull, chance": 1 - chance}
+    return row
 
 
 def _once(behaviour: Behaviour) -> Behaviour:
@@ -285,7 +280,7 @@ def _once(behaviour: Behaviour) -> Behaviour:
     return mix
 
 
-def _told(rows: pd.DataFrame, players: Mapping[str, Player]) -> pd.DataFrame:
+def _summary(rows: pd.DataFrame, players: Mapping[str, Player]) -> pd.DataFrame:
     """The measures of the players, with what chance and the solver give."""
     keys = ["player", "game", "twin", "kind"]
     rows = rows.reindex(columns=[*keys, *(f"{each}{mark}" for each in METRICS for mark in ("", ", chance"))])
@@ -313,11 +308,6 @@ def plane(table: pd.DataFrame) -> pd.DataFrame:
 def _near(rows: pd.DataFrame) -> pd.DataFrame:
     alone = rows[rows.kind == "solution"]
     return alone if len(alone) else rows
-
-
-def _kinds(name: str, called: str) -> Iterator[str]:
-    """What a twin of conf changes."""
-    return (kind for kind in KINDS if settings_of("game", f"{name}~{called}").get(kind))
 
 
 def _mapped(mix: Mix, map: Isomorphism, phase: str) -> Mix:

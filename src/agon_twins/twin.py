@@ -202,6 +202,11 @@ def _twin_class(family: type[Game[Any]]) -> type[Twin]:
     return type("Twin", (Twin, family), {"__doc__": Twin.__doc__})
 
 
+def map_of(game: Game[Any]) -> Isomorphism:
+    """The map that a game was made by of another; a game that is no twin has its words, order and points from the other."""
+    return game.map if isinstance(game, Twin) else Isomorphism()
+
+
 @kind("agon.games.twins.twin")
 def twin(
     of: Game,  # type: ignore[type-arg]
