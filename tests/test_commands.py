@@ -550,29 +550,6 @@ def test_a_budget_stops_cleanly_and_the_same_command_goes_on(project):
     assert halted == whole
 
 
-def test_plan_says_what_fifty_dollars_decide(project):
-    changed = "experiment.pairings=[{games:[pd],seats:[[zs,cot],[best_reply_to_last,uniform]],models:[dear]}]"
-    command = f"plan experiment=tiny {changed} experiment.repetitions=3 sd=4 detect=2"
-    (code, said, _), (_, poor, _) = told(project, f"{command} budget.usd=50", f"{command} budget.usd=1")
-    assert "1 USD are not two matches of each kind, which cost about" in poor
-    assert code == 0 and "spread 4, assumed" in said
-    assert re.search(r"^pd +default +agent +1 +2 +6 +4 +\d", said, re.MULTILINE)
-    usd = re.search(r"takes \d+ matches of each of 4 kinds: about ([\d.,]+) USD \(dear", said)[1]
-    found = re.findall(r"^50 USD .*: [\d,]+ matches, ([\d.]+) USD, detect ([\d.]+) by agent", said, re.MULTILINE)
-    assert len(found) == 2
-    for spent, least in found:
-        assert float(spent) <= 50 and (float(least) > 2) == (float(usd.replace(",", "")) > 50)
-
-
-def test_plan_takes_the_spread_of_what_the_experiment_has_played_also_where_models_are_asked(project):
-    pairing = {"games": ["pd"], "models": ["quick"], "seats": [["zs", "cot"], ["uniform"]]}
-    project.conf("experiment", "varied", name="varied", repetitions=12, pairings=[pairing])
-    verbs = ("plan detect=2", "record", "play", "plan detect=2")
-    (_, before, _), *done, (code, said, _) = told(project, *[f"{verb} experiment=varied" for verb in verbs])
-    assert [each[0] for each in done] == [0, 0] and "transcripts/varied.parquet" not in before
-    assert code == 0 and "spread as in transcripts/varied.parquet" in said
-
-
 def test_a_bill_is_not_zero_where_no_question_fits(project):
     script = {"_target_": "agon.games.matrix.scripts.tit_for_tat", "_partial_": True}
     project.conf("model", "tight", _target_="agon.models.standin.StandIn", model="tight", policy=script, context=100)

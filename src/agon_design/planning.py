@@ -1,4 +1,4 @@
-"""The verb `power`: the smallest difference that a plan can show, and what a wanted one takes."""
+"""What a plan can decide: the smallest difference that it can show, and what a wanted one takes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 import click
 import pandas as pd
 
-from agon.cli import options
-from agon.cli.job import Job
 from agon.cli.places import Settings, experiment_of
 from agon.cli.words import say_columns
 from agon.conf import recorded_games
-from agon.errors import AgonError, count
+from agon.errors import count
 from agon.models import Model
 from agon.paths import ROOT, input_path
 from agon.plan import Match
@@ -23,11 +21,7 @@ from agon_design.power import Design, design, variances
 
 
 def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:
-    """What a plan can decide: the smallest difference it shows.
-
-    experiment=NAME is a file in conf/experiment; with budget.usd=50 it says also what 50 dollars can decide:
-    docs/how-to/plan-a-design.md.
-    """
+    """Says the smallest difference, what a wanted one takes, and what a budget can decide."""
     name, matches, models, _ = experiment_of(settings)
     games = {match.game.name for match in matches}
     usual = () if variance is None and sd is not None else (name, *recorded_games())
@@ -107,38 +101,3 @@ def _prices(matches: Sequence[Match], models: Mapping[str, Model]) -> tuple[pd.S
     costs = pd.DataFrame(rows, columns=["kind", "model", "usd"]).astype({"usd": float})
     by_kind, by_model = (costs.groupby(key).usd.agg(lambda own: own.sum(skipna=False)) for key in ("kind", "model"))
     return by_kind.reindex(list(first), fill_value=0.0), by_model
-
-
-def _above_0(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not 0 < value < float("inf"):
-        raise AgonError(f"--{option.name} must be a number above 0, not {value:g}")
-    return value
-
-
-POWER = Job(
-    power,
-    click.Option(
-        ["--metric"],
-        default="points",
-        shell_complete=options.names_of("metrics"),
-        help="Of which metric (agon list metrics); points unless named.",
-    ),
-    click.Option(
-        ["--detect"],
-        type=float,
-        callback=_above_0,
-        help="A difference: how many matches show it, and what do they cost?",
-    ),
-    click.Option(
-        ["--sd"],
-        type=float,
-        callback=_above_0,
-        help="The standard deviation within a cell, where nothing is recorded.",
-    ),
-    click.Option(
-        ["--variance"],
-        metavar="FILE,...",
-        help="Turns that vary as those planned will; else the experiment's own, or the papers'.",
-    ),
-)
-"""`agon power`."""

@@ -1,4 +1,4 @@
-"""The verbs `register` and `record-until`: hypotheses before the first answer, and asking that stops once a question is decided."""
+"""Hypotheses before the first answer, and asking that stops once a question is decided."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter
 
 import click
 
-from agon.cli.job import Job
 from agon.cli.places import Settings, experiment_of, lock_of, same_words, say_cautions
 from agon.cli.recording import Failing, recorded_now, watched
 from agon.errors import AgonError, count, visible
@@ -20,11 +19,7 @@ from agon_design import prereg, until
 
 
 def register(settings: Settings, file: str) -> None:
-    """Registers hypotheses before the first answer.
-
-    experiment=NAME is what will be recorded. The text of the file and the matches planned are kept beside its recording,
-    and cannot change once something is recorded: docs/how-to/preregister.md.
-    """
+    """Keeps a preregistration and the plan beside the recording."""
     _, matches, _, recording = experiment_of(settings)
     known, _ = prereg.read(file)
     if known.until is not None:
@@ -34,11 +29,7 @@ def register(settings: Settings, file: str) -> None:
 
 
 def record_until(settings: Settings) -> int:
-    """Asks models until the registered question is decided.
-
-    `until` of the registration says which question (agon register). budget.usd=N, budget.tokens=N and budget.calls=N are
-    limits; the same command goes on where it was stopped, and decides the same: docs/how-to/stop-when-decided.md.
-    """
+    """Asks block by block; the exit code."""
     name, matches, models, recording = experiment_of(settings)
     entry = prereg.registration(recording.path.parent)
     rule = None if entry is None else entry.content.until
@@ -70,9 +61,3 @@ def record_until(settings: Settings) -> int:
     click.echo(f"{answer}{end}; {shown(recording.path)} holds what it took")
     click.echo(f"now: python -m agon play {same_words()} partial=true")
     return 0
-
-
-REGISTER = Job(register, click.Option(["--file"], required=True, help="Question, hypotheses, exclusions and until."))
-"""`agon register`."""
-RECORD_UNTIL = Job(record_until)
-"""`agon record-until`."""

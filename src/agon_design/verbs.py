@@ -1,4 +1,4 @@
-"""Verbs: conditions compared, and players rated."""
+"""The verbs of the room. Their libraries are read when they run, not before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from agon.cli import options
-from agon.cli.places import outside_data, own_folder, transcript_of
+from agon.cli.job import Job
+from agon.cli.places import Settings, outside_data, own_folder, transcript_of
 from agon.cli.words import say_columns
 from agon.errors import AgonError, count, visible
 from agon.paths import in_project, shown
@@ -159,3 +160,75 @@ def rate(metric: str, by: str, experiment: str | None, turns: str | None, out: s
         click.echo(f"note: {found.groups} groups of players never met: strengths compare within a group alone")
     if path is not None:
         write_table(found.players, path)
+
+
+def power(settings: Settings, metric: str, detect: float | None, sd: float | None, variance: str | None) -> None:
+    """What a plan can decide.
+
+    experiment=NAME is a file in conf/experiment; with budget.usd=50 it says also what 50 dollars can decide:
+    docs/how-to/plan-a-design.md.
+    """
+    from agon_design import planning
+
+    planning.power(settings, metric, detect, sd, variance)
+
+
+def register(settings: Settings, file: str) -> None:
+    """Registers hypotheses before the first answer.
+
+    experiment=NAME is what will be recorded. The text of the file and the matches planned are kept beside its recording,
+    and cannot change once something is recorded: docs/how-to/preregister.md.
+    """
+    from agon_design import recording
+
+    recording.register(settings, file)
+
+
+def record_until(settings: Settings) -> int:
+    """Asks models until the registered question is decided.
+
+    `until` of the registration says which question (agon register). budget.usd=N, budget.tokens=N and budget.calls=N are
+    limits; the same command goes on where it was stopped, and decides the same: docs/how-to/stop-when-decided.md.
+    """
+    from agon_design import recording
+
+    return recording.record_until(settings)
+
+
+def _above_0(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise AgonError(f"--{option.name} must be a number above 0, not {value:g}")
+    return value
+
+
+POWER = Job(
+    power,
+    click.Option(
+        ["--metric"],
+        default="points",
+        shell_complete=options.names_of("metrics"),
+        help="Of which metric (agon list metrics); points unless named.",
+    ),
+    click.Option(
+        ["--detect"],
+        type=float,
+        callback=_above_0,
+        help="A difference: how many matches show it, and what do they cost?",
+    ),
+    click.Option(
+        ["--sd"],
+        type=float,
+        callback=_above_0,
+        help="The standard deviation within a cell, where nothing is recorded.",
+    ),
+    click.Option(
+        ["--variance"],
+        metavar="FILE,...",
+        help="Turns that vary as those planned will; else the experiment's own, or the papers'.",
+    ),
+)
+"""`agon power`."""
+REGISTER = Job(register, click.Option(["--file"], required=True, help="Question, hypotheses, exclusions and until."))
+"""`agon register`."""
+RECORD_UNTIL = Job(record_until)
+"""`agon record-until`."""

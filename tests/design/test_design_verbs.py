@@ -130,3 +130,26 @@ def test_a_plan_says_what_it_can_decide(project):
     assert re.search(r"^1 USD: \d+ matches, [\d.]+ USD, detect [\d.]+ by agent$", said, re.M)
     wrong = project.run("power", "experiment=planned", "--detect=0")
     assert wrong.returncode == 1 and "--detect must be a number above 0" in wrong.stderr
+
+
+def test_a_budget_decides_what_it_can_pay_for(project):
+    project.experiment("planned", 3, seats=(("zs", "cot"), ("best_reply_to_last", "uniform")))
+    project.model("http://127.0.0.1:9", price={"input": 50, "output": 250})
+    words = ("power", "experiment=planned", "--sd=4", "--detect=2")
+    said, poor = (done(project.run(*words, f"budget.usd={usd}")) for usd in (50, 1))
+    assert "1 USD are not two matches of each kind, which cost about" in poor
+    assert re.search(r"^pd +default +agent +1 +2 +6 +4 +\d", said, re.M)
+    usd = re.search(r"takes \d+ matches of each of 4 kinds: about ([\d.,]+) USD \(server", said)[1]
+    [(spent, least)] = re.findall(r"^50 USD: [\d,]+ matches, ([\d.]+) USD, detect ([\d.]+) by agent", said, re.M)
+    assert float(spent) <= 50 and (float(least) > 2) == (float(usd.replace(",", "")) > 50)
+
+
+def test_cells_vary_as_what_the_experiment_has_played(project):
+    project.experiment("varied", 12, seats=(("zs", "cot"), ("uniform",)))
+    with serving(answer=leaning) as server:
+        project.model(server.openai)
+        before = done(project.run("power", "experiment=varied"))
+        done(project.run("record", "experiment=varied"))
+    done(project.run("play", "experiment=varied"))
+    assert "transcripts/varied.parquet" not in before
+    assert "spread as in transcripts/varied.parquet" in done(project.run("power", "experiment=varied"))
