@@ -197,7 +197,7 @@ def test_where_asking_stops_when_it_is_decided_the_intervals_are_said_to_be_too_
     turns, said = scripts
     Path(file).write_text(OF_SCRIPTS + 'until: {metric: points, by: "agent:uniform,grim", range: [0, 96]}\n')
     said()
-    lines = as_registered(turns)
+    lines = as_registered(turns, GAMES)
     assert (
         "registered: asking stops when points by agent:uniform,grim in 0 to 96 is decided, wrongly with a chance of 0.05"
         in lines

@@ -109,13 +109,14 @@ def _solved(game: NormalForm) -> list[Profile]:
         found = pygambit.nash.enummixed_solve(table, rational=True)
     else:
         found = pygambit.nash.enumpoly_solve(table, use_strategic=True)
-    return [
+    profiles = (
         tuple(
             tuple(_exact(profile[player][strategy]) for strategy in table.get_strategies(player))
             for player in table.players
         )
         for profile in found.equilibria
-    ]
+    )
+    return list(dict.fromkeys(profiles))  # of degenerate games pygambit lists some twice
 
 
 def _order(mix: Mix) -> tuple[int, list[int], list[Fraction]]:
