@@ -7,7 +7,7 @@ import pytest
 
 from agon import ROOT
 from agon.report.caveats import beware
-from agon.turns import read, write
+from agon.turns import read, read_games, write, write_games
 
 SMOKE = "tests/smoke"
 
@@ -33,6 +33,7 @@ def some(folder, source, **wanted):
     turns = read(f"{SMOKE}/{source}.parquet")
     for name, value in wanted.items():
         turns = turns[turns[name].eq(value)]
+    write_games(read_games(f"{SMOKE}/{source}.parquet"), folder / "turns.parquet")
     write(turns.reset_index(drop=True), folder / "turns.parquet")
     return str(folder / "turns.parquet")
 
@@ -51,6 +52,7 @@ def test_one_game_in_one_variant_is_enough_for_live_games(tmp_path, game):
 def test_games_that_the_paper_does_not_have_are_drawn_without_it(tmp_path):
     turns = read(some(tmp_path, "standin_turns", game="pd", variant="label"))
     recorded = read(f"{SMOKE}/counterfactual_turns.parquet")
+    write_games(read_games(f"{SMOKE}/counterfactual_turns.parquet"), tmp_path / "recorded.parquet")
     write(recorded[recorded.variant.ne("label")].reset_index(drop=True), tmp_path / "recorded.parquet")
     write(turns, tmp_path / "turns.parquet")
     paths = {"turns_path": str(tmp_path / "turns.parquet"), "published_path": str(tmp_path / "recorded.parquet")}

@@ -667,7 +667,9 @@ def test_a_recording_that_ends_for_lack_of_context_is_none_to_go_on_from(project
 
 def test_recorded_games_are_listed_with_what_takes_them(project):
     project.folder.joinpath("transcripts").mkdir(exist_ok=True)
-    shutil.copy(ROOT / "tests/smoke/scripted_turns.parquet", project.folder / "transcripts/lent.parquet")
+    for kind in ("", ".games"):
+        source = ROOT / f"tests/smoke/scripted_turns{kind}.parquet"
+        shutil.copy(source, project.folder / f"transcripts/lent{kind}.parquet")
     listed, planned, compared = told(
         project,
         "list experiments",

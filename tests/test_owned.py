@@ -46,7 +46,6 @@ TAKEN = [
         "transcripts/other.parquet holds turns of other, not of tiny",
     ),
     (f"{PLAY} experiment.name=counterfactual", "counterfactual is the name of what `agon ingest` makes"),
-    (f"{PLAY} experiment.name=people force=true", "people is the name of what `agon collect` makes"),
     ("record experiment=tiny experiment.name=tradecraft", "tradecraft is the name of what `agon ingest` makes"),
     ("play experiment=tiny out=data/x.parquet", "lies in data/"),
     ("play experiment=tiny out=notes.parquet", "is no turns table"),

@@ -47,7 +47,7 @@ def part_of(name, room):
 
 def checkout():
     """The files of the checkout, without what is stored for `dvc pull`."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=LIMIT)
     return [name for name in listed.stdout.splitlines() if not name.startswith("store/") and (ROOT / name).is_file()]
 
 
@@ -74,7 +74,7 @@ def rest(request, tmp_path_factory):
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: agon\nVersion: 0\n")
     (installed / "entry_points.txt").write_text(entries_without(room))
-    subprocess.run(["git", "init", "--quiet"], cwd=copy, check=True)
+    subprocess.run(["git", "init", "--quiet"], cwd=copy, check=True, timeout=LIMIT)
     return room, copy
 
 

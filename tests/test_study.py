@@ -188,7 +188,9 @@ def test_one_command_runs_for_several_settings(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True)
     words = ["experiment.repetitions=1,2", "out=out/${experiment.repetitions}.parquet"]
     assert "1,200 matches" in run("agon", "play", "--multirun", *words, where=tmp_path)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["1.parquet", "2.parquet"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        *("1.games.parquet", "1.parquet", "2.games.parquet", "2.parquet")
+    ]
     failed = run("agon", "play", "-m", "experiment.repetitions=1,x", "force=true", where=tmp_path, code=1)
     assert "repetitions: it must be a whole number, and is text" in failed
 

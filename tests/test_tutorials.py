@@ -29,7 +29,9 @@ class Reader:
     def __init__(self, folder):
         self.folder = Project(folder).folder
         (folder / "transcripts").mkdir()
-        shutil.copy(ROOT / "tests/smoke/counterfactual_turns.parquet", folder / "transcripts/counterfactual.parquet")
+        for kind in ("", ".games"):
+            source = ROOT / f"tests/smoke/counterfactual_turns{kind}.parquet"
+            shutil.copy(source, folder / f"transcripts/counterfactual{kind}.parquet")
         tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         self.environment = os.environ | {"PATH": tools, "PYTHONPATH": str(folder / "src")}
 

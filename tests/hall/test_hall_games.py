@@ -69,7 +69,7 @@ def test_a_table_is_made_on_the_page_and_its_match_is_collected(server, person, 
     play_on(people, "prisoner3")
     host.page.get_by_text("It is over").wait_for()
 
-    done = server.run("collect", "out=transcripts/people_of_this_test.parquet")
+    done = server.run("collect", "--out=transcripts/people_of_this_test.parquet")
     assert done.returncode == 0, done.stderr
     turns = read(server.project / "transcripts/people_of_this_test.parquet")
     own = turns[turns.match.isin(matches(turns)[lambda table: table.agent == PERSON].match)]

@@ -50,7 +50,7 @@ def test_hostile_texts_stay_texts_on_every_page(server, person):
     harmless(ada, bo, public, host)
     play_on({0: ada, 1: bo}, "chameleon")
     name = f"hostile_{row.id}"
-    assert server.run("collect", f"out=transcripts/{name}.parquet").returncode == 0
+    assert server.run("collect", f"--out=transcripts/{name}.parquet").returncode == 0
     hall.page.goto(server.url + "/transcripts")
     hall.page.get_by_label("Transcript").first.select_option(re.compile(name).pattern)
     hall.page.wait_for_timeout(1500)

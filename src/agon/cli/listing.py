@@ -57,10 +57,9 @@ def listed(kind: str) -> list[tuple[str, ...]]:
 def _tables(known: Collection[str]) -> list[tuple[str, ...]]:
     """Turns tables that are no experiment of conf: what takes experiment=NAME takes them, but there is nothing to ask or play."""
     from agon.conf import recorded_games
-    from agon.turns import is_games
 
     use = "for compare, rate, export and notebooks (no file in conf/experiment)"
-    tables = [path for path in input_files("transcripts", "*.parquet") if not is_games(path)]
+    tables = [path for path in input_files("transcripts", "*.parquet") if not path.stem.endswith(".games")]
     found = {path.stem: f"the turns of {shown(path)}, {use}" for path in tables}
     for source in recorded_games():
         found[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
