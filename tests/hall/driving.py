@@ -229,7 +229,8 @@ def folder_of(place):
     for part in ("rulesets", "problems", "settings", "logs"):
         (place / "data" / part).symlink_to(ROOT / "data" / part)
     (place / "transcripts").mkdir()
-    shutil.copy(ROOT / "tests/smoke/scripted_turns.parquet", place / "transcripts/scripted.parquet")
+    for kind in ("", ".games"):
+        shutil.copy(ROOT / f"tests/smoke/scripted_turns{kind}.parquet", place / f"transcripts/scripted{kind}.parquet")
     return place
 
 

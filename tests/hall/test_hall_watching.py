@@ -277,7 +277,8 @@ def test_recorded_trade_is_told_from_its_rows(tmp_path):
 
 
 def test_what_was_not_recorded_is_not_zero(tmp_path):
-    shutil.copy(SMOKE / "counterfactual_turns.parquet", tmp_path)
+    for kind in ("", ".games"):
+        shutil.copy(SMOKE / f"counterfactual_turns{kind}.parquet", tmp_path)
     made = Viewer(tmp_path)
     for at in made.places():
         cards = [{fact.name: fact.value for fact in card} for _, card in at.place["cards"]]
