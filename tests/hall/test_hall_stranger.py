@@ -11,6 +11,7 @@ from agon import AgonError
 from agon.agents import seat_dice
 from agon.conf import load
 from agon.games.base import PUBLIC
+from agon.games.tables import games_table
 from agon_hall.rules import question_text, require_told, rules_text
 
 
@@ -74,10 +75,9 @@ def test_its_form_is_made_from_its_space(auction):
     assert play_out(auction, seat_dice(1, 0), bid)[0][0] == {0: 12, 1: 12, 2: 12}
 
 
-def test_it_is_watched_step_by_step(auction, tmp_path, monkeypatch):
-    monkeypatch.setattr("agon.replay.steps.called", lambda wanted: [auction])
+def test_it_is_watched_step_by_step(auction, tmp_path):
     done, turns = played(auction, lambda view, dice: view.past[-1].value // 2)
-    made = page(tmp_path, turns)
+    made = page(tmp_path, turns, games=games_table([auction], [AUCTION]))
     assert "highest bid wins" in made.html
     for at in made.places():
         over = at.made["step"] == at.made["last"]

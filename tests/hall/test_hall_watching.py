@@ -96,11 +96,11 @@ class Viewer:
         return self.html.partition("What the game let ")[2].partition("</section>")[0]
 
 
-def page(folder, *turns, **asked):
+def page(folder, *turns, games=None, **asked):
     """The page upon these turns, each a file."""
     for number, each in enumerate(turns):
         path = folder / f"file{number}.parquet"
-        write_games(TABLE, path)
+        write_games(TABLE if games is None else games, path)
         write(each, path)
     return Viewer(folder, **asked)
 
@@ -259,7 +259,7 @@ def test_the_public_comes_to_know_fact_by_fact_what_the_game_lets_it_watch(tmp_p
 def test_a_match_of_an_unknown_game_is_shown_from_its_rows(tmp_path):
     _, turns = played(GAMES["pd"])
     made = page(tmp_path, turns.assign(game=pd.Categorical(["chess"] * len(turns))))
-    assert "no game of conf/game is called chess" in made.html and not made.place["seats"]
+    assert "the table of games has no chess default" in made.html and not made.place["seats"]
     assert [at.place["title"][:8] for at in made.places()][-2:] == ["Step 16 ", "The end,"]
     hidden = page(tmp_path, researcher=False)
     assert not hidden.place and "nothing can be shown in public" in hidden.alert
