@@ -339,7 +339,9 @@ def test_a_match_that_is_given_up_is_not_collected_takes_no_more_answers_and_kee
         async with hall(tmp_path) as made:
             assert made.find(place.id).status == "closed"
             assert not list(tmp_path.glob("played/*"))
-            kept, _ = sorted(tmp_path.glob("given_up/*"), key=is_games)  # what was played until then, apart from what is collected
+            kept, _ = sorted(
+                tmp_path.glob("given_up/*"), key=is_games
+            )  # what was played until then, apart from what is collected
             assert list(validated(read(kept)).action) == ["cooperation", "defection"]
 
     run(match())

@@ -18,9 +18,10 @@ from agon.games import IllegalAction
 from agon.games.rating.game import DIMENSIONS, ORDERS, Rating, Ratings
 from agon.games.rating.logs import log_of, packed
 from agon.games.settings import variants
+from agon.games.tables import games_table
 from agon.plan import Match, Seat
 from agon.play import play_now, table
-from agon.turns import write
+from agon.turns import write, write_games
 
 SAID = {"player": "Ann", "phase": "propose", "call": {"tool": "submit_proposal", "message": "Coal?"}}
 THOUGHT = {"player": "Ann", "phase": "propose", "thought": "he cannot know that I need iron"}
@@ -219,6 +220,7 @@ def test_what_players_write_into_a_call_for_themselves_is_a_thought_too(call):
 
 
 def test_the_command_makes_logs_that_can_be_rated(tmp_path, capsys):
+    write_games(games_table([]), tmp_path / "turns.parquet")
     write(played(), tmp_path / "turns.parquet")
     assert main(["make-logs", f"--turns={tmp_path / 'turns.parquet'}", f"--folder={tmp_path / 'logs'}"]) == 0
     said = capsys.readouterr().out
