@@ -45,12 +45,16 @@ def search_project() -> None:
 
 
 def _require_own_settings() -> None:
-    """Raises AgonError where a project's file hides agon's settings, or sets Hydra's own, which may name code that it calls."""
-    for hiding in ("agon.yaml", "hydra"):
-        if (CONF / hiding).exists():
-            raise AgonError(f"conf/{hiding} would hide agon's own: what differs goes into conf/config.yaml")
+    """Raises AgonError where a project's file hides agon's settings, or sets Hydra's own, which may name code that it calls.
+
+    A copy of agon's checkout, as `dvc exp run --temp` makes one, has the same conf/agon.yaml.
+    """
+    settings, hydra = CONF / "agon.yaml", CONF / "hydra"
+    same = settings.is_file() and text_of(settings) == text_of(SHIPPED / "conf/agon.yaml")
+    for hiding in [path for path in (settings, hydra) if path.exists() and not (same and path == settings)]:
+        raise AgonError(f"conf/{hiding.name} would hide agon's own: what differs goes into conf/config.yaml")
     for path in CONF.rglob("*.yaml"):
-        if path.is_file() and _sets_hydra(text_of(path)):
+        if path.is_file() and not (same and path == settings) and _sets_hydra(text_of(path)):
             raise AgonError(
                 f"{shown(path)}: Hydra's own settings, and @package, are for the command line: take them out of the file"
             )
