@@ -65,6 +65,7 @@ toc_object_entries = False  # the menu of every page would have them all
 default_role = "code"  # docstrings write names in single backquotes
 autodoc_default_options = {"ignore-module-all": True}  # what a package takes from its modules stands there
 autodoc_member_order, autodoc_typehints = "bysource", "signature"
+PACKAGES = "agon", "agon_design", "agon_hall", "agon_papers", "agon_twins"
 apidoc_modules = [
     {
         "path": f"../src/{package}",
@@ -74,7 +75,7 @@ apidoc_modules = [
         "exclude_patterns": ["**/study/template/**"],
         "automodule_options": {"members", "show-inheritance", "undoc-members"},
     }
-    for package in ("agon", "agon_papers", "agon_hall")
+    for package in PACKAGES
 ]
 autodoc_mock_imports = ["inspect_ai", "xllamacpp"]  # optional
 suppress_warnings = ["myst.header", "ref.python"]  # names that several modules have
@@ -88,7 +89,7 @@ NAVIGATION = {
     "More notebooks": ["reports/*.ipynb"],
     "How to": ["docs/how-to/*.md"],
     "About": ["docs/*.md", "data/README.md", "CHANGES.md"],
-    "Reference": [f"docs/reference/{package}/{package}.rst" for package in ("agon", "agon_papers", "agon_hall")],
+    "Reference": [f"docs/reference/{package}/{package}.rst" for package in PACKAGES],
 }
 """Headings of the menu, and the files below each: a file stands under the first whose pattern it follows."""
 
