@@ -50,11 +50,12 @@ def gather(folder: Path, name: str, out: Path) -> str:
     ids = sorted({state.match for state in states.values() if state.match})
     places = [folder / kind / f"{each}.parquet" for each in ids for kind in ("played", "given_up")]
     played = [path for path in places if path.exists()]
+    bare = [path for path in played if not games_path(path).exists()]
     if played:
         turns = ordered([read(path) for path in played], [path.stem for path in played])
         sat = {(state.match, state.seat): state.cell for state in states.values() if state.seat is not None}
         turns = in_cells(turns.assign(experiment=pd.Categorical([name] * len(turns))), sat)
-        write_games(read_games(*(path for path in played if games_path(path).exists())), out / "turns.parquet")
+        write_games(read_games(*(path for path in played if path not in bare)), out / "turns.parquet")
         write(turns, out / "turns.parquet")
     paid, known = folder / f"bonus-{name}.csv", folder / f"people-{name}.csv"
     for path in (paid, known):
@@ -67,6 +68,11 @@ def gather(folder: Path, name: str, out: Path) -> str:
     return (
         f"{shown(out)}: {count(len(states), 'participant')}, {done:,} at the end, {count(len(played), 'match')}; "
         f"{shown(paid)}: {count(owed, 'bonus', 'bonuses')} to pay; {shown(known)}: who is who (both name people: do not publish them)"
+        + (
+            f"; {count(len(bare), 'match')} of an earlier agon without a table of games: not to be replayed"
+            if bare
+            else ""
+        )
     )
 
 
