@@ -43,7 +43,7 @@ def test_what_a_file_describes_is_what_hydra_instantiates(group, name):
 
 
 def test_a_game_made_of_another_is_refused_where_no_package_makes_any(monkeypatch):
-    monkeypatch.setattr("agon.conf.derived._doors", lambda: ())
+    monkeypatch.setattr("agon.conf.derived._entry_points", lambda: ())
     with pytest.raises(AgonError) as error:
         settings_of("game", "pd~nowhere")
     assert "game pd~nowhere: no package is installed" in str(error.value) and "install agon_twins" in str(error.value)

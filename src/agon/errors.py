@@ -1,4 +1,4 @@
-"""What the user is told when something is wrong: one line, that says what to do."""
+"""Error messages: one line, which says what is wrong and what to do."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,13 +13,15 @@ WORDS = {
     "object": "names with values",
     "str": "text",
 }
-"""What types of values are called in messages."""
+"""Type of a value -> its name in messages."""
 BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
 
 
 def visible(text: str) -> str:
-    """Text that does nothing to a terminal or a log: what cannot be printed, but for line ends, is spelled out (\\x1b)."""
-    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
+    """Text that is safe for a terminal or a log. A character that cannot be printed is written as its code (\\x1b); line ends stay."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in text
+    )
 
 
 def count(number: int, noun: str, nouns: str = "") -> str:
@@ -28,7 +30,7 @@ def count(number: int, noun: str, nouns: str = "") -> str:
 
 
 def stopped(words: Sequence[str]) -> str:
-    """What is said of a command that was interrupted."""
+    """The message for a command that was interrupted."""
     return "stopped; the same command goes on where it was" if words[:1] in (["record"], ["play"]) else "stopped"
 
 
@@ -40,17 +42,21 @@ class AgonError(Exception):
 
 
 def fault_of(error: Exception, kind: Any = None) -> str:
-    """What msgspec finds wrong with a value, in words: where it is, what it is, and what it must be.
+    """An error of msgspec in words: where the value is, what it is, and what it must be.
 
-    With the `kind` of the whole value (a type), the words that may stand there are listed.
+    `kind`: the type of the whole value. With it, the message lists the words that are allowed there.
     """
     text, _, place = str(error).partition(" - at `")
     place = place.rstrip("`").removeprefix("$").removeprefix(".")
     if text.startswith(("Expected ", "Object ")):  # else it is what a class of ours says of itself
-        text = re.sub("`([^`]+)`", lambda at: " or ".join(WORDS.get(each, each) for each in at[1].split(" | ")), text)
+        text = re.sub(
+            "`([^`]+)`", lambda match: " or ".join(WORDS.get(name, name) for name in match[1].split(" | ")), text
+        )
         text = re.sub(r" matching regex '\\+(\.\w+)\$'$", r" that ends in \1", text)
         text = text.replace(" matching regex ", " that fits the pattern ")
-        text = re.sub(r"( of length)? ([<>]=?) (\S+)$", lambda at: f"{at[1] or ','} {BOUNDS[at[2]]} {at[3]}", text)
+        text = re.sub(
+            r"( of length)? ([<>]=?) (\S+)$", lambda match: f"{match[1] or ','} {BOUNDS[match[2]]} {match[3]}", text
+        )
         text = re.sub(r"^Expected (.*), got (\d+)$", r"it must be \1, and has \2", text)
         text = re.sub("^Expected (.*), got (.*)$", r"it must be \1, and is \2", text)
         text = re.sub("^Expected ", "it must be ", text)
@@ -62,22 +68,22 @@ def fault_of(error: Exception, kind: Any = None) -> str:
 
 
 def _values(kind: Any, place: str) -> Iterator[object]:
-    """The words that may stand at a place in values of a kind."""
+    """The words that are allowed at a place in values of a kind."""
     from msgspec.inspect import DictType, ListType, LiteralType, StructType, Type, UnionType, VarTupleType, type_info
 
-    def inside(types: Iterable[Type]) -> Iterator[Type]:
-        for each in types:
-            yield from inside(each.types) if isinstance(each, UnionType) else [each]
+    def members(types: Iterable[Type]) -> Iterator[Type]:
+        for type_ in types:
+            yield from members(type_.types) if isinstance(type_, UnionType) else [type_]
 
-    found = list(inside([type_info(kind)]))
+    kinds = list(members([type_info(kind)]))
     for name in re.findall(r"[^.\[\]]+(?=[.\[]|$)|\[", place):
-        within = list[Type]()
-        for each in found:
-            if isinstance(each, StructType):
-                within += [field.type for field in each.fields if name == field.encode_name]
-            elif isinstance(each, ListType | VarTupleType):
-                within.append(each.item_type)
-            elif isinstance(each, DictType):
-                within.append(each.value_type)
-        found = list(inside(within))
-    yield from (value for each in found if isinstance(each, LiteralType) for value in each.values)
+        inner = list[Type]()
+        for type_ in kinds:
+            if isinstance(type_, StructType):
+                inner += [field.type for field in type_.fields if name == field.encode_name]
+            elif isinstance(type_, ListType | VarTupleType):
+                inner.append(type_.item_type)
+            elif isinstance(type_, DictType):
+                inner.append(type_.value_type)
+        kinds = list(members(inner))
+    yield from (value for type_ in kinds if isinstance(type_, LiteralType) for value in type_.values)

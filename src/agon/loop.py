@@ -1,4 +1,4 @@
-"""The one loop that steps through a match. It reads and writes nothing: whoever plays, replays, tries out or learns drives it."""
+"""The one loop that steps through a match. It reads and writes no file. Play, replay, trials and environments all drive it."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cached_property
@@ -14,7 +14,7 @@ Script = Callable[[Observation, Dice], Any]
 """A strategy: a pure function of the view and the dice that gives a legal action."""
 
 TABLE = -1
-"""In the place of a seat: whose dice the game itself throws."""
+"""The number that stands for the game itself, which throws dice too, where a seat's number is expected."""
 
 
 class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
@@ -37,22 +37,25 @@ class seat_dice:  # noqa: N801 - used like a function: seat_dice(seed, seat)
 
 
 Moment = tuple[Any, dict[int, Observation], tuple[float, ...]]
-"""The state; what each seat that is to move sees, empty when the match is over; what the step before paid each seat (points)."""
+"""The state; the observation of each seat that is to move; the payoff of each seat from the step before (points).
+
+Nobody is to move when the match is over.
+"""
 
 Steps = Generator[Moment, Mapping[int, Any], None]
 
 
 LONGEST = 20_000
-"""Steps after which a match should have ended in a game that does not say how many rounds it may have."""
+"""The most steps of a match in a game without `max_rounds`."""
 STEPS_A_ROUND = 1_000
-"""In one that does say it."""
+"""The most steps for each round of `max_rounds`."""
 ENDLESS = (
     "a match has not ended after {:,} steps; where it may take as many, max_rounds says how many rounds it may have"
 )
 
 
 def longest(game: Game[Any]) -> int:
-    """Steps that a match may take."""
+    """The most steps that a match may take."""
     return LONGEST if game.max_rounds is None else STEPS_A_ROUND * game.max_rounds
 
 
@@ -60,8 +63,8 @@ def steps(game: Game[Any], dice: Dice) -> Steps:
     """Yields a moment, is sent the actions of the seats asked (None: a forfeit), and yields the next moment.
 
     Nothing has been paid at the first moment. Raises IllegalAction as the game does, also for actions after the last moment;
-    ValueError for payoffs that are not a finite number for every seat, and for a match that does not end (`longest`); RuntimeError in
-    the place of what would end the program.
+    ValueError for payoffs that are not a finite number for every seat, and for a match that does not end (`longest`).
+    Where a game raises what would end the program, such as SystemExit, this raises RuntimeError.
     """
     to_move, observe, step = game.to_move, game.observe, game.step
     everyone, most = game.seats, longest(game)
@@ -78,12 +81,12 @@ def steps(game: Game[Any], dice: Dice) -> Steps:
         raise
     except BaseException as error:
         if error.__traceback__ is None or error.__traceback__.tb_next is None:
-            raise  # not the game's: who drives this is done
+            raise  # the caller closes this generator
         raise RuntimeError(f"the game raised {type(error).__name__}") from error
 
 
 def _paid_all(payoffs: Any, seats: int) -> bool:
-    """Whether there is a finite number for every seat, in their order."""
+    """Whether the payoffs are one finite number for each seat."""
     if not isinstance(payoffs, tuple | list) or len(payoffs) != seats:
         return False
     try:
@@ -93,13 +96,13 @@ def _paid_all(payoffs: Any, seats: int) -> bool:
 
 
 def started(game: Game[Any], seed: int) -> tuple[Steps, Moment, list[seat_dice]]:
-    """A match with a seed: its steps, the first moment, and each seat's own dice."""
+    """A match with a seed: its steps, the first moment, and the dice of each seat."""
     match = steps(game, seat_dice(seed, TABLE))
     return match, next(match), [seat_dice(seed, seat) for seat in range(game.seats)]
 
 
 def total(game: Game[Any], scripts: Sequence[Script], seed: int) -> list[float]:
-    """The points of each seat in a match between scripts."""
+    """The total payoff of each seat in a match between scripts (points)."""
     match, (_, views, payoffs), dice = started(game, seed)
     points = list(payoffs)
     while views:

@@ -52,10 +52,10 @@ def _is_marked(folder: Path) -> bool:
         return False
 
 
-_FOUND = list(_upwards(CONFIG))
-_PROJECT = next(filter(_is_marked, _FOUND), None)
+_CONFIGURED = list(_upwards(CONFIG))
+_PROJECT = next(filter(_is_marked, _CONFIGURED), None)
 
-STRANGE = next((folder for folder in _FOUND[:1] if folder != _PROJECT), None)
+STRANGE = next((folder for folder in _CONFIGURED[:1] if folder != _PROJECT), None)
 """A nearer folder with a conf/config.yaml that does not bear MARK; None where there is none."""
 
 ROOT = _PROJECT or (Path.cwd() if SHIPPED.parent == CODE else SHIPPED)
@@ -69,7 +69,7 @@ if _PROJECT not in (None, SHIPPED):  # a study's own modules, such as its metric
 
 
 def shown(path: Path) -> str:
-    """A path as messages show it: from the project's root where it lies inside, as `visible` text."""
+    """A path for messages: relative to the project's root where it lies inside, as `visible` text."""
     return visible(str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path))
 
 
@@ -88,7 +88,7 @@ def text_of(path: Path, most: int = 1_000_000) -> str:
 
 
 def keep_file(path: Path, text: str | bytes, force: bool = False) -> None:
-    """Writes a file, and its folder. Raises AgonError where another is there, unless `force` says to write over it."""
+    """Writes a file, and its folder. Raises AgonError where another file is there, unless `force` allows to replace it."""
     data = text if isinstance(text, bytes) else text.encode()
     try:
         if not force and path.exists() and (not path.is_file() or path.read_bytes() != data):
@@ -117,7 +117,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def in_project(path: str | Path) -> Path:
-    """Where an output goes: a path as a setting gives it, from the project's folder, or from the home folder where it begins with ~/."""
+    """The place of an output. A relative path begins at the project's folder, and ~/ at the home folder."""
     return ROOT / from_home(path)
 
 
@@ -130,17 +130,24 @@ def from_home(path: str | Path) -> Path:
 
 
 def input_places(path: str | Path) -> list[Path]:
-    """Where an input may lie: in the project, then among what comes with agon."""
-    own = in_project(path)
-    return [own, *([SHIPPED / own.relative_to(ROOT)] if own.is_relative_to(ROOT) and ROOT != SHIPPED else [])]
+    """The places where an input may lie: first in the project, then among the files that come with agon."""
+    path_in_project = in_project(path)
+    return [
+        path_in_project,
+        *(
+            [SHIPPED / path_in_project.relative_to(ROOT)]
+            if path_in_project.is_relative_to(ROOT) and ROOT != SHIPPED
+            else []
+        ),
+    ]
 
 
 def input_path(path: str | Path) -> Path:
-    """The file or folder of an input: the project's, else agon's own; where neither is there, the project's would be it."""
-    return next((each for each in input_places(path) if each.exists()), in_project(path))
+    """The file or folder of an input: the project's, else the one that comes with agon. Where there is neither, the project's path."""
+    return next((place for place in input_places(path) if place.exists()), in_project(path))
 
 
 def input_files(folder: str | Path, pattern: str) -> list[Path]:
-    """The input files in a folder, in the order of their names: the project's, and agon's own of other names."""
-    known = {path.name: path for place in reversed(input_places(folder)) for path in place.glob(pattern)}
-    return [known[name] for name in sorted(known)]
+    """The input files in a folder, sorted by name. The project's file hides the file of that name that comes with agon."""
+    files = {path.name: path for place in reversed(input_places(folder)) for path in place.glob(pattern)}
+    return [files[name] for name in sorted(files)]

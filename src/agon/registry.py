@@ -14,7 +14,7 @@ KINDS: dict[Any, str] = {}
 """Classes and functions -> the names that `kind` gave them."""
 
 PACKAGES = {"agon.agents", "agon.games", "agon.models"}
-"""Where `_target_` of a file in conf/ may lie; what conf/config.yaml names under `families` and `packages` is added."""
+"""The packages in which `_target_` of a file in conf/ may lie. `families` and `packages` of conf/config.yaml add to them."""
 
 
 def kind(name: str) -> Callable[[T], T]:
@@ -23,17 +23,17 @@ def kind(name: str) -> Callable[[T], T]:
     Ids hash this name and not where the code lives, so code can move while what was recorded with it stays valid.
     """
 
-    def named(made: T) -> T:
-        KINDS[made] = name
-        return made
+    def register(target: T) -> T:
+        KINDS[target] = name
+        return target
 
-    return named
+    return register
 
 
 def located(target: Any) -> Any:
     """The class or function with a dotted name, as in conf's `_target_`.
 
-    It lies in one of PACKAGES, and is not something that a module there has imported from elsewhere. Raises AgonError.
+    It must be defined in one of PACKAGES, not imported there from elsewhere. Raises AgonError.
     """
     if not isinstance(target, str):
         raise AgonError(f"_target_ is {target!r}; it must be the dotted name of a class or function")
@@ -44,37 +44,37 @@ def located(target: Any) -> Any:
             "what lies elsewhere is named under `families` or `packages` in conf/config.yaml"
         )
     try:
-        found = getattr(import_module(module), name)
+        target_object = getattr(import_module(module), name)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a module of the reader's own may do anything, such as leave the program
-        said = str(error) if isinstance(error, Exception) else ""
-        raise AgonError(f"_target_: {target!r} cannot be imported: {said or type(error).__name__}") from None
-    if not callable(found) or not _allowed(getattr(found, "__module__", None) or ""):
+    except BaseException as error:  # a reader's module may do anything, such as end the program
+        message = str(error) if isinstance(error, Exception) else ""
+        raise AgonError(f"_target_: {target!r} cannot be imported: {message or type(error).__name__}") from None
+    if not callable(target_object) or not _allowed(getattr(target_object, "__module__", None) or ""):
         raise AgonError(f"_target_: {target!r} is no class or function of {module}")
-    return found
+    return target_object
 
 
 def _allowed(module: str) -> bool:
     return any(f"{module}.".startswith(f"{package}.") for package in PACKAGES)
 
 
-def kind_of(made: Any) -> str:
-    """The name given by `kind`; without one FOLDER.NAME: that of its family's folder, and its own. Raises AgonError without a name.
+def kind_of(target: Any) -> str:
+    """The name that `kind` gave to a class or function; without one, FOLDER.NAME with the folder of its family.
 
-    A kind is not inherited, nor taken over by what wraps it: that is something else.
+    A subclass or a wrapper does not inherit the kind, because it is something else. Raises AgonError for what has no name.
     """
-    if made in KINDS:
-        return KINDS[made]
-    name = getattr(made, "__qualname__", "<nameless>")
+    if target in KINDS:
+        return KINDS[target]
+    name = getattr(target, "__qualname__", "<nameless>")
     if "<" in name:
         raise AgonError(
-            f"{made!r} has no name of its own, by which matches could be told apart: write a function or class"
+            f"{target!r} has no name of its own, by which matches could be told apart: write a function or class"
         )
-    above = made.__module__.split(".")
-    folders = (".".join(above[:depth]) for depth in range(len(above) - 1, 0, -1))
-    own = next((each for each in folders if _is_family(each)), ".".join(above[:-1]) or above[0])
-    return f"{own.rpartition('.')[2]}.{name}"
+    parts = target.__module__.split(".")
+    folders = (".".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1))
+    folder = next((package for package in folders if _is_family(package)), ".".join(parts[:-1]) or parts[0])
+    return f"{folder.rpartition('.')[2]}.{name}"
 
 
 def _is_family(package: str) -> bool:

@@ -14,26 +14,26 @@ from agon.games import Game
 
 
 def load(group: str, name: str, conf: Path = CONF) -> Any:
-    """What conf/`group`/`name`.yaml describes, built by its `_target_`. Raises AgonError when there is no such file."""
+    """The object that conf/`group`/`name`.yaml describes. Raises AgonError for a missing file, or one that cannot be built."""
     settings = settings_of(group, name, conf)
     try:
         if "_target_" not in settings:
             raise AgonError("it has no _target_, which says what it is")
-        made = built(settings)
-        if isinstance(made, Game):
-            _require_named(made)
-        if group == "game" and not isinstance(made, Game):
+        object_ = built(settings)
+        if isinstance(object_, Game):
+            _require_named(object_)
+        if group == "game" and not isinstance(object_, Game):
             raise TypeError("its _target_ makes no game")
     except (AgonError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         raise AgonError(f"conf/{group}/{name}.yaml cannot be built: {reason(error)}") from error
-    return made
+    return object_
 
 
 def built(settings: Any) -> Any:
-    """What settings describe: `_target_` called with the rest, or, with `_partial_: true`, kept to be called later.
+    """The object that settings describe: `_target_` called with the rest or, with `_partial_: true`, a functools.partial of it.
 
-    It builds what `hydra.utils.instantiate` builds, in a hundredth of the time: Hydra checks its policy anew at each call of what it
-    kept, and a script is called for every move. Raises AgonError for what conf may not name, and for settings that do not fit.
+    It builds the same as `hydra.utils.instantiate`, in a hundredth of the time: Hydra checks its policy at each call of a partial,
+    and a script is called for every move. Raises AgonError for a target that conf may not name, and for settings that do not fit.
     """
     if isinstance(settings, list):
         return [built(item) for item in settings]
@@ -41,8 +41,8 @@ def built(settings: Any) -> Any:
         return settings
     if "_target_" not in settings:
         return {key: built(value) for key, value in settings.items()}
-    target, given = allowed_target(settings)
-    keywords = {key: built(value) for key, value in given.items()}
+    target, arguments = allowed_target(settings)
+    keywords = {key: built(value) for key, value in arguments.items()}
     return functools.partial(target, **keywords) if settings.get("_partial_") else target(**keywords)
 
 
@@ -55,19 +55,19 @@ def _require_named(game: Game[Any]) -> None:
         raise AgonError(f"rules is {game.rules!r}; it must be a whole number, 1 at least")
 
 
-def games(wanted: Sequence[str] | None = None) -> list[Game[Any]]:
-    """The games of conf/game: those named, with all their settings, or all that have no settings."""
-    if wanted is None:
+def games(names_wanted: Sequence[str] | None = None) -> list[Game[Any]]:
+    """The games of conf/game with these names, one for each of their settings; without names, all that have no settings."""
+    if names_wanted is None:
         compose_together({"game": names("game")})
-        wanted = [name for name in names("game") if "settings" not in file_of("game", name, CONF)]
-    return distinct([load("game", name) for name in expand_settings(wanted)])
+        names_wanted = [name for name in names("game") if "settings" not in file_of("game", name, CONF)]
+    return distinct([load("game", name) for name in expand_settings(names_wanted)])
 
 
 def distinct(games: list[Game[Any]]) -> list[Game[Any]]:
-    """The games as they are. Raises AgonError when different ones bear the same name and variant."""
-    known: dict[tuple[str, str], Game[Any]] = {}
+    """The same games. Raises AgonError when different ones have the same name and variant."""
+    game_of_name: dict[tuple[str, str], Game[Any]] = {}
     for game in games:
-        if known.setdefault((game.name, game.variant), game) != game:
+        if game_of_name.setdefault((game.name, game.variant), game) != game:
             raise AgonError(
                 f"two games in conf/game are called {game.name}, variant {game.variant}: give one another `variant`"
             )

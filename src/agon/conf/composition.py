@@ -20,16 +20,16 @@ from agon.errors import AgonError, fault_of
 from agon.paths import ROOT, SHIPPED, shown, text_of
 
 MAIN = SHIPPED / "conf"
-"""The folder of agon's own conf; a project's conf is searched before it."""
+"""The folder of agon's own conf. Hydra searches a project's conf before it."""
 PRIMARY = "agon"
-"""The file of MAIN with the settings of all commands. It takes the project's conf/config.yaml in."""
+"""The file of MAIN with the settings of all commands. It includes the project's conf/config.yaml."""
 VERSION = "1.3"
-"""The behaviour of Hydra that is asked for."""
+"""The version of Hydra whose behaviour agon uses."""
 
 
 @functools.cache
 def search_project() -> None:
-    """Has Hydra search the project's conf before agon's own. Raises AgonError where it hides what commands need."""
+    """Makes Hydra search the project's conf before agon's own. Raises AgonError where that would hide settings of commands."""
     from hydra.core.config_search_path import ConfigSearchPath
     from hydra.core.plugins import Plugins
     from hydra.plugins.search_path_plugin import SearchPathPlugin
@@ -45,7 +45,7 @@ def search_project() -> None:
 
 
 def _require_own_settings() -> None:
-    """Raises AgonError where a project's file hides agon's settings, or sets Hydra's own, which may name code that it calls.
+    """Raises AgonError where a project's file hides agon's settings, or sets Hydra's, which may name code to call.
 
     A copy of agon's checkout, as `dvc exp run --temp` makes one, has the same conf/agon.yaml.
     """
@@ -61,7 +61,7 @@ def _require_own_settings() -> None:
 
 
 def _sets_hydra(text: str) -> bool:
-    """Whether a file's text, read before the gate, has settings or defaults of Hydra's own; one that Hydra cannot read has none."""
+    """Whether a file's text has settings or defaults of Hydra's own. A text that Hydra cannot read has none."""
     try:
         settings: Any = OmegaConf.to_container(OmegaConf.create(text))
     except FAULTS:
@@ -74,31 +74,31 @@ def _sets_hydra(text: str) -> bool:
 
 @contextmanager
 def without_environment() -> Iterator[None]:
-    """Meanwhile no ${oc.env:...} is known, in lists of defaults neither."""
-    known = OmegaConf.has_resolver("oc.env")
-    if known:
+    """In this context ${oc.env:...} does not exist, also in lists of defaults."""
+    is_registered = OmegaConf.has_resolver("oc.env")
+    if is_registered:
         OmegaConf.clear_resolver("oc.env")
     try:
         yield
     finally:
-        if known:
+        if is_registered:
             OmegaConf.register_new_resolver("oc.env", oc.env)
 
 
 _COMPOSING = Lock()
-"""Hydra has one state in a process."""
+"""Hydra has one global state in a process."""
 
 
 def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) -> DictConfig:
-    """What Hydra composes of conf/`name`.yaml (None: of nothing) and overrides in its syntax. Raises AgonError."""
-    import hydra  # it takes a fifth of a second
+    """The composition of conf/`name`.yaml (None: of an empty file) and overrides, by Hydra. Raises AgonError."""
+    import hydra  # the import takes a fifth of a second
     from hydra.core.global_hydra import GlobalHydra
     from hydra.errors import HydraException
 
     search_project()
     folder = MAIN if conf == CONF else conf.absolute()
     with _COMPOSING, without_environment():
-        before = GlobalHydra.instance().hydra  # of a verb that Hydra runs, or of the reader's own program
+        previous = GlobalHydra.instance().hydra  # of a command that Hydra runs, or of the reader's program
         GlobalHydra.instance().clear()
         try:
             with hydra.initialize_config_dir(str(folder), version_base=VERSION):
@@ -106,9 +106,9 @@ def compose(name: str | None, overrides: Sequence[str] = (), conf: Path = CONF) 
         except (HydraException, *FAULTS) as error:
             fault = error
         finally:
-            if before is not None:
+            if previous is not None:
                 GlobalHydra.instance().clear()
-                GlobalHydra.instance().initialize(before)
+                GlobalHydra.instance().initialize(previous)
     raise explained(fault, conf) from fault
 
 
@@ -132,7 +132,7 @@ def checked(composed: DictConfig, conf: Path = CONF) -> dict[str, Any]:
 
 
 _FILES: dict[tuple[Path, str, str], dict[str, Any]] = {}
-"""What was composed already: the folder of conf, the group and the name of a file -> its settings."""
+"""The cache of composed files: (folder of conf, group, name) -> settings."""
 
 
 def file_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
@@ -150,14 +150,14 @@ def file_of(group: str, name: str, conf: Path = CONF) -> dict[str, Any]:
 
 
 def forget_files() -> None:
-    """Has files composed anew when they are asked for again: they may have been mended."""
+    """Clears the cache of composed files, which may have been corrected meanwhile."""
     _FILES.clear()
 
 
-def compose_together(wanted: Mapping[str, Iterable[str]], conf: Path = CONF) -> None:
-    """Composes files of conf/ (group -> names) at once, which is quicker. Where one has a fault, `file_of` says which."""
+def compose_together(names_of_group: Mapping[str, Iterable[str]], conf: Path = CONF) -> None:
+    """Composes files of conf/ (group -> names) together, which is quicker. An error in one is left to `file_of`, which names the file."""
     find_families(conf)
-    files = {(group, name_now(group, name, conf)) for group, names in wanted.items() for name in names}
+    files = {(group, name_now(group, name, conf)) for group, names in names_of_group.items() for name in names}
     with suppress(AgonError):
         _compose_files(sorted(file for file in files if (conf, *file) not in _FILES), conf)
 
@@ -172,7 +172,7 @@ def _compose_files(files: Sequence[tuple[str, str]], conf: Path) -> None:
 
 
 def explained(error: Exception, conf: Path = CONF) -> AgonError:
-    """What Hydra says in several lines, in one: what is wrong, and the nearest name that is there."""
+    """An error of Hydra in one line: what is wrong, and the nearest name that exists."""
     from hydra.errors import MissingConfigException, OverrideParseException
 
     if isinstance(error, OverrideParseException):
@@ -184,14 +184,14 @@ def explained(error: Exception, conf: Path = CONF) -> AgonError:
         )
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = str(error.missing_cfg_file).rpartition("/")
-        near = offered_of(group, name, conf) if group else "mend `defaults`"
-        return AgonError(f"there is no {group or 'file'} {name!r} in conf/{group}: {near}")
+        hint = offered_of(group, name, conf) if group else "mend `defaults`"
+        return AgonError(f"there is no {group or 'file'} {name!r} in conf/{group}: {hint}")
     if unknown := re.match(r"Could not override '([^']*)'", str(error)):
         return AgonError(f"there is no setting {unknown[1][:80]!r} in conf/: {_nearest(unknown[1])}")
     if isinstance(error, RecursionError):
         return AgonError("its `defaults` go round in a circle: a file names itself, or one that names it")
-    if twice := re.match(r"Multiple values for (\S+)\.|(\S+) appears more than once", str(error)):
-        group = twice[1] or twice[2]
+    if duplicate := re.match(r"Multiple values for (\S+)\.|(\S+) appears more than once", str(error)):
+        group = duplicate[1] or duplicate[2]
         return AgonError(
             f"`defaults` choose {group} twice: in conf/config.yaml, or in the file, write `override {group}: NAME`"
         )
@@ -199,7 +199,7 @@ def explained(error: Exception, conf: Path = CONF) -> AgonError:
 
 
 def _quoted(name: str, value: str) -> str:
-    """An override whose value is one text, as Hydra and a shell read it."""
+    """An override whose value is one text, quoted for Hydra and for a shell."""
     mark = '"' if "'" in value else "'"
     text = re.sub(rf"(\\*){mark}", rf"\1\1\\{mark}", value)
     text = re.sub(r"(\\+)$", r"\1\1", text)
@@ -211,8 +211,8 @@ def _nearest(key: str) -> str:
     return offered(key[:80], _keys(settings), "--cfg job prints all")
 
 
-def _keys(settings: Any, above: str = "") -> list[str]:
-    found = []
+def _keys(settings: Any, prefix: str = "") -> list[str]:
+    keys = []
     for key, value in settings.items():
-        found += [f"{above}{key}", *(_keys(value, f"{above}{key}.") if isinstance(value, dict | DictConfig) else ())]
-    return found
+        keys += [f"{prefix}{key}", *(_keys(value, f"{prefix}{key}.") if isinstance(value, dict | DictConfig) else ())]
+    return keys

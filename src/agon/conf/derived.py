@@ -1,8 +1,8 @@
-"""GAME~NAME: games that a package makes of other games.
+"""GAME~NAME: games that a package derives from other games.
 
-A package opens this door by an entry point of the group `agon.games`, whose value is a module with two functions:
-`settings(game, name, conf)`, what builds GAME~NAME, and `made_of(game, conf)`, the names that GAME has: name -> what it is.
-Files of conf/ may then name what lies in the package.
+A package offers them by an entry point of the group `agon.games`. Its value is a module with two functions:
+`settings(game, name, conf)` gives the settings of GAME~NAME, and `made_of(game, conf)` a table: name -> description.
+Files of conf/ may then name classes and functions of the package.
 """
 
 import functools
@@ -19,8 +19,8 @@ MARK = "~"
 
 
 @functools.cache
-def _doors() -> tuple[EntryPoint, ...]:
-    """The entry points of packages that are there, which conf/ may name from now on. A deleted package leaves its entry points."""
+def _entry_points() -> tuple[EntryPoint, ...]:
+    """The entry points of packages that exist, which conf/ may name from now on. A deleted package leaves its entry points."""
     packages = {door.module.partition(".")[0]: door for door in entry_points(group=GROUP)}
     doors = {package: door for package, door in packages.items() if find_spec(package)}
     PACKAGES.update(doors)
@@ -28,13 +28,13 @@ def _doors() -> tuple[EntryPoint, ...]:
 
 
 def allow_makers() -> None:
-    """Lets settings name what lies in a package that makes games of games."""
-    _doors()
+    """Allows settings to name classes and functions of a package that derives games."""
+    _entry_points()
 
 
 def _maker() -> Any:
-    """The module that makes games of games; None where no package does."""
-    return next((door.load() for door in _doors()), None)
+    """The module that derives games; None where no package does."""
+    return next((door.load() for door in _entry_points()), None)
 
 
 def derived_settings(game: str, name: str, conf: Path) -> dict[str, Any]:
@@ -48,6 +48,6 @@ def derived_settings(game: str, name: str, conf: Path) -> dict[str, Any]:
 
 
 def derived_games(game: str, conf: Path) -> dict[str, str]:
-    """The games that are made of a game: name -> what it is; nothing where no package makes any."""
+    """The games derived from a game: name -> description; empty where no package derives any."""
     maker = _maker()
     return maker.made_of(game, conf) if maker else {}

@@ -1,4 +1,4 @@
-"""The files in conf/: what there is, their old names, and what to say of what is not there."""
+"""The files in conf/: their names, their old names, and messages for names that do not exist."""
 
 import difflib
 import functools
@@ -20,11 +20,11 @@ from agon.registry import PACKAGES, located
 
 CONF = ROOT / "conf"
 OF_READER = ("families", "packages")
-"""Settings that say whose code is run."""
+"""Settings that decide whose code is run."""
 LISTED = ("games", "agents", "models", "experiments", "notebooks", "metrics")
-"""What `agon list` lists."""
+"""The arguments of `agon list`."""
 FEW = 12
-"""Up to so many names are all said to who asked for another."""
+"""The most names that a message lists in full."""
 
 
 @functools.cache
@@ -33,17 +33,17 @@ def reader_settings(conf: Path = CONF) -> dict[str, list[str]]:
     path = conf / "config.yaml"
     settings = document(path) if path.is_file() else {}
     for name in OF_READER:
-        given = settings.get(name) or []
-        if not isinstance(given, list) or not all(isinstance(item, str) and item.strip() for item in given):
-            raise AgonError(f"{name} in conf/config.yaml is {given!r}; it must be a list of names")
+        value = settings.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+            raise AgonError(f"{name} in conf/config.yaml is {value!r}; it must be a list of names")
     return {name: settings.get(name) or [] for name in OF_READER}
 
 
 @functools.cache
 def find_families(conf: Path = CONF) -> list[Path]:
-    """The folders named under `families` in conf/config.yaml, outside src, whose packages it makes importable.
+    """Makes the packages under `families` in conf/config.yaml importable, which lie outside src, and gives their folders.
 
-    What files may name as `_target_` may then lie in them, and in its `packages`. Raises AgonError.
+    A `_target_` may then lie in them, and in `packages` of that file. Raises AgonError.
     """
     settings = reader_settings(conf)
     folders = [input_path(name) for name in settings["families"]]
@@ -58,14 +58,14 @@ def find_families(conf: Path = CONF) -> list[Path]:
                 f"families in conf/config.yaml: another package is called {folder.name}: rename {shown(folder)}"
             )
     names = [folder.name for folder in folders]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise AgonError(f"families in conf/config.yaml: two folders are called {twice.pop()}: rename one")
+    if duplicates := {name for name in names if names.count(name) > 1}:
+        raise AgonError(f"families in conf/config.yaml: two folders are called {duplicates.pop()}: rename one")
     PACKAGES.update(names, settings["packages"])
     return folders
 
 
 def recorded_games(conf: Path = CONF) -> list[str]:
-    """The sources of recorded games that `recorded` in conf/agon.yaml and conf/config.yaml names."""
+    """The names of recorded games under `recorded` in conf/agon.yaml and conf/config.yaml."""
     paths = [SHIPPED / "conf/agon.yaml", conf / "config.yaml"]
     return [name for path in paths if path.is_file() for name in document(path).get("recorded", ())]
 
@@ -75,7 +75,7 @@ def _resolved(folder: str) -> Path:
 
 
 def names(group: str, conf: Path = CONF) -> list[str]:
-    """The names of the files in a folder of conf/, of the project's and of agon's own."""
+    """The names of the files in a folder of conf/, both of the project and of agon."""
     files = input_files(conf / group, "*.yaml")
     return sorted(path.stem for path in files if path.is_file() and path.stem.isprintable())
 
@@ -84,14 +84,14 @@ class OldName(msgspec.Struct, forbid_unknown_fields=True):
     """An entry of conf/old_names.yaml."""
 
     name: str
-    """What the file is called now."""
+    """The current name of the file."""
     note: str = ""
-    """What is said to who uses the old name."""
+    """A note for a reader who uses the old name."""
 
 
 @functools.cache
 def _old_names(path: Path) -> dict[str, dict[str, OldName]]:
-    """A file of old names: group -> old name -> what it is now. Raises AgonError."""
+    """A file of old names: group -> old name -> its entry. Raises AgonError."""
     kind = dict[str, dict[str, OldName]]
     try:
         return msgspec.convert(document(path) if path.is_file() else {}, kind)
@@ -106,7 +106,7 @@ def _entries(group: str, conf: Path) -> dict[str, OldName]:
 
 
 def new_names(group: str, conf: Path = CONF) -> dict[str, str]:
-    """Old name -> the name that a file of conf/`group` has now. A file of its own takes an old name back. Raises AgonError."""
+    """Old name -> current name, of files in conf/`group`. An old name that is a file again is left out. Raises AgonError."""
     entries = _entries(group, conf)
     return {old: entry.name for old, entry in entries.items() if not _path(group, old, conf).is_file()}
 
@@ -116,15 +116,15 @@ def _path(group: str, name: str, conf: Path) -> Path:
 
 
 def name_now(group: str, name: str, conf: Path = CONF) -> str:
-    """The name that conf/`group`/`name`.yaml has now: its own, unless it is an old one."""
+    """The current name of conf/`group`/`name`.yaml: its own, unless it is an old one."""
     return new_names(group, conf).get(name, name)
 
 
 @functools.cache
 def id_name(group: str, name: str, conf: Path = CONF) -> str:
-    """The name that ids hash: the old one of a file that has one, so that a new name changes no id.
+    """The name that ids hash: the old name of a file that has one, so that a new name changes no id.
 
-    A project's own file that is called like a file of agon is another file, and is hashed by its name.
+    A project's file with the name of a file of agon is another file. Ids hash it by its own name.
     """
     folder = _path(group, name, conf).parent
     for place in (place for place in input_places(conf) if place / group == folder):
@@ -135,40 +135,46 @@ def id_name(group: str, name: str, conf: Path = CONF) -> str:
 
 
 def renaming_told(group: str, asked: Collection[str], conf: Path = CONF) -> list[str]:
-    """A line for every old name among those `asked` for: how it is called now, and what conf/old_names.yaml says of it."""
-    new, entries = new_names(group, conf), _entries(group, conf)
+    """A line for every old name among those `asked` for: the current name, and the note in conf/old_names.yaml."""
+    current, entries = new_names(group, conf), _entries(group, conf)
     return [
-        f"note: {group} {old} is called {new[old]} here. {entries[old].note}".rstrip()
-        for old in sorted(new.keys() & asked)
+        f"note: {group} {old} is called {current[old]} here. {entries[old].note}".rstrip()
+        for old in sorted(current.keys() & asked)
     ]
 
 
 def about(group: str, name: str, conf: Path = CONF) -> str:
-    """A sentence on conf/`group`/`name`.yaml: the first of the comment that it begins with, else of its class or function."""
+    """A sentence on conf/`group`/`name`.yaml: the first of the comment at its head, else of its class or function."""
     lines = text_of(_path(group, name, conf)).splitlines()
-    said = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
-    if not said:
-        with suppress(AgonError):  # it is listed though it cannot be used
-            said = " ".join((inspect.getdoc(located(document(_path(group, name, conf)).get("_target_"))) or "").split())
-    return re.split(r"(?<=[.?]) (?=[A-Z`])", said)[0]
+    sentence = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
+    if not sentence:
+        with suppress(AgonError):  # a file that cannot be used is listed all the same
+            sentence = " ".join(
+                (inspect.getdoc(located(document(_path(group, name, conf)).get("_target_"))) or "").split()
+            )
+    return re.split(r"(?<=[.?]) (?=[A-Z`])", sentence)[0]
 
 
 def offered(name: str, names: Sequence[str], more: str = "") -> str:
-    """What to say to who asked for a `name` that is not there: the nearest one, or all there are; of more than FEW some.
+    """A hint for a `name` that does not exist: the nearest name, or all names; of more than FEW, some.
 
-    `more`: the command that names all, which is said where the nearest one is not clear.
+    `more`: the command that lists all. The hint adds it where no name is near.
     """
     last = {key.rpartition(".")[2]: key for key in names}
     close = difflib.get_close_matches(name, names, 1) or [last[key] for key in difflib.get_close_matches(name, last, 1)]
     if close:
         return f"did you mean {close[0]}?"
-    near = difflib.get_close_matches(name, names, FEW // 2, 0) if len(names) > FEW else []
-    told = f"of {len(names):,} the nearest are {', '.join(near)}" if near else f"there are {', '.join(names) or 'none'}"
-    return f"{told} ({more})" if more else told
+    similar = difflib.get_close_matches(name, names, FEW // 2, 0) if len(names) > FEW else []
+    listing = (
+        f"of {len(names):,} the nearest are {', '.join(similar)}"
+        if similar
+        else f"there are {', '.join(names) or 'none'}"
+    )
+    return f"{listing} ({more})" if more else listing
 
 
 def offered_of(group: str, name: str, conf: Path = CONF) -> str:
-    """The same of the files in conf/`group`."""
+    """The same for the files in conf/`group`."""
     if group == "experiment" and name in recorded_games(conf):
         return (
             "it is of recorded games, which compare, rate, export and notebooks take; there is nothing to ask or play"

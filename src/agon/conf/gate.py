@@ -1,4 +1,4 @@
-"""The gate between files of conf/ and code: composed settings are plain data, and name only what may be built."""
+"""The gate between conf/ and code: composed settings are plain data, and name only allowed classes and functions."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -18,7 +18,10 @@ from agon.paths import shown, text_of
 from agon.registry import located
 
 DIRECTIVES = {"_target_", "_partial_", "_convert_"}
-"""What a file may say beside settings. Objects are built as `_convert_: all` has it; ids hash the word where it is written."""
+"""Keys of Hydra that a file may have beside settings.
+
+Objects are always built as with `_convert_: all`. Ids hash that key where it is written.
+"""
 
 
 FAULTS = (
@@ -31,7 +34,7 @@ FAULTS = (
     AttributeError,
     RecursionError,
 )
-"""What reading YAML raises; the last ones, where a value is not what its tag (!!) says."""
+"""Errors of reading YAML. The last four come from a value that does not fit its tag (!!)."""
 
 
 def document(path: Path) -> dict[str, Any]:
@@ -47,9 +50,9 @@ def document(path: Path) -> dict[str, Any]:
 
 
 def plain(settings: Any) -> dict[str, Any]:
-    """Settings of OmegaConf as plain data. Raises AgonError for a resolver (${name:...}), and for what is no data.
+    """Settings of OmegaConf as plain data. Raises AgonError for a resolver (${name:...}), and for values that are no data.
 
-    A reference to another setting, ${name}, is replaced by its value; a resolver could read the environment.
+    It replaces a reference to another setting, ${name}, by its value. A resolver could read the environment.
     """
     _require_plain(OmegaConf.to_container(settings))
     try:
@@ -77,16 +80,16 @@ def _require_plain(value: Any) -> None:
 
 
 def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The `_target_` of settings, and what it is called with.
+    """The `_target_` of settings, and its arguments.
 
-    Called are only games and models; kept to be called later (`_partial_: true`) are only functions, and agents' classes.
-    Raises AgonError for a `_target_` that is none of them, and for settings that it does not have or whose types are others.
+    Only games and models may be called. Only functions and classes of agents may be partial (`_partial_: true`).
+    Raises AgonError for any other `_target_`, and for arguments that it does not have or whose types do not fit.
     """
     name, partial = settings["_target_"], settings.get("_partial_", False)
     allow_makers()
     target = located(name)
-    if strange := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
-        raise AgonError(f"there is no setting {strange[0]!r}")
+    if unknown := [key for key in settings if key.startswith("_") and key not in DIRECTIVES]:
+        raise AgonError(f"there is no setting {unknown[0]!r}")
     if type(partial) is not bool:
         raise AgonError(f"_partial_ is {partial!r}; it must be true or false")
     makes = target if isinstance(target, type) else get_type_hints(target).get("return")
@@ -94,23 +97,23 @@ def allowed_target(settings: Mapping[str, Any]) -> tuple[Callable[..., Any], dic
         raise AgonError(f"_target_: {name!r} is no agent: it has no `act`")
     if not partial and not (isinstance(makes, type) and (issubclass(makes, Game) or hasattr(makes, "identity"))):
         raise AgonError(f"_target_: {name!r} makes no game and no model; agents have _partial_: true")
-    given = {key: value for key, value in settings.items() if key not in DIRECTIVES}
-    _require_fitting(target, given)
-    return target, given
+    arguments = {key: value for key, value in settings.items() if key not in DIRECTIVES}
+    _require_fitting(target, arguments)
+    return target, arguments
 
 
-def _require_fitting(target: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raises AgonError for settings that a class or function does not have, or whose values are of other types."""
+def _require_fitting(target: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Raises AgonError for arguments that a class or function does not have, or whose types do not fit."""
     from agon.conf.files import offered
 
     try:
         parameters = inspect.signature(target, eval_str=True).parameters
-    except NameError:  # a type that is known to its author's tools alone
+    except NameError:  # a type hint that only type checkers resolve
         parameters = inspect.signature(target).parameters
-    unknown = [name for name in given if name not in parameters]
+    unknown = [name for name in arguments if name not in parameters]
     if unknown and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         raise AgonError(f"{target.__qualname__} has no setting {unknown[0]!r}: {offered(unknown[0], list(parameters))}")
-    for name, value in given.items():
+    for name, value in arguments.items():
         hint = parameters[name].annotation if name in parameters else inspect.Parameter.empty
         if hint is inspect.Parameter.empty or (isinstance(value, dict) and "_target_" in value):
             continue
@@ -123,7 +126,7 @@ def _require_fitting(target: Callable[..., Any], given: Mapping[str, Any]) -> No
 
 
 def reason(error: BaseException) -> str:
-    """What was wrong at first, in one line, which may be cut off."""
+    """The first cause of an error, in one line of at most 300 characters."""
     while error.__cause__ is not None:
         error = error.__cause__
     return " ".join(str(error)[:300].split())

@@ -1,4 +1,4 @@
-"""What conf/agon.yaml and conf/config.yaml may say."""
+"""The settings of conf/agon.yaml and conf/config.yaml."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Limit(msgspec.Struct, forbid_unknown_fields=True):
-    """What one `record` may spend; null is no limit."""
+    """The budget of one `record`; null is no limit."""
 
     usd: Annotated[float, msgspec.Meta(ge=0)] | None
     tokens: Annotated[float, msgspec.Meta(ge=0)] | None

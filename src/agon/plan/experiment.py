@@ -23,20 +23,20 @@ class Sampling(msgspec.Struct, forbid_unknown_fields=True):
 class Tournament(msgspec.Struct, forbid_unknown_fields=True):
     """Agents that all meet, themselves included, in every one of some games (names in conf/), in one seating each.
 
-    An agent that asks a model is there once for each of `models`; `agent@model` names one.
+    An agent that asks a model enters once for each of `models`; `agent@model` names one of them.
     """
 
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     agents: Annotated[list[str], msgspec.Meta(min_length=1)]
     models: list[str] = []
-    """None named: those of the experiment."""
+    """An empty list stands for the models of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 class Cell(msgspec.Struct, forbid_unknown_fields=True):
-    """A condition of a study: its name, and the seats of those whom the study is about.
+    """A condition of a study: its name, and the seats of its subjects.
 
-    Matches of one cell and one repetition have the same chance, whoever plays them. Turns say the cell of each subject.
+    Matches of one cell and one repetition throw the same dice, whoever plays them. Turns give the cell of each subject.
     """
 
     name: Annotated[str, msgspec.Meta(pattern=r"\S")]
@@ -44,33 +44,33 @@ class Cell(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Pairing(msgspec.Struct, forbid_unknown_fields=True):
-    """Seat by seat, who may sit there: every combination plays, in every one of some games (names in conf/).
+    """For each seat, the agents that may sit there. Every combination plays, in each of some games (names in conf/).
 
-    An agent that asks a model asks each of `models` in turn, the same one at all seats; `agent@model` names one. `take`
-    different: at every seat another one of `models`, in every order; first: the first of them alone.
+    An agent that asks a model asks each of `models` in turn, the same model at all seats; `agent@model` names one of them.
+    With `take: different`, every seat asks another one of `models`, in every order. With `take: first`, all ask the first.
     """
 
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     seats: Annotated[list[Annotated[list[str], msgspec.Meta(min_length=1)]], msgspec.Meta(min_length=1)]
     take: Literal["each", "different", "first"] = "each"
     models: list[str] = []
-    """None named: those of the experiment."""
+    """An empty list stands for the models of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
     cell: Cell | None = None
 
 
 class Challenge(msgspec.Struct, forbid_unknown_fields=True):
-    """Each challenger against each defender, in every one of some games that say which seats are under test (`tested`).
+    """Each challenger against each defender, in each of some games that say which seats are under test (`tested`).
 
-    The challenger sits at these seats and the defender at all others; one that asks a model is there once for each of
-    `models`; `agent@model` names one.
+    The challenger sits at these seats, and the defender at all others. An agent that asks a model enters once for each of
+    `models`; `agent@model` names one of them.
     """
 
     games: Annotated[list[str], msgspec.Meta(min_length=1)]
     challengers: Annotated[list[str], msgspec.Meta(min_length=1)]
     defenders: Annotated[list[str], msgspec.Meta(min_length=1)]
     models: list[str] = []
-    """None named: those of the experiment."""
+    """An empty list stands for the models of the experiment."""
     repetitions: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
@@ -83,35 +83,38 @@ class Experiment(msgspec.Struct, forbid_unknown_fields=True):
     pairings: list[Pairing] = []
     challenges: list[Challenge] = []
     models: list[str] = []
-    """Models of the tournaments and pairings that name none themselves."""
+    """Models of the meetings that name no model themselves."""
     sampling: str | None = None
     """A file in conf/sampling: parameters of every model, unless its own file says otherwise."""
 
     @property
     def meetings(self) -> list[Tournament | Pairing | Challenge]:
-        """All of them."""
+        """The tournaments, pairings and challenges."""
         return [*self.tournaments, *self.pairings, *self.challenges]
 
 
 def experiment_of(experiment: Mapping[str, Any]) -> Experiment:
-    """The contents of a file in conf/experiment, checked; one model may stand without a list. Raises AgonError."""
+    """The contents of a file in conf/experiment, after checks; `models` may be a single name instead of a list. Raises AgonError."""
     models = experiment.get("models", [])
     try:
-        asked = msgspec.convert({**experiment, "models": [models] if isinstance(models, str) else models}, Experiment)
+        checked = msgspec.convert({**experiment, "models": [models] if isinstance(models, str) else models}, Experiment)
     except msgspec.ValidationError as error:
         raise AgonError(f"the experiment's settings do not fit: {fault_of(error, Experiment)}") from None
-    if not asked.meetings:
-        raise AgonError(f"experiment {asked.name} plays nothing: give it tournaments, pairings or challenges")
-    for each in asked.meetings:
-        each.models = each.models or asked.models
-    return asked
+    if not checked.meetings:
+        raise AgonError(f"experiment {checked.name} plays nothing: give it tournaments, pairings or challenges")
+    for meeting in checked.meetings:
+        meeting.models = meeting.models or checked.models
+    return checked
 
 
-def named(asked: Experiment) -> tuple[list[str], list[str]]:
+def named(experiment: Experiment) -> tuple[list[str], list[str]]:
     """The agents and the models that an experiment names, as often as it does."""
-    entrants = [name for each in asked.tournaments for name in each.agents]
-    entrants += [name for each in asked.challenges for name in (*each.challengers, *each.defenders)]
-    entrants += [name for each in asked.pairings for seat in each.seats for name in seat]
-    models = [name for each in asked.meetings for name in each.models]
-    split = [name.partition("@") for name in entrants]
-    return [agent for agent, _, _ in split], models + [model for _, _, model in split if model]
+    entrants = [name for tournament in experiment.tournaments for name in tournament.agents]
+    for challenge in experiment.challenges:
+        entrants += [*challenge.challengers, *challenge.defenders]
+    for pairing in experiment.pairings:
+        entrants += [name for seat in pairing.seats for name in seat]
+    pairs = [name.partition("@") for name in entrants]
+    agents = [agent for agent, _, _ in pairs]
+    models = [name for meeting in experiment.meetings for name in meeting.models]
+    return agents, models + [model for _, _, model in pairs if model]

@@ -1,4 +1,4 @@
-"""Seats: who sits there, and what tells its matches apart, whatever the code is called and wherever it lies."""
+"""Seats: the agent and model at a seat, and their identity, which does not depend on the name or place of code."""
 
 import functools
 import inspect
@@ -20,28 +20,28 @@ from agon.plan.experiment import Sampling
 from agon.registry import kind_of, located
 
 PERSON = "human"
-"""In the place of an agent's name: a person, who sits at no table of an experiment."""
+"""The agent's name that stands for a person. No experiment seats a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who sits there: the name of a file in conf/agent, and that of the file in conf/model behind it, if any."""
+    """The player of a seat: the name of a file in conf/agent, and the name of a file in conf/model if it asks one."""
 
     agent: str
     player: Any
-    """A Script, or a class of agents of which each match makes its own, at a Place."""
+    """A Script, or a class of agents, from which each match makes an instance at a Place."""
     model: str | None = None
 
     @property
     def immediate(self) -> bool:
-        """Whether the player is a script, which answers at once."""
+        """Whether the player is a script, which answers without waiting."""
         return not inspect.isclass(getattr(self.player, "func", self.player))
 
 
 def seat_of(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Path) -> tuple[Seat, list[Any]]:
-    """The seat, and what tells its matches apart: the agent's settings, and its model's identity and prompts."""
-    asked, _, model = entrant.partition("@")
-    name = name_now("agent", asked, conf)
+    """The seat, and its identity: the agent's settings, and its model's identity and prompts."""
+    agent, _, model = entrant.partition("@")
+    name = name_now("agent", agent, conf)
     player, settings = player_of(name, conf), settings_of("agent", name, conf)
     if not model:
         return Seat(name, player), [id_name("agent", name, conf), identity_of(settings)]
@@ -59,13 +59,13 @@ def seat_of(entrant: str, game: Game[Any], models: Mapping[str, Model], conf: Pa
 
 def entrants_of(name: str, models: Sequence[str], conf: Path, copies: int = 0) -> list[str]:
     """The agent, by the name that it has now, with each model that it asks; `copies` of one that asks none of them, at least one."""
-    asked, _, own = name.partition("@")
-    agent = name_now("agent", asked, conf)
+    name_in_conf, _, model_of_name = name.partition("@")
+    agent = name_now("agent", name_in_conf, conf)
     asks = getattr(player_of(agent, conf), "asks_model", False)
-    if own and not asks:
+    if model_of_name and not asks:
         raise AgonError(f"agent {agent} asks no model, but {name} gives it one")
-    if own or not asks:
-        return [f"{agent}@{own}" if own else agent] * max(copies, 1)
+    if model_of_name or not asks:
+        return [f"{agent}@{model_of_name}" if model_of_name else agent] * max(copies, 1)
     if not models:
         raise AgonError(f"agent {agent} asks a model: add models: [...] beside it, or write {agent}@MODEL")
     return [f"{agent}@{model}" for model in models]
@@ -79,43 +79,43 @@ def player_of(name: str, conf: Path) -> Any:
         raise AgonError(
             f"conf/agent/{name}.yaml needs _target_ and _partial_: true; to build upon another agent: defaults: [zs, _self_]"
         )
-    try:  # a script is asked with view and dice, an agent made at a place
-        asked = (None,) if inspect.isclass(player.func) else (None, None)
-        inspect.signature(player.func).bind(*asked, **player.keywords)
+    try:  # a script is called with a view and dice, an agent's class with a place
+        arguments = (None,) if inspect.isclass(player.func) else (None, None)
+        inspect.signature(player.func).bind(*arguments, **player.keywords)
     except TypeError as error:
         raise AgonError(f"conf/agent/{name}.yaml does not fit {player.func.__qualname__}: {error}") from None
     if not player.keywords:
         return player.func
-    made = functools.partial(player.func, **player.keywords)  # so it can be told what its function says of itself
-    for known in ("asks_model", "idle", "usual", "texts", "unfit"):
-        if hasattr(player.func, known):
-            setattr(made, known, getattr(player.func, known))
-    return made
+    bound = functools.partial(player.func, **player.keywords)  # with the attributes of its function
+    for attribute in ("asks_model", "idle", "usual", "texts", "unfit"):
+        if hasattr(player.func, attribute):
+            setattr(bound, attribute, getattr(player.func, attribute))
+    return bound
 
 
 def keywords_of(player: object) -> dict[str, Any]:
-    """Its settings, which it is made with."""
+    """The settings of a player, which are its keyword arguments."""
     return getattr(player, "keywords", {})
 
 
 def models_named(names: Sequence[str], sampling: str | None, conf: Path) -> dict[str, Model]:
     """Models of conf/model, with the parameters of a file of conf/sampling. Raises AgonError."""
-    shared = {} if sampling is None else settings_of("sampling", sampling, conf)
+    sampling_settings = {} if sampling is None else settings_of("sampling", sampling, conf)
     try:
-        msgspec.convert(shared, Sampling)
+        msgspec.convert(sampling_settings, Sampling)
     except msgspec.ValidationError as error:
         raise AgonError(f"conf/sampling/{sampling}.yaml does not fit: {fault_of(error, Sampling)}") from None
-    found = {}
+    models = {}
     for name in dict.fromkeys(filter(None, names)):
         model = load("model", name, conf)
-        merged = {**shared, **model.parameters}
-        found[name] = replace(model, parameters={key: value for key, value in merged.items() if value is not None})
-    require_distinct(found)
-    return found
+        parameters = {**sampling_settings, **model.parameters}
+        models[name] = replace(model, parameters={key: value for key, value in parameters.items() if value is not None})
+    require_distinct(models)
+    return models
 
 
 def identity_of(settings: Any, idle: Set[str] = frozenset(), usual: Mapping[str, Any] | None = None) -> Any:
-    """Settings as ids hash them: every `_target_` by its kind, never by where its code is, without the `idle` and the `usual` ones."""
+    """Settings as ids hash them: `_target_` is replaced by its kind; settings that are `idle` or at their `usual` value are left out."""
     usual = usual or {}
     if isinstance(settings, list):
         return [identity_of(value, idle, usual) for value in settings]
@@ -130,10 +130,10 @@ def identity_of(settings: Any, idle: Set[str] = frozenset(), usual: Mapping[str,
 
 @functools.cache
 def _kind(target: str) -> str:
-    made = located(target)
-    kind = kind_of(made)
-    if CLAIMED.setdefault(kind, made) is not made:
-        one, other = (f"{each.__module__}.{each.__qualname__}" for each in (CLAIMED[kind], made))
+    target_object = located(target)
+    kind = kind_of(target_object)
+    if CLAIMED.setdefault(kind, target_object) is not target_object:
+        one, other = (f"{claimant.__module__}.{claimant.__qualname__}" for claimant in (CLAIMED[kind], target_object))
         raise AgonError(
             f"{one} and {other} would both be {kind} in ids, as if they were one: give one of them a name of its own, @kind(...)"
         )
@@ -145,5 +145,5 @@ CLAIMED: dict[str, Any] = {}
 
 
 def hash_of(content: object) -> str:
-    """A hash of what JSON holds: ids, seeds and configs are such."""
+    """A hash of JSON data, as 16 hexadecimal digits: an id, a seed or a config."""
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

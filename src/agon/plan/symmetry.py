@@ -1,4 +1,4 @@
-"""Whether the seats of a game are alike, so that it does not matter who sits where."""
+"""Whether the seats of a game are symmetric, so that it does not matter who sits where."""
 
 import json
 from itertools import product
@@ -11,73 +11,85 @@ from agon.games.base import NormalForm
 from agon.loop import longest, seat_dice
 
 PROFILES = 10_000
-"""Action profiles that are looked at, at most."""
-DRAWN = 20
-"""Matches that are played twice, with two seats exchanged, where there is no payoff table."""
+"""The most action profiles to compare."""
+EXCHANGES = 20
+"""Matches to play twice, with two seats exchanged, where there is no payoff table."""
 
 
 def difference(game: Game[Any]) -> str:
-    """In what the seats of a game differ, in a few words; empty where nothing is seen.
+    """How the seats of a game differ, in a few words; empty where no difference was observed.
 
-    Looked at are roles, who moves first, what metrics are told of seats, and payoffs when two seats exchange their actions: in the
-    payoff table where there is one, else in some matches of drawn actions, unless dice decide at the start.
+    It compares roles, the first mover, the facts of seats, and payoffs when two seats exchange their actions. For payoffs it uses the
+    payoff table where there is one, else some matches of random actions, unless dice decide at the start.
     """
     if game.seats < 2:
         return ""
     if len(set(game.roles)) > 1:
         return f"roles are {', '.join(game.roles)}"
-    thrown = seat_dice(1, -1), seat_dice(2, -1)
-    state, other = (game.start(dice) for dice in thrown)
+    dice_of_two = seat_dice(1, -1), seat_dice(2, -1)
+    state, other = (game.start(dice) for dice in dice_of_two)
     first = game.to_move(state)
     if len(first) < game.seats:
         return f"{', '.join(game.players[seat] for seat in first)} moves first"
     facts = [game.seat_facts(seat) for seat in range(game.seats)]
-    if apart := [name for name in facts[0] if any(each.get(name) != facts[0][name] for each in facts)]:
-        return f"each has another {apart[0]}"
+    if differing := [name for name in facts[0] if any(fact.get(name) != facts[0][name] for fact in facts)]:
+        return f"each has another {differing[0]}"
     form = game.normal_form
     if form is not None and len(form.options) ** form.seats <= PROFILES:
-        return "" if _alike(form) else UNLIKE
-    if state != other:  # dice decide, for each seat alike as far as is known here
+        return "" if _is_symmetric(form) else UNLIKE
+    if state != other:  # dice decide, and may treat all seats alike
         return ""
     return next(
-        (said for seed in range(DRAWN) for seat in range(game.seats - 1) if (said := _exchanged(game, seat, seed))), ""
+        (
+            reason
+            for seed in range(EXCHANGES)
+            for seat in range(game.seats - 1)
+            if (reason := _exchange_difference(game, seat, seed))
+        ),
+        "",
     )
 
 
 UNLIKE = "the same actions pay them differently"
 
 
-def _alike(form: NormalForm) -> bool:
-    """Whether payoffs move along when two neighbours exchange their actions; by such steps any order is reached."""
+def _is_symmetric(form: NormalForm) -> bool:
+    """Whether two neighbours who exchange their actions exchange their payoffs. Such exchanges reach every order."""
     profiles = product(form.options, repeat=form.seats)
     return all(
-        form.payoffs(_swapped(profile, seat)) == _swapped(form.payoffs(profile), seat)
+        form.payoffs(_swap_neighbours(profile, seat)) == _swap_neighbours(form.payoffs(profile), seat)
         for profile in profiles
         for seat in range(form.seats - 1)
     )
 
 
-def _swapped(values: Any, seat: int) -> tuple[Any, ...]:
+def _swap_neighbours(values: Any, seat: int) -> tuple[Any, ...]:
     return (*values[:seat], values[seat + 1], values[seat], *values[seat + 2 :])
 
 
-def _exchanged(game: Game[Any], seat: int, seed: int) -> str:
-    """What comes out otherwise when two neighbours exchange all that they do in a match."""
+def _exchange_difference(game: Game[Any], seat: int, seed: int) -> str:
+    """How a match differs when two neighbours exchange all their actions; empty where it does not."""
     dice, one, other = Random(seed), game.start(seat_dice(seed, -1)), game.start(seat_dice(seed, -1))
-    places = _swapped(range(game.seats), seat)
+    places = _swap_neighbours(range(game.seats), seat)
     for _ in range(longest(game)):
-        asked = game.to_move(one)
-        if sorted(places[each] for each in asked) != sorted(game.to_move(other)):
+        to_move = game.to_move(one)
+        if sorted(places[seat_to_move] for seat_to_move in to_move) != sorted(game.to_move(other)):
             return "they do not move alike"
-        if not asked:
+        if not to_move:
             break
-        actions = {each: game.legal_actions(one, each).example(dice) for each in asked}
+        actions = {seat_to_move: game.legal_actions(one, seat_to_move).example(dice) for seat_to_move in to_move}
         if any(player in json.dumps([*actions.values()]) for player in game.players):
-            return ""  # who is named would have to be exchanged as well
-        theirs = {places[each]: action for each, action in actions.items()}
-        if any(action not in game.legal_actions(other, each) for each, action in theirs.items()):
+            return ""  # names in actions would have to be exchanged as well
+        other_actions = {places[seat_to_move]: action for seat_to_move, action in actions.items()}
+        if any(action not in game.legal_actions(other, seat_to_move) for seat_to_move, action in other_actions.items()):
             return "they may not do the same"
-        (one, paid), (other, repaid) = game.step(one, actions), game.step(other, dict(sorted(theirs.items())))
-        if not all(isclose(paid[each], repaid[places[each]], abs_tol=1e-9) for each in range(game.seats)):
+        (one, payoffs), (other, other_payoffs) = (
+            game.step(one, actions),
+            game.step(other, dict(sorted(other_actions.items()))),
+        )
+        if not all(
+            isclose(payoffs[seat_to_move], other_payoffs[places[seat_to_move]], abs_tol=1e-9)
+            for seat_to_move in range(game.seats)
+        ):
             return UNLIKE
     return ""

@@ -1,4 +1,4 @@
-"""Matches into turns."""
+"""Plays matches, and writes their turns."""
 
 from agon.play.match import Played, play_async, play_now
 from agon.play.rows import ordered, table

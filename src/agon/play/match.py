@@ -1,4 +1,4 @@
-"""One match, played: the only place where games meet agents."""
+"""Plays one match. No other module brings games and agents together."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -14,21 +14,21 @@ from agon.plan import Match, raised
 
 
 class Played:
-    """A match as it was played, a row for every seat asked or paid in a step; the rows become the turns table."""
+    """The course of one match: a row for each seat that was asked or paid in a step. The rows become the turns table."""
 
     __slots__ = ("answers", "details", "payoffs", "rows", "views")
 
     def __init__(self) -> None:
         self.views: list[Observation] = []
-        """What the row's seat saw."""
+        """The observation of each row's seat."""
         self.answers: list[Any] = []
-        """What it answered: the bare action of a script, or a Reply."""
+        """The answer of each row's seat: the action of a script, or a Reply."""
         self.payoffs: list[float] = []
-        """What the step paid it (points)."""
+        """The payoff of each row's seat (points)."""
         self.rows: list[int] = []
-        """Rows of each step."""
+        """The number of rows of each step."""
         self.details: dict[int, dict[str, Any]] = {}
-        """What only this game knows, by row."""
+        """Row -> the game's own notes on it."""
 
     def add(
         self,
@@ -37,31 +37,31 @@ class Played:
         payoffs: tuple[float, ...],
         notes: Iterable[Note] = (),
     ) -> None:
-        """One more step. A seat that was paid without being asked has a row, with nothing to answer."""
-        paid = [seat for seat, worth in enumerate(payoffs) if seat in views or worth]
-        for seat, what, value in known_notes(notes, paid):
-            self.details.setdefault(len(self.views) + paid.index(seat), {})[what] = value
-        some = next(iter(views.values()))
-        self.views += [views.get(seat) or some._replace(legal=None, role="", seat=seat) for seat in paid]
-        self.answers += [answers.get(seat) for seat in paid]
-        self.payoffs += [payoffs[seat] for seat in paid]
-        self.rows.append(len(paid))
+        """Adds a step. A seat that was paid without being asked has a row without an answer."""
+        seats = [seat for seat, payoff in enumerate(payoffs) if seat in views or payoff]
+        for seat, what, value in known_notes(notes, seats):
+            self.details.setdefault(len(self.views) + seats.index(seat), {})[what] = value
+        first_view = next(iter(views.values()))
+        self.views += [views.get(seat) or first_view._replace(legal=None, role="", seat=seat) for seat in seats]
+        self.answers += [answers.get(seat) for seat in seats]
+        self.payoffs += [payoffs[seat] for seat in seats]
+        self.rows.append(len(seats))
 
 
 def play_now(match: Match) -> Played:
-    """A match between scripts, without an event loop (an await costs more than a script's answer)."""
-    game, scripts, played = match.game, [seat.player for seat in match.seats], Played()
+    """Plays a match between scripts, without an event loop: an await costs more than a script's answer."""
+    game, scripts, trajectory = match.game, [seat.player for seat in match.seats], Played()
     try:
-        under_way, (_, views, _), dice = started(game, match.seed)
+        steps, (_, views, _), dice = started(game, match.seed)
         while views:
-            asked, actions = views, {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
-            state, views, payoffs = under_way.send(actions)
-            played.add(asked, actions, payoffs, game.notes(state))
+            views_before, actions = views, {seat: scripts[seat](view, dice[seat]) for seat, view in views.items()}
+            state, views, payoffs = steps.send(actions)
+            trajectory.add(views_before, actions, payoffs, game.notes(state))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a game, or a script, may raise anything
-        raise AgonError(f"match {match.id} ({who(match)}): {raised(error, game)}") from error
-    return played
+        raise AgonError(f"match {match.id} ({match_name(match)}): {raised(error, game)}") from error
+    return trajectory
 
 
 async def play_async(
@@ -72,12 +72,12 @@ async def play_async(
     moved: Callable[[Any, tuple[float, ...]], object] = lambda state, payoffs: None,
     so_far: "Played | None" = None,
 ) -> Played:
-    """A match; seats that move at once are asked at once, and may answer in any order.
+    """Plays a match. Seats that move simultaneously are asked at the same time, and may answer in any order.
 
-    The result depends on the match and its players' answers alone, not on what else is being played. With `instant`,
-    for players that never wait, it runs to its end without an event loop. `moved` is told every state, the first one
-    included, and what the step to it paid; `so_far`, an empty Played, grows with the match. Raises AgonError for what players do wrong;
-    Halted when a model cannot be asked now.
+    The result depends on the match and its players' answers alone, not on other matches that run. With `instant`, for
+    players that never wait, it runs to its end without an event loop. It calls `moved` with every state, the first one
+    included, and the payoffs of the step before. It adds each step to `so_far`, an empty Played. Raises AgonError for
+    errors of players, and Halted when a model cannot be asked now.
     """
     game, immediate = match.game, [seat.immediate for seat in match.seats]
 
@@ -87,13 +87,13 @@ async def play_async(
             raise TypeError(f"seat {seat} answered with {type(reply).__name__}, not with a Reply")
         return reply
 
-    played = Played() if so_far is None else so_far
+    trajectory = Played() if so_far is None else so_far
     try:
         players = [
             seat.player if immediate[place] else seat.player(Place(match.id, place, models.get(seat.model or "")))
             for place, seat in enumerate(match.seats)
         ]
-        under_way, (state, views, payoffs), dice = started(game, match.seed)
+        steps, (state, views, payoffs), dice = started(game, match.seed)
         moved(state, payoffs)
         while views:
             replies = {seat: Reply(players[seat](view, dice[seat])) for seat, view in views.items() if immediate[seat]}
@@ -102,19 +102,19 @@ async def play_async(
                 for seat in slow:
                     replies[seat] = await answer(seat, views[seat])
             else:
-                found = await together([answer(seat, views[seat]) for seat in slow])
-                replies |= zip(slow, found, strict=True)
-            asked = views
-            state, views, payoffs = under_way.send({seat: replies[seat].action for seat in asked})
-            played.add(asked, replies, payoffs, game.notes(state))
+                slow_replies = await together([answer(seat, views[seat]) for seat in slow])
+                replies |= zip(slow, slow_replies, strict=True)
+            views_before = views
+            state, views, payoffs = steps.send({seat: replies[seat].action for seat in views_before})
+            trajectory.add(views_before, replies, payoffs, game.notes(state))
             moved(state, payoffs)
     except (AgonError, Halted, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError):
         raise
     except BaseException as error:
-        raise AgonError(f"match {match.id} ({who(match)}): {raised(error, game)}") from error
-    return played
+        raise AgonError(f"match {match.id} ({match_name(match)}): {raised(error, game)}") from error
+    return trajectory
 
 
-def who(match: Match) -> str:
-    """What a match is called in messages: its game and its players."""
+def match_name(match: Match) -> str:
+    """The name of a match in messages: its game and its players."""
     return f"{match.game.name} {match.game.variant}: {' against '.join(seat.agent for seat in match.seats)}"

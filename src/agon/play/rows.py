@@ -1,4 +1,4 @@
-"""The rows of played matches: a turns table."""
+"""The turns table of matches that were played."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from agon.turns import COLUMNS, LABEL, action_text, typed
 
 
 def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
-    """The turns of played matches: match by match, turn by turn, seat by seat."""
+    """The turns of matches, sorted by match, turn and seat."""
     answers = list(chain.from_iterable(played.answers for _, played in done))
     steps_of = [len(played.rows) for _, played in done]
     rows = np.fromiter(chain.from_iterable(played.rows for _, played in done), np.int64, sum(steps_of))
@@ -36,40 +36,40 @@ def table(done: Sequence[tuple[Match, Played]]) -> pd.DataFrame:
         "turn": (np.arange(1, len(rows) + 1) - np.repeat(before, steps_of))[step_of_row],
         "round": np.fromiter(seen("round"), np.int64, len(views)),
         "seat": seat,
-        "phase": _labelled(list(seen("phase"))),
-        "role": _labelled(role),
-        "legal": _labelled(list(seen("legal")), lambda space: json.dumps(space.as_json())),
+        "phase": _categories(list(seen("phase"))),
+        "role": _categories(role),
+        "legal": _categories(list(seen("legal")), lambda space: json.dumps(space.as_json())),
         "payoff": np.fromiter(chain.from_iterable(played.payoffs for _, played in done), np.float64, len(answers)),
-        **_what(answers),
+        **_answer_columns(answers),
     }
     columns["asked"] = columns["legal"].codes >= 0
     match_of_row = np.repeat(np.arange(len(done)), steps_of)[step_of_row]
     independent = np.array([match.game.independent for match, _ in done])
     columns["valid"] = _valid(columns, rows, independent[match_of_row])
-    if any(known := [match.game.roles for match, _ in done]):  # also of seats that may not know theirs
-        columns["role"] = _labelled(
-            [known[m][s] if known[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
+    if any(roles := [match.game.roles for match, _ in done]):  # also of seats that may not know their role
+        columns["role"] = _categories(
+            [roles[m][s] if roles[m] else r for m, s, r in zip(match_of_row, seat, role, strict=True)]
         )
-    details = columns.pop("detail", {})  # the players' own; the game's are added
+    details = columns.pop("detail", {})  # of the players; the game's notes are added
     if any(played.details for _, played in done):
         first = np.cumsum([0, *(len(played.views) for _, played in done)])
         for m, (_, played) in enumerate(done):
-            for row, own in played.details.items():
-                details[first[m] + row] = details.get(first[m] + row, {}) | own
+            for row, detail in played.details.items():
+                details[first[m] + row] = details.get(first[m] + row, {}) | detail
     if details:
-        texts = {row: json.dumps(own) for row, own in details.items()}
+        texts = {row: json.dumps(detail) for row, detail in details.items()}
         columns["detail"] = [texts.get(row) for row in range(len(answers))]
-    return typed(columns | _who_played([match for match, _ in done], match_of_row, columns["seat"]))
+    return typed(columns | _match_columns([match for match, _ in done], match_of_row, columns["seat"]))
 
 
 def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFrame:
-    """One turns table of all `parts`, in the order of `matches` (ids); of a match that several parts hold, the first one's."""
+    """One turns table of all `parts`, in the order of `matches` (ids); of a match in several parts, the first part's."""
     place = {match: index for index, match in enumerate(matches)}
-    seen: set[str] = set()
+    ids: set[str] = set()
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for part in parts:
-        new = part[part.match.isin(place) & ~part.match.isin(seen)]
-        seen.update(new.match.unique())
+        new = part[part.match.isin(place) & ~part.match.isin(ids)]
+        ids.update(new.match.unique())
         for name in COLUMNS:
             columns[name].append(new[name])
     merged = {
@@ -82,86 +82,88 @@ def ordered(parts: Sequence[pd.DataFrame], matches: Sequence[str]) -> pd.DataFra
 
 
 class _Codes(dict[Any, int]):
-    """Value -> code, numbered as they come; None is -1."""
+    """Value -> code, in the order of first occurrence; None is -1."""
 
     def __missing__(self, value: Any) -> int:
         self[value] = len(self) - 1
         return self[value]
 
 
-def _labelled(values: Sequence[Any], shown: Callable[[Any], str] = str) -> pd.Categorical:
-    """Values of which there are few distinct ones as a categorical of text; None is absent."""
+def _categories(values: Sequence[Any], text_of: Callable[[Any], str] = str) -> pd.Categorical:
+    """Values, few of them distinct, as a categorical of text. None is a missing value."""
     codes, texts = _Codes({None: -1}), _Codes({None: -1})
     numbers = np.fromiter(map(codes.__getitem__, values), dtype=np.int64, count=len(values))
-    same = np.array([-1, *(texts[shown(value)] for value in list(codes)[1:])])
-    return _categorical(same[numbers + 1], pd.Index(list(texts)[1:], dtype="str"))
+    code_of_text = np.array([-1, *(texts[text_of(value)] for value in list(codes)[1:])])
+    return _categorical(code_of_text[numbers + 1], pd.Index(list(texts)[1:], dtype="str"))
 
 
 def _categorical(codes: NDArray[Any], categories: pd.Index) -> pd.Categorical:
-    """Codes that are known to fit."""
+    """A categorical from valid codes, which are not checked again."""
     return pd.Categorical.from_codes(codes, categories=categories, validate=False)
 
 
-def _what(answers: Sequence[Any]) -> dict[str, Any]:
-    """What was answered; scripts answer with the bare action, cost no tokens and are asked once."""
+def _answer_columns(answers: Sequence[Any]) -> dict[str, Any]:
+    """The columns of the answers. A script answers with its action alone, costs no tokens, and is asked once."""
     kinds = set(map(type, answers))
     if Reply not in kinds:
-        zeros, known = np.zeros(len(answers), dtype=np.int64), np.zeros(len(answers), dtype=bool)
-        none = pd.arrays.IntegerArray(zeros, known)
+        zeros, missing = np.zeros(len(answers), dtype=np.int64), np.zeros(len(answers), dtype=bool)
+        none = pd.arrays.IntegerArray(zeros, missing)
         return {
-            "action": _labelled(_texts(answers)) if kinds & {dict, list} else _labelled(answers, action_text),
-            "attempts": pd.arrays.IntegerArray(zeros + 1, known),
+            "action": _categories(_action_texts(answers))
+            if kinds & {dict, list}
+            else _categories(answers, action_text),
+            "attempts": pd.arrays.IntegerArray(zeros + 1, missing),
             "tokens_in": none,
             "tokens_out": none,
             "tokens": none,
-            "ended": _labelled([None] * len(answers)),
+            "ended": _categories([None] * len(answers)),
         }
     replies = [answer if type(answer) is Reply else Reply(answer) for answer in answers]
     return {
-        "action": _labelled(_texts([reply.action for reply in replies])),
+        "action": _categories(_action_texts([reply.action for reply in replies])),
         "reply": [reply.text or None for reply in replies],
         "attempts": [reply.attempts for reply in replies],
-        "fallback": _labelled([reply.fallback for reply in replies]),
+        "fallback": _categories([reply.fallback for reply in replies]),
         "tokens_in": [None if reply.untold else reply.tokens_in for reply in replies],
         "tokens_out": [None if reply.untold else reply.tokens_out for reply in replies],
         "tokens": [None if reply.untold else reply.tokens_in + reply.tokens_out for reply in replies],
         "seconds": [reply.seconds for reply in replies],
         "cached": [reply.cached for reply in replies],
-        "ended": _labelled([reply.ended for reply in replies]),
+        "ended": _categories([reply.ended for reply in replies]),
         "exchange": [reply.exchange or None for reply in replies],
         "detail": {row: reply.detail for row, reply in enumerate(replies) if reply.detail},
     }
 
 
-def _texts(actions: Sequence[Any]) -> list[str | None]:
-    """Actions as turns hold them, also those that cannot be looked up."""
+def _action_texts(actions: Sequence[Any]) -> list[str | None]:
+    """Actions as text for the turns table, also those that are not hashable."""
     return [None if action is None else action_text(action) for action in actions]
 
 
 def _valid(columns: Mapping[str, Any], rows: NDArray[np.int64], independent: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether every seat asked in the row's step gave a readable action, and nothing was done in its stead.
+    """Whether every seat asked in the row's step gave a readable action, and no fallback replaced it.
 
-    Where seats that move at once do not depend on each other (`independent`), the row's own seat alone; and what stood in for
-    who has left the match makes that seat's row void, but no other one.
+    Where simultaneous seats do not depend on each other (`independent`), only the row's own seat counts. A stand-in for a person who
+    left the match makes that seat's row void, but no other row.
     """
     readable = (columns["action"].codes >= 0) | ~columns["asked"]
-    played = readable
+    active = readable
     if "fallback" in columns:
         readable = readable & np.asarray(columns["fallback"] == "")
         stood_in = columns["fallback"].map(lambda text: text.startswith(STOOD_IN)).astype(bool)
-        played = readable | (played & np.asarray(stood_in))
+        active = readable | (active & np.asarray(stood_in))
     if readable.all():
         return readable
     starts = np.cumsum(rows) - rows
-    together = readable & np.repeat(np.logical_and.reduceat(played, starts), rows)
+    together = readable & np.repeat(np.logical_and.reduceat(active, starts), rows)
     return np.where(independent, readable, together) if independent.any() else together
 
 
-def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[np.int64]) -> dict[str, Any]:
-    """The columns that a row takes from its match, and from its match's seat."""
+def _match_columns(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[np.int64]) -> dict[str, Any]:
+    """The columns that a row takes from its match, and from its seat."""
 
     def of_match(values: Sequence[Any]) -> Any:
-        labels = _labelled(values)
+        labels = _categories(values)
         return _categorical(labels.codes[row], labels.categories)
 
     groups = {id(match.seats): match.seats for match in matches}  # few: matches share them
@@ -169,8 +171,10 @@ def _who_played(matches: Sequence[Match], row: NDArray[np.intp], seat: NDArray[n
     group = np.array([place[id(match.seats)] for match in matches])[row]
 
     def of_seat(name: str) -> Any:
-        padded = [[getattr(seat, name) for seat in seats] + [None] * (widest - len(seats)) for seats in groups.values()]
-        labels = _labelled([value for values in padded for value in values])
+        columns_by_group = [
+            [getattr(seat, name) for seat in seats] + [None] * (widest - len(seats)) for seats in groups.values()
+        ]
+        labels = _categories([value for values in columns_by_group for value in values])
         return _categorical(labels.codes[group * widest + seat], labels.categories)
 
     return {

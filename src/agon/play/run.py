@@ -1,4 +1,4 @@
-"""Many matches, played: at once or a few at a time, and on disk as they are done."""
+"""Plays many matches, one after another or several at a time, and writes them to disk while it plays."""
 
 import asyncio
 import gc
@@ -13,7 +13,7 @@ from agon.errors import AgonError, count
 from agon.models import Answering
 from agon.models.ledger import Unrecorded
 from agon.plan import Match
-from agon.play.match import Played, play_async, play_now, who
+from agon.play.match import Played, match_name, play_async, play_now
 from agon.play.rows import ordered, table
 from agon.turns import read, write
 
@@ -27,41 +27,41 @@ def play(
     tick: Callable[[int], object] = lambda n: None,
     lacking: list[Match] | None = None,
 ) -> pd.DataFrame:
-    """The turns of `matches`, in their order. Every few seconds what is done goes to the folder `journal`, durably.
+    """The turns of `matches`, in their order. Every few seconds it writes the matches that have ended to the folder `journal`.
 
-    Matches that the journal holds are not played again, so a killed run goes on where it was; `tick` is told how many
-    matches have been added. Scripts and recorded models play at once; players that take their time play `concurrency`
-    matches at a time. A match that is not recorded to its end is put into `lacking`, and has no turns. Raises Unrecorded
-    where there is no such list, or no other match.
+    It does not play again the matches in the journal, so a killed run goes on where it was. It calls `tick` with the number
+    of matches that were added. Scripts and recorded models play without waiting; other players play `concurrency` matches
+    at a time. A match that is not recorded to its end goes to `lacking`, and has no turns. Raises Unrecorded where there
+    is no such list, or no other match.
     """
     answering = models or {}
-    kept = [part for part in map(_part, sorted(journal.glob("*.parquet"))) if part is not None]
-    known = {match for part in kept for match in part.match.cat.categories}
-    tick(sum(match.id in known for match in matches))
+    parts = [part for part in map(_part, sorted(journal.glob("*.parquet"))) if part is not None]
+    played_ids = {match for part in parts for match in part.match.cat.categories}
+    tick(sum(match.id in played_ids for match in matches))
     at_once: list[Match] = []
     slow: list[Match] = []
     for match in matches:
-        if match.id not in known:
+        if match.id not in played_ids:
             (at_once if _instant(match, answering) else slow).append(match)
-    writer = _Journal(journal, kept, tick)
+    journal_writer = _Journal(journal, parts, tick)
     try:
-        play_at_once(at_once, answering, writer.add, lacking)
+        play_at_once(at_once, answering, journal_writer.add, lacking)
         if slow:
-            asyncio.run(_play_slow(slow, answering, concurrency, writer.add, lacking))
+            asyncio.run(_play_slow(slow, answering, concurrency, journal_writer.add, lacking))
     except ExceptionGroup as group:
         raise group.exceptions[0] from None
     finally:
-        writer.flush()  # also what was done before an error
+        journal_writer.flush()  # also the matches that ended before an error
     if lacking and len(lacking) == len(matches):
         raise Unrecorded(
             f"of {count(len(matches), 'match')} none is recorded to its end: recorded with concurrency=1, one is after another"
         )
-    return ordered(kept, [match.id for match in matches])
+    return ordered(parts, [match.id for match in matches])
 
 
 def _instant(match: Match, models: Mapping[str, Answering]) -> bool:
     answering = [None if seat.model is None else models.get(seat.model) for seat in match.seats if not seat.immediate]
-    return all(each is not None and each.instant for each in answering)
+    return all(model is not None and model.instant for model in answering)
 
 
 def play_at_once(
@@ -70,7 +70,7 @@ def play_at_once(
     done: Callable[[Match, Played], None],
     lacking: list[Match] | None = None,
 ) -> None:
-    """Plays matches whose players never wait, without an event loop; those not recorded to their end are put into `lacking`."""
+    """Plays matches whose players never wait, without an event loop; those not recorded to their end go to `lacking`."""
     gc.disable()  # matches make many small tuples and no cycles
     try:
         for match in matches:
@@ -86,7 +86,9 @@ def play_at_once(
                     raise
                 lacking.append(match)
             else:
-                raise AgonError(f"match {match.id} ({who(match)}): an agent waits for something other than its model")
+                raise AgonError(
+                    f"match {match.id} ({match_name(match)}): an agent waits for something other than its model"
+                )
     finally:
         gc.enable()
 
@@ -115,7 +117,7 @@ async def _play_slow(
 
 
 class _Journal:
-    """Played matches on their way to disk: a part is written when enough has gathered or enough time has passed."""
+    """Writes matches to disk in parts: after so many matches, or so many seconds."""
 
     matches, seconds = 2000, 2.0
 
@@ -125,13 +127,13 @@ class _Journal:
         self.since = monotonic()
 
     def add(self, match: Match, steps: Played) -> None:
-        """One more match is done."""
+        """Adds a match that has ended."""
         self.waiting.append((match, steps))
         if len(self.waiting) >= self.matches or monotonic() - self.since > self.seconds:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what has gathered."""
+        """Writes the waiting matches."""
         if self.waiting:
             part = table(self.waiting)
             write(part, self.folder / f"{self.waiting[0][0].id}-{len(self.waiting)}-{os.getpid()}.parquet")
@@ -143,6 +145,6 @@ class _Journal:
 def _part(path: Path) -> pd.DataFrame | None:
     try:
         return read(path)
-    except AgonError:  # torn: its matches are played again
+    except AgonError:  # half written: its matches are played again
         path.unlink()
         return None

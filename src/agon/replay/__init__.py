@@ -1,4 +1,4 @@
-"""Turns into matches again: the games that they are of, and what every seat saw."""
+"""Replays recorded turns: the games of a transcript, and the observations of every seat."""
 
 from agon.replay.steps import Replay, Sight, Step, games_of, one_match, replayed, seen_by, stepped
 

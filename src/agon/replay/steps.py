@@ -1,4 +1,4 @@
-"""A match stepped once more with its recorded actions, which shows what the game let every seat know."""
+"""Replays a match with its recorded actions, which shows the observation of every seat."""
 
 import json
 from functools import cache, partial
@@ -15,15 +15,15 @@ from agon.turns import action_of, tidy
 
 
 class Step(NamedTuple):
-    """What was done at once."""
+    """One step of a match."""
 
     turn: int
     views: dict[int, Observation]
-    """What each seat that was asked saw."""
+    """Seat -> its observation, for the seats that were asked."""
     actions: dict[int, Any]
-    """What it did; None where that could not be read."""
+    """Seat -> its action; None where it could not be read."""
     payoffs: tuple[float, ...]
-    """What the step paid every seat (points)."""
+    """The payoff of every seat in this step (points)."""
     state: Any
     """The game's state before it."""
 
@@ -34,38 +34,42 @@ class Replay(NamedTuple):
     game: Game[Any]
     steps: list[Step]
     state: Any
-    """The last one."""
+    """The state at the end."""
 
 
 def one_match(turns: pd.DataFrame, name: str) -> pd.DataFrame:
     """The turns of one match. Raises AgonError.
 
-    `name`: its id; or GAME/VARIANT, for the first such match; or GAME/VARIANT/AGENT, for the first at which this agent sits, by the
-    name that it has now or by an old one.
+    `name` is its id; or GAME/VARIANT, for the first such match; or GAME/VARIANT/AGENT, for the first in which this agent plays.
+    The agent may have its current name or an old one.
     """
-    own = turns[turns.match == name]
-    if own.empty:
+    rows = turns[turns.match == name]
+    if rows.empty:
         game, variant, agent, *_ = [*name.split("/"), None, None]
-        found = turns[(turns.game == game) & (turns.variant == variant)]
-        named = found.agent.astype("str").map(partial(name_now, "agent"))
-        seated = found if agent is None else found[named == name_now("agent", agent)]
-        own = found[found.match == seated.match.iloc[0]] if len(seated) else found[:0]
-    if own.empty:
+        matches_of_game = turns[(turns.game == game) & (turns.variant == variant)]
+        agents = matches_of_game.agent.astype("str").map(partial(name_now, "agent"))
+        matches_of_agent = matches_of_game if agent is None else matches_of_game[agents == name_now("agent", agent)]
+        rows = (
+            matches_of_game[matches_of_game.match == matches_of_agent.match.iloc[0]]
+            if len(matches_of_agent)
+            else matches_of_game[:0]
+        )
+    if rows.empty:
         near = turns[turns.game == game] if (turns.game == game).any() else turns
         names = sorted(set(near.game.astype(str) + "/" + near.variant.astype(str)))
         more = ", ..." if len(names) > 9 else ""
-        offer = f"there are {', '.join(names[:9])}{more}; an id is {near.match.iloc[0]}" if names else "there are none"
-        raise AgonError(f"there is no match {name!r} among these turns: {offer}")
-    return own.sort_values(["turn", "seat"]).reset_index(drop=True)
+        hint = f"there are {', '.join(names[:9])}{more}; an id is {near.match.iloc[0]}" if names else "there are none"
+        raise AgonError(f"there is no match {name!r} among these turns: {hint}")
+    return rows.sort_values(["turn", "seat"]).reset_index(drop=True)
 
 
 def games_of(games: pd.DataFrame) -> list[Game[Any]]:
     """The games of a table (agon.turns.read_games), built again. Raises AgonError for a row that has no settings."""
-    return [_built(row.game, row.variant, row.settings) for row in games.itertuples(index=False)]
+    return [_build_game(row.game, row.variant, row.settings) for row in games.itertuples(index=False)]
 
 
 @cache
-def _built(name: str, variant: str, settings: str) -> Game[Any]:
+def _build_game(name: str, variant: str, settings: str) -> Game[Any]:
     described = json.loads(settings)
     if not described:
         raise AgonError(f"the table of games has no settings of {name} {variant}: it cannot be built again")
@@ -79,123 +83,123 @@ def _built(name: str, variant: str, settings: str) -> Game[Any]:
 
 
 def replayed(turns: pd.DataFrame, games: pd.DataFrame) -> Replay:
-    """The match of `turns` (all its rows) in the one of `games` that it was played in (agon.turns.read_games).
+    """Replays the match of `turns` (all its rows) in its game, which is one of `games` (agon.turns.read_games).
 
-    Raises AgonError where that game asks other seats, or pays otherwise, than the records say, and when there is no such game.
+    Raises AgonError where that game asks other seats, or pays otherwise, than the records, and when there is no such game.
     """
-    first, error, fitting = turns.iloc[0], None, list[Replay]()
-    found = games[games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)]
-    for game in games_of(found):  # several where tables were put together
+    first, error, replays = turns.iloc[0], None, list[Replay]()
+    games_of_name = games[games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)]
+    for game in games_of(games_of_name):  # several where tables were put together
         try:
-            fitting.append(stepped(game, turns))
+            replays.append(stepped(game, turns))
         except AgonError as fault:
             error = fault
-    if len({_seen(replay) for replay in fitting}) > 1:
+    if len({_history_text(replay) for replay in replays}) > 1:
         raise AgonError(
             f"several games are called {first.game} {first.variant}, and match {first.match} may be of any: "
             "give the games of one file of turns alone"
         )
-    if fitting:
-        return fitting[0]
+    if replays:
+        return replays[0]
     raise error or AgonError(
         f"the table of games has no {first.game} {first.variant} of rules {first.rules}: match {first.match} cannot be replayed"
     )
 
 
 def stepped(game: Game[Any], turns: pd.DataFrame) -> Replay:
-    """The match of `turns` in this game. Raises AgonError where it asks other seats, or pays otherwise, than the records say."""
+    """Replays the match of `turns` in this game. Raises AgonError where it asks other seats, or pays otherwise, than the records."""
     match, rules = turns.match.iloc[0], turns.rules.iloc[0]
     if rules != game.rules:
         raise AgonError(f"match {match} was played by rules {rules} of {game.name}, and this is of rules {game.rules}")
-    under_way, (state, views, _), _ = started(game, _seed(match))
-    done = list[Step]()
+    match_steps, (state, views, _), _ = started(game, _seed(match))
+    steps = list[Step]()
     for turn, rows in turns.groupby("turn", sort=True):
-        asked = rows[rows.asked]
-        if list(asked.seat) != list(views):
-            raise _differ(match, turn, f"seats {list(asked.seat)} were asked, the game asks {list(views)}")
-        read = [None if pd.isna(action) else action_of(action) for action in asked.action]
-        actions, seen, before = dict(zip(views, read, strict=True)), views, state
+        asked_rows = rows[rows.asked]
+        if list(asked_rows.seat) != list(views):
+            raise _difference(match, turn, f"seats {list(asked_rows.seat)} were asked, the game asks {list(views)}")
+        actions_in_order = [None if pd.isna(action) else action_of(action) for action in asked_rows.action]
+        actions, views_before, before = dict(zip(views, actions_in_order, strict=True)), views, state
         try:
-            state, views, payoffs = under_way.send(actions)
+            state, views, payoffs = match_steps.send(actions)
         except IllegalAction as error:
-            raise _differ(match, turn, str(error)) from None
-        paid = rows.set_index("seat").payoff
-        if any(paid.get(seat, 0.0) != worth for seat, worth in enumerate(payoffs)):
-            raise _differ(match, turn, f"it paid {paid.to_dict()}, the game pays {list(payoffs)}")
-        done.append(Step(int(turn), seen, actions, payoffs, before))
+            raise _difference(match, turn, str(error)) from None
+        payoff_of = rows.set_index("seat").payoff
+        if any(payoff_of.get(seat, 0.0) != payoff for seat, payoff in enumerate(payoffs)):
+            raise _difference(match, turn, f"it paid {payoff_of.to_dict()}, the game pays {list(payoffs)}")
+        steps.append(Step(int(turn), views_before, actions, payoffs, before))
     if views:
-        raise AgonError(f"match {match} is not at its end after turn {len(done)}: rows are missing")
-    return Replay(game, done, state)
+        raise AgonError(f"match {match} is not at its end after turn {len(steps)}: rows are missing")
+    return Replay(game, steps, state)
 
 
-def _seen(replay: Replay) -> str:
-    """What the seats were told, as text."""
+def _history_text(replay: Replay) -> str:
+    """The histories and roles of all observations, as text."""
     return repr([[(seat, view.past, view.role) for seat, view in step.views.items()] for step in replay.steps])
 
 
-def _differ(match: str, turn: Any, what: str) -> AgonError:
+def _difference(match: str, turn: Any, what: str) -> AgonError:
     return AgonError(f"match {match}, turn {turn}: records and game differ: {what}")
 
 
 def _seed(match: str) -> int:
     try:
         return int(match, 16)
-    except ValueError:  # ids of other origin; no game so far throws dice before its first move
+    except ValueError:  # an id from elsewhere; no game so far throws dice before its first move
         return 0
 
 
 class Sight(NamedTuple):
-    """What the game let a seat know when it was asked, and what came of it; as a text the same in words.
+    """The observation of a seat when it was asked, its action and its payoff; `str` gives it in words.
 
-    Which words a model was sent, and what a person's page had beyond this, is no part of it: see docs/look-at-a-match.md.
+    The prompt of a model, and the aids on a person's page, are no part of it: see docs/look-at-a-match.md.
     """
 
     turn: int
     view: Observation
-    """As data: what it knew (`past`), what it could answer (`legal`), the round, its role, the game's rules."""
+    """As data: the history (`past`), the action space (`legal`), the round, the role, and the version of the rules."""
     told: tuple[str, ...]
-    """What it knew, in words, oldest first."""
+    """The history in words, oldest first."""
     action: Any
-    """What it did; None where that could not be read."""
+    """The seat's action; None where it could not be read."""
     payoff: float
-    """What the step paid it (points)."""
+    """The payoff of the step (points)."""
 
     def __str__(self) -> str:
         view = self.view
         role = f", as {view.role}" if view.role else ""
-        did = UNREADABLE if self.action is None else view.legal.spelled(self.action)
-        answers = f"could answer {asked_for(view.legal.as_json())}"
+        action = UNREADABLE if self.action is None else view.legal.spelled(self.action)
+        choices = f"could answer {asked_for(view.legal.as_json())}"
         lines = [
             f"round {view.round}, {view.phase}{role}",
             *self.told,
-            answers,
-            f"did {did}, and was paid {self.payoff:g}",
+            choices,
+            f"did {action}, and was paid {self.payoff:g}",
         ]
         return visible("\n  ".join(line.replace("\n", "\n    ") for line in lines))
 
 
 def seen_by(turns: pd.DataFrame, games: pd.DataFrame, match: str, seat: int, round: int) -> list[Sight]:
-    """What the game let a seat (from 0) know whenever it was asked in a round (from 1), of any game. `match`: see `one_match`.
+    """The observations of a seat (from 0) in a round (from 1), with its actions and payoffs. `match`: see `one_match`.
 
-    Raises AgonError for a match, seat or round that is not there, and for what cannot be replayed.
+    Raises AgonError for a match, seat or round that does not exist, and for a match that cannot be replayed.
     """
     replay = replayed(one_match(tidy(turns), match), games)
-    asked = [step for step in replay.steps if seat in step.views]
-    if not asked:
+    steps = [step for step in replay.steps if seat in step.views]
+    if not steps:
         seats = ", ".join(f"{number} ({player})" for number, player in enumerate(replay.game.players))
         raise AgonError(f"seat {seat} was never asked in match {match}: seats are {seats}")
-    found = [step for step in asked if step.views[seat].round == round]
-    if not found:
-        rounds = sorted({step.views[seat].round for step in asked})
+    steps_of_round = [step for step in steps if step.views[seat].round == round]
+    if not steps_of_round:
+        rounds = sorted({step.views[seat].round for step in steps})
         raise AgonError(
             f"seat {seat} was not asked in round {round} of match {match}: in {', '.join(map(str, rounds))}"
         )
-    named = replay.game.players
+    players = replay.game.players
     return [
         Sight(
-            *(step.turn, view, tuple(news(each, view, place, named) for place, each in enumerate(view.past))),
+            *(step.turn, view, tuple(news(event, view, place, players) for place, event in enumerate(view.past))),
             *(step.actions[seat], step.payoffs[seat]),
         )
-        for step in found
+        for step in steps_of_round
         for view in [step.views[seat]]
     ]

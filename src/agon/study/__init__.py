@@ -1,4 +1,4 @@
-"""A study of one's own: a folder with conf, a metric, a notebook and stages, made from the template beside this file."""
+"""Makes a reader's own study: a folder with conf, a metric, a notebook and stages, from the template beside this file."""
 
 import re
 from pathlib import Path
@@ -8,18 +8,18 @@ from agon.errors import AgonError
 from agon.paths import ROOT, SHIPPED, from_home, keep_file, shown
 
 TEMPLATE = Path(__file__).with_name("template")
-"""Its files; STUDY and MODEL stand for what is asked for, AGON for the way to agon's checkout: lines with it are left out elsewhere.
+"""The template's files. STUDY and MODEL stand for names, AGON for the path to agon's checkout; elsewhere lines with AGON are left out.
 
-A name ends in .txt where DVC or Git would take the file for theirs.
+The name of a file that DVC or Git would use ends in .txt here.
 """
-TAKEN = {"conf", "data", "notebooks", "reports", "results", "src", "tests", "transcripts"}
-"""Folders of a project that hold what it runs or makes."""
+PROJECT_FOLDERS = {"conf", "data", "notebooks", "reports", "results", "src", "tests", "transcripts"}
+"""Folders of a project that hold its inputs or outputs."""
 
 
 def make_study(name: str, model: str, path: str) -> Path:
     """Makes the folder `path`/`name`, from the project's folder or, outside of all projects, from the working folder.
 
-    Raises AgonError for a name that cannot be one, for a folder that is there, and for a place where none can be, as in another.
+    Raises AgonError for a name that is not valid, for a folder that exists, and for a place inside another study.
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name):
         raise AgonError(
@@ -36,18 +36,20 @@ def make_study(name: str, model: str, path: str) -> Path:
         raise AgonError(
             f"{ROOT.name} is a study, which holds no other: `agon new study {name} --path ..` makes it beside"
         )
-    above = folder.parent.relative_to(ROOT).parts if folder.is_relative_to(ROOT) else ()
-    if wrong := [part for part in above if part in TAKEN or part.startswith(".")]:
-        raise AgonError(f"a study cannot be in {'/'.join(above)}: {wrong[0]} holds what its project runs or makes")
+    parents = folder.parent.relative_to(ROOT).parts if folder.is_relative_to(ROOT) else ()
+    if taken := [part for part in parents if part in PROJECT_FOLDERS or part.startswith(".")]:
+        raise AgonError(f"a study cannot be in {'/'.join(parents)}: {taken[0]} holds what its project runs or makes")
     if folder.exists():
         raise AgonError(f"{shown(folder)} is there: take another name, or --path FOLDER for another place")
-    asked = {"STUDY": name, "MODEL": model, "AGON": ""}
+    words = {"STUDY": name, "MODEL": model, "AGON": ""}
     if (SHIPPED / "src").is_dir() and folder.is_relative_to(SHIPPED):
-        asked["AGON"] = "/".join([".."] * len(folder.relative_to(SHIPPED).parts))
+        words["AGON"] = "/".join([".."] * len(folder.relative_to(SHIPPED).parts))
     for source in sorted(TEMPLATE.rglob("*")):
         if source.is_file():
             place, text = str(source.relative_to(TEMPLATE)).removesuffix(".txt"), source.read_text(encoding="utf-8")
-            if not asked["AGON"]:
+            if not words["AGON"]:
                 text = re.sub("^.*AGON.*\n", "", text, flags=re.MULTILINE)
-            keep_file(folder / place.replace("STUDY", name), re.sub("STUDY|MODEL|AGON", lambda at: asked[at[0]], text))
+            keep_file(
+                folder / place.replace("STUDY", name), re.sub("STUDY|MODEL|AGON", lambda word: words[word[0]], text)
+            )
     return folder
