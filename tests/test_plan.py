@@ -9,12 +9,12 @@ from itertools import permutations
 
 import pandas as pd
 import pytest
-from harness import GAMES, experiment
+from harness import experiment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon import ROOT, AgonError
-from agon.conf import CONF, FEW, configuration, games, load, names, offered, settings_of
+from agon.conf import CONF, FEW, configuration, expand_settings, games, load, names, offered, settings_of
 from agon.games.matrix.game import MatrixGame
 from agon.plan import cautions, models_of, plan
 from agon.plan.symmetry import difference
@@ -85,7 +85,7 @@ def met(asked):
     )
 
 
-def test_tradecraft_live_has_the_match_ups_and_seatings_of_the_published_games():
+def test_tradecraft_live_has_the_match_ups_and_seatings_as_published():
     models = {"gpt-4o": "gpt_4o", "claude": "claude_haiku_5_5", "gemini": "gpt_6_luna"}
     published = Counter[tuple[str, ...]]()
     for game in pd.read_csv(ROOT / "data/published/tradecraft/games.csv").itertuples():
@@ -117,17 +117,17 @@ UNEVEN = MatrixGame("uneven", "test", ("a", "b"), (((3, 1), (0, 0)), ((0, 0), (2
 RENAMED = replace(UNEVEN, options=("c", "d"))
 UNEQUAL = {
     "tradecraft": "Player 1 moves first",
-    "tradecraft3": "Player 1 moves first",
     "chameleon": "roles are",
     "undercover": "roles are",
     "cost_sharing": "moves first",
 }
 
 
-@pytest.mark.parametrize("name", [*GAMES])
-def test_of_every_game_it_is_known_whether_its_seats_differ(name):
-    said = difference(GAMES[name])
-    assert UNEQUAL[GAMES[name].name] in said if GAMES[name].name in UNEQUAL else said == ""
+def test_the_seats_of_these_games_differ_and_of_no_others():
+    games_of_conf = [load("game", expand_settings([name])[0]) for name in names("game")]
+    reasons = {game.name: difference(game) for game in games_of_conf}
+    assert {name for name, reason in reasons.items() if reason} == {*UNEQUAL}
+    assert [name for name, reason in UNEQUAL.items() if reason not in reasons[name]] == []
 
 
 @pytest.mark.parametrize("game", [UNEVEN, RENAMED, replace(UNEVEN, payoff=(((1, 1), (0, 4)), ((5, 0), (1, 1))))])
@@ -143,7 +143,7 @@ def test_a_tournament_where_seats_differ_is_told_what_to_write_instead():
     assert cautions(experiment(games=["tradecraft/minecraft-01"], agents=agents[:1])) == cautions(experiment()) == []
 
 
-def test_no_shipped_experiment_is_confounded_with_seats_but_one_of_a_stand_in():
+def test_no_experiment_but_one_of_a_stand_in_is_confounded_with_seats():
     assert [name for name in names("experiment") if cautions(settings_of("experiment", name))] == ["tradecraft_standin"]
 
 
@@ -295,22 +295,21 @@ def test_an_override_that_fits_nothing_says_so_in_a_line(override, said):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("path", sorted((CONF / "experiment").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_experiment_of_conf_can_be_planned(path):
-    asked = configuration([f"experiment={path.stem}"])["experiment"]
-    assert asked["name"] == path.stem and plan(asked | {"repetitions": 1})
+def test_every_experiment_of_conf_can_be_planned():
+    experiments = {name: configuration([f"experiment={name}"])["experiment"] for name in names("experiment")}
+    assert {name: settings["name"] for name, settings in experiments.items()} == {name: name for name in experiments}
+    assert len(experiments) > 12 and all(plan(settings | {"repetitions": 1}) for settings in experiments.values())
 
 
-@pytest.mark.parametrize("path", sorted((CONF / "agent").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_agent_of_conf_can_be_built(path):
-    assert callable(load("agent", path.stem))
+def test_every_agent_of_conf_can_be_built():
+    assert len(names("agent")) > 40 and all(callable(load("agent", name)) for name in names("agent"))
 
 
 @pytest.mark.parametrize(
     ("game", "agent"),
     [("chameleon", "tit_for_tat"), ("cost_sharing", "pp"), ("prisoner3", "grim"), ("rps", "magic_fair")],
 )
-def test_a_script_that_cannot_play_a_game_is_refused_before_anything_is_played(game, agent):
+def test_a_script_that_cannot_play_a_game_is_refused_at_the_plan(game, agent):
     assert refusal(experiment(games=[game], agents=[agent])).startswith(f"agent {agent} cannot play {game}: ")
 
 
@@ -437,13 +436,12 @@ def test_an_unknown_sampling_is_named_and_the_nearest_offered():
     assert refusal(asked) == "there is no sampling 'as_don' in conf/sampling: did you mean as_done?"
 
 
-@pytest.mark.parametrize("path", sorted((CONF / "model").glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_model_of_conf_can_be_built_without_a_key(path, monkeypatch):
+def test_every_model_of_conf_can_be_built_without_a_key(monkeypatch):
     for name in list(os.environ):
         if name.endswith("_KEY"):
             monkeypatch.delenv(name)
-    model = load("model", path.stem)
-    assert model.concurrency >= 1 and model.identity
+    models = [load("model", name) for name in names("model")]
+    assert len(models) > 30 and all(model.concurrency >= 1 and model.identity for model in models)
 
 
 # --- sampling
@@ -470,7 +468,7 @@ def sampled(conf, parameters, sampling):
         ("{top_p: null}", "as_printed", {"temperature": 0.7, "max_tokens": 50}),
     ],
 )
-def test_a_models_own_parameters_come_before_the_experiments_and_null_takes_one_away(conf, own, sampling, merged):
+def test_a_models_parameters_override_sampling_and_null_removes_one(conf, own, sampling, merged):
     assert sampled(conf, own, sampling) == merged
 
 
@@ -614,7 +612,7 @@ def test_an_agent_that_cannot_weigh_the_actions_of_a_game_is_refused(ways, game,
     assert refusal(pairing(*seats, games=[game], models=["smollm2"]), conf=ways) == TOO_MANY[game, agent]
 
 
-def test_a_stand_in_whose_script_cannot_play_a_game_is_refused_before_it_is_asked():
+def test_a_stand_in_whose_script_cannot_play_a_game_is_refused():
     why = "model standin cannot play public_goods: AttributeError: 'Number' object has no attribute 'options' "
     assert refusal(pairing(*[["zs"]] * 3, games=["public_goods/01"], models=["standin"])).startswith(why)
 

@@ -90,7 +90,7 @@ def test_files_of_the_project_come_first_and_agons_own_are_found(tmp_path):
     assert not (SHIPPED / "transcripts/own.parquet").exists()
 
 
-def test_a_game_of_its_own_that_takes_the_name_of_agons_is_refused_where_both_are_compared(tmp_path):
+def test_a_game_with_the_name_of_agons_is_refused_where_both_are_compared(tmp_path):
     put(tmp_path, "conf/config.yaml", agon=True, defaults=[{"override experiment": "own"}])
     put(tmp_path, "conf/experiment/own.yaml", name="own", repetitions=1, tournaments=[_meeting("tit_for_tat", "grim")])
     put(tmp_path, "conf/game/pd.yaml", rounds=3, **_without("conf/game/pd.yaml", "rounds"))
