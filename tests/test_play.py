@@ -260,8 +260,8 @@ def project(tmp_path_factory):
     shutil.copytree(ROOT / "conf", folder / "conf")
     journal = folder / "src/agon/play/run.py"
     source = journal.read_text()
-    assert "matches, seconds = 2000, 2.0" in source
-    journal.write_text(source.replace("matches, seconds = 2000, 2.0", "matches, seconds = 100, 0.05"))
+    assert "matches, seconds = 300, 2.0" in source
+    journal.write_text(source.replace("matches, seconds = 300, 2.0", "matches, seconds = 100, 0.05"))
     return folder
 
 

@@ -1,7 +1,6 @@
 """Plays many matches, one after another or several at a time, and writes them to disk while it plays."""
 
 import asyncio
-import gc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -71,26 +70,22 @@ def play_at_once(
     lacking: list[Match] | None = None,
 ) -> None:
     """Plays matches whose players never wait, without an event loop; those not recorded to their end go to `lacking`."""
-    gc.disable()  # matches make many small tuples and no cycles
-    try:
-        for match in matches:
-            if all(seat.immediate for seat in match.seats):
-                done(match, play_now(match))
-                continue
-            try:
-                play_async(match, models, instant=True).send(None)
-            except StopIteration as end:
-                done(match, end.value)
-            except Unrecorded:
-                if lacking is None:
-                    raise
-                lacking.append(match)
-            else:
-                raise AgonError(
-                    f"match {match.id} ({match_name(match)}): an agent waits for something other than its model"
-                )
-    finally:
-        gc.enable()
+    for match in matches:
+        if all(seat.immediate for seat in match.seats):
+            done(match, play_now(match))
+            continue
+        try:
+            play_async(match, models, instant=True).send(None)
+        except StopIteration as end:
+            done(match, end.value)
+        except Unrecorded:
+            if lacking is None:
+                raise
+            lacking.append(match)
+        else:
+            raise AgonError(
+                f"match {match.id} ({match_name(match)}): an agent waits for something other than its model"
+            )
 
 
 async def _play_slow(
@@ -119,7 +114,7 @@ async def _play_slow(
 class _Journal:
     """Writes matches to disk in parts: after so many matches, or so many seconds."""
 
-    matches, seconds = 2000, 2.0
+    matches, seconds = 300, 2.0  # more matches at once cost more: Python's collector looks at all that wait
 
     def __init__(self, folder: Path, kept: list[pd.DataFrame], tick: Callable[[int], object]) -> None:
         self.folder, self.kept, self.tick = folder, kept, tick
