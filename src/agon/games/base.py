@@ -49,11 +49,11 @@ def nothing_seen(seats: int) -> Seen:
     return ((),) * (seats + 1)
 
 
-def told(seen: Seen, event: Event, seats: Collection[int] | None = None) -> Seen:
+def told(histories: Seen, event: Event, seats: Collection[int] | None = None) -> Seen:
     """`seen` after `event` has been told to `seats`, and to nobody else; None is everybody, the public included."""
     if seats is None:
-        return tuple([known + (event,) for known in seen])
-    return tuple([known + (event,) if seat in seats else known for seat, known in enumerate(seen)])
+        return tuple([history + (event,) for history in histories])
+    return tuple([history + (event,) if seat in seats else history for seat, history in enumerate(histories)])
 
 
 class Observation(NamedTuple):
@@ -153,10 +153,10 @@ class Game(ABC, Generic[S]):
         """
         super().__init_subclass__(**more)
         for name in inspect.get_annotations(cls):
-            known, own = getattr(Game, name, None), getattr(cls, name, None)
-            if inspect.isfunction(known):
+            inherited, value = getattr(Game, name, None), getattr(cls, name, None)
+            if inspect.isfunction(inherited):
                 raise TypeError(f"{cls.__name__} has a field {name}, which is a method of every game: rename the field")
-            if own is known and isinstance(known, cached_property):
+            if value is inherited and isinstance(inherited, cached_property):
                 setattr(cls, name, field())  # else a dataclass would take what is inherited for a default
 
     @cached_property
@@ -247,34 +247,34 @@ class Game(ABC, Generic[S]):
 
 
 @cache
-def _families(made: type | FunctionType) -> tuple[tuple[Path, str], ...]:
-    found: dict[Path, str] = {}
-    for each in made.__mro__ if isinstance(made, type) else (made,):
-        file = getattr(sys.modules[each.__module__], "__file__", None)
+def _families(source: type | FunctionType) -> tuple[tuple[Path, str], ...]:
+    folders: dict[Path, str] = {}
+    for part in source.__mro__ if isinstance(source, type) else (source,):
+        file = getattr(sys.modules[part.__module__], "__file__", None)
         if file and Path(file).with_name("game.py").is_file():
-            found.setdefault(Path(file).parent, each.__module__.rpartition(".")[0])
-    return tuple(found.items())
+            folders.setdefault(Path(file).parent, part.__module__.rpartition(".")[0])
+    return tuple(folders.items())
 
 
-def _class_of(made: object) -> type | FunctionType:
-    if isinstance(made, type | FunctionType):
-        return made
-    return type(made)
+def _class_of(source: object) -> type | FunctionType:
+    if isinstance(source, type | FunctionType):
+        return source
+    return type(source)
 
 
-def families(made: object) -> tuple[Path, ...]:
+def families(source: object) -> tuple[Path, ...]:
     """The folders of the family of a game, of its public rules, or of a class or function in it, and of what it inherits from."""
-    return tuple(folder for folder, _ in _families(_class_of(made)))
+    return tuple(folder for folder, _ in _families(_class_of(source)))
 
 
-def family_module(made: object, name: str) -> ModuleType | None:
+def family_module(source: object, name: str) -> ModuleType | None:
     """The module `name` (settings, scripts, beliefs, page ...) of the nearest family that has one; None where none has."""
-    return _module(_class_of(made), name)
+    return _module(_class_of(source), name)
 
 
 @cache
-def _module(made: Any, name: str) -> ModuleType | None:
-    for folder, package in _families(made):
+def _module(source: Any, name: str) -> ModuleType | None:
+    for folder, package in _families(source):
         if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
             return import_module(f"{package}.{name}")
     return None
@@ -288,10 +288,10 @@ def modules(name: str) -> dict[str, ModuleType]:
 
 def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
     """Raises IllegalAction unless the seats to move act, no others, each with a legal action or None."""
-    asked = game.to_move(state)
-    if actions.keys() != set(asked):
-        raise IllegalAction(f"{game.name}: seats {sorted(actions)} acted; to move: {list(asked)}")
-    for seat in asked:
+    seats = game.to_move(state)
+    if actions.keys() != set(seats):
+        raise IllegalAction(f"{game.name}: seats {sorted(actions)} acted; to move: {list(seats)}")
+    for seat in seats:
         action, legal = actions[seat], game.legal_actions(state, seat)
         if action is not None and action not in legal:
             raise IllegalAction(f"seat {seat} may not play {action!r} in {game.name}: only {legal.as_json()}")
@@ -305,21 +305,21 @@ def known_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]
         yield seat, what, value
 
 
-def known_seats(name: str, chosen: Iterable[int], seats: int) -> tuple[int, ...]:
+def check_seats(name: str, selection: Iterable[int], seats: int) -> tuple[int, ...]:
     """The `chosen` seats in order. Raises ValueError for one that a game called `name` does not have."""
-    for seat in chosen:
+    for seat in selection:
         if type(seat) is not int or seat not in range(seats):
             raise ValueError(f"{name}: there is no seat {seat!r}: seats are 0 to {seats - 1}")
-    return tuple(sorted(set(chosen)))
+    return tuple(sorted(set(selection)))
 
 
-def known_semantics(name: str, semantics: str, known: tuple[str, ...]) -> None:
+def check_semantics(name: str, semantics: str, choices: tuple[str, ...]) -> None:
     """Raises ValueError for a reading of the rules that a game called `name` does not have."""
-    if semantics not in known:
-        raise ValueError(f"{name}: semantics is {semantics!r}; it must be {' or '.join(known)}")
+    if semantics not in choices:
+        raise ValueError(f"{name}: semantics is {semantics!r}; it must be {' or '.join(choices)}")
 
 
-def known_counts(name: str, **counts: object) -> None:
+def check_counts(name: str, **counts: object) -> None:
     """Raises ValueError unless all settings `counts` of a game called `name` are whole numbers from 1."""
     for what, count in counts.items():
         if type(count) is not int or count < 1:

@@ -42,10 +42,10 @@ def equilibria(game: NormalForm) -> Equilibria:
     """
     if game.seats == 1:
         return Equilibria(tuple(_pure(game)), exact=True)
-    found = _solved(game)
+    profiles = _solve(game)
     if game.seats == 2:
-        return Equilibria(tuple(sorted(found, key=lambda profile: [_order(mix) for mix in profile])), exact=True)
-    mixed = [profile for profile in found if min(map(max, profile)) < 1 - NUMERICAL]
+        return Equilibria(tuple(sorted(profiles, key=lambda profile: [_order(mix) for mix in profile])), exact=True)
+    mixed = [profile for profile in profiles if min(map(max, profile)) < 1 - NUMERICAL]
     return Equilibria((*_pure(game), *mixed), exact=False)
 
 
@@ -62,9 +62,9 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
     if any(game.payoff[a][b][0] != game.payoff[b][a][1] for a, b in product(range(size), repeat=2)):
         raise ValueError(f"{game.name} {game.variant} is not symmetric: its seats are paid by different tables")
     extreme = {mix: best_replies(game, 0, (mix, mix)) for mix, other in equilibria(game).profiles if mix == other}
-    for support in (chosen for k in range(size, 0, -1) for chosen in combinations(range(size), k)):
-        used = {game.options[i] for i in support}
-        face = [mix for mix, best in extreme.items() if sum(mix[i] for i in support) == 1 and used <= {*best}]
+    for support in (subset for k in range(size, 0, -1) for subset in combinations(range(size), k)):
+        labels = {game.options[i] for i in support}
+        face = [mix for mix, best in extreme.items() if sum(mix[i] for i in support) == 1 and labels <= {*best}]
         mean = tuple(float(sum(shares) / len(face)) for shares in zip(*face, strict=True))
         if face and all(mean[i] > 0 for i in support):
             return mean
@@ -73,22 +73,22 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
 
 def best_replies(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     """The options that pay `seat` most, exactly, while the others play their mixes in `profile` (its own is unread)."""
-    worth = _worth(game, seat, profile)
-    return tuple(option for option, value in zip(game.options, worth, strict=True) if value == max(worth))
+    values = _option_values(game, seat, profile)
+    return tuple(option for option, value in zip(game.options, values, strict=True) if value == max(values))
 
 
-def _worth(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
+def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
     """What each option pays `seat` on average."""
     mixes = [[(i, _exact(share)) for i, share in enumerate(mix) if share] for mix in profile]
 
-    def average(own: int) -> Fraction:
-        cells = product(*mixes[:seat], [(own, Fraction(1))], *mixes[seat + 1 :])
-        return sum((prod((share for _, share in cell), start=paid(cell)) for cell in cells), Fraction())
+    def average(action: int) -> Fraction:
+        cells = product(*mixes[:seat], [(action, Fraction(1))], *mixes[seat + 1 :])
+        return sum((prod((share for _, share in cell), start=payoff(cell)) for cell in cells), Fraction())
 
-    def paid(cell: Sequence[tuple[int, Fraction]]) -> Fraction:
+    def payoff(cell: Sequence[tuple[int, Fraction]]) -> Fraction:
         return _exact(game.payoffs([game.options[i] for i, _ in cell])[seat])
 
-    return [average(own) for own in range(len(game.options))]
+    return [average(action) for action in range(len(game.options))]
 
 
 def _pure(game: NormalForm) -> Iterator[Profile]:
@@ -96,25 +96,25 @@ def _pure(game: NormalForm) -> Iterator[Profile]:
     size = len(game.options)
     units = [tuple(Fraction(i == j) for j in range(size)) for i in range(size)]
     for profile in product(units, repeat=game.seats):
-        chosen = (game.options[mix.index(1)] for mix in profile)
-        if all(option in best_replies(game, seat, profile) for seat, option in enumerate(chosen)):
+        options = (game.options[mix.index(1)] for mix in profile)
+        if all(option in best_replies(game, seat, profile) for seat, option in enumerate(options)):
             yield profile
 
 
-def _solved(game: NormalForm) -> list[Profile]:
+def _solve(game: NormalForm) -> list[Profile]:
     import pygambit  # takes a second or two: only where needed
 
     table = pygambit.StrategicGame.from_arrays(*(_table(game.payoff, seat) for seat in range(game.seats)))
     if game.seats == 2:
-        found = pygambit.nash.enummixed_solve(table, rational=True)
+        result = pygambit.nash.enummixed_solve(table, rational=True)
     else:
-        found = pygambit.nash.enumpoly_solve(table, use_strategic=True)
+        result = pygambit.nash.enumpoly_solve(table, use_strategic=True)
     profiles = (
         tuple(
             tuple(_exact(profile[player][strategy]) for strategy in table.get_strategies(player))
             for player in table.players
         )
-        for profile in found.equilibria
+        for profile in result.equilibria
     )
     return list(dict.fromkeys(profiles))  # of degenerate games pygambit lists some twice
 

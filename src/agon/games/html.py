@@ -34,18 +34,18 @@ def plain(words: str) -> str:
 
 def text(value: Any) -> str:
     """Any value as text and nothing else: what cannot be seen as code points, line breaks kept, long ones in a box."""
-    whole, safe = str(value), escaped(value)
-    if not whole.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in whole):
+    string, safe = str(value), escaped(value)
+    if not string.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in string):
         safe = f"<bdi>{safe}</bdi>"  # or it would turn what stands beside it
-    if len(whole) <= LONG and whole.count("\n") < LINES:
+    if len(string) <= LONG and string.count("\n") < LINES:
         return safe
     return f'<span class="long" tabindex="0" role="group" aria-label="long text">{safe}</span>'
 
 
-def label(value: Any, most: int = 80) -> str:
+def label(value: Any, limit: int = 80) -> str:
     """Any value in one line of plain text that is cut off where it is long: for widgets and pictures."""
-    words = " ".join(plain(str(value)[: 2 * most]).split())
-    return words if len(words) <= most and len(str(value)) <= 2 * most else words[: most - 1] + "…"
+    words = " ".join(plain(str(value)[: 2 * limit]).split())
+    return words if len(words) <= limit and len(str(value)) <= 2 * limit else words[: limit - 1] + "…"
 
 
 def number(value: float) -> str:
@@ -61,10 +61,10 @@ def listed(words: Sequence[str], last: str = "and") -> str:
 def written(value: Any) -> str:
     """A value in words: nested tuples by line, mappings as names and values, without empty texts."""
     if isinstance(value, Mapping):
-        nested = any(isinstance(each, Mapping | tuple | list) for each in value.values())
+        nested = any(isinstance(item, Mapping | tuple | list) for item in value.values())
         between, to = ("; ", ": ") if nested else (", ", " ")
-        return between.join(f"{name}{to}{written(each)}" for name, each in value.items() if each != "")
-    if isinstance(value, tuple | list) and value and all(isinstance(each, tuple | list) for each in value):
+        return between.join(f"{name}{to}{written(item)}" for name, item in value.items() if item != "")
+    if isinstance(value, tuple | list) and value and all(isinstance(item, tuple | list) for item in value):
         return "\n".join(map(written, value))
     if isinstance(value, tuple | list):
         return ", ".join(map(written, value))
@@ -88,7 +88,7 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numb
 
 def items(lines: Iterable[str], tag: str = "ul") -> str:
     """A list; all of it is HTML. Nothing for no lines."""
-    body = "".join(f"<li>{each}</li>" for each in lines)
+    body = "".join(f"<li>{line}</li>" for line in lines)
     return f"<{tag}>{body}</{tag}>" if body else ""
 
 
@@ -99,20 +99,20 @@ def alert(reason: object) -> str:
 
 def prose(words: str) -> str:
     """A text for models as HTML: its paragraphs, headings (# ...) and lists (- ..., 1. ...); all else is text."""
-    made, entries, tag = list[str](), list[str](), ""
+    parts, entries, tag = list[str](), list[str](), ""
     for line in [*words.strip().split("\n"), ""]:
         entry = re.match(r"(- )|\d+\. ", line)
         kind = ("ul" if entry[1] else "ol") if entry else ""
         if kind != tag:
-            made.append(items(entries, tag))
+            parts.append(items(entries, tag))
             entries, tag = [], kind
         if entry:
             entries.append(text(line[entry.end() :]))
         elif line.startswith("# "):
-            made.append(f"<h3>{text(line[2:])}</h3>")
+            parts.append(f"<h3>{text(line[2:])}</h3>")
         elif line.strip():
-            made.append(f"<p>{text(line)}</p>")
-    return "".join(made)
+            parts.append(f"<p>{text(line)}</p>")
+    return "".join(parts)
 
 
 class _Words(HTMLParser):
@@ -126,8 +126,8 @@ class _Words(HTMLParser):
         self._drawing |= tag == "svg"
         self._depth += tag in ("ul", "ol")
         if tag == "svg":
-            said = dict(attrs).get("aria-label")
-            self.said += f"\n{said}\n" if said else ""
+            title = dict(attrs).get("aria-label")
+            self.said += f"\n{title}\n" if title else ""
         elif tag == "li":
             self.said += f"\n{'  ' * (self._depth - 1)}- "
         elif tag in ("td", "th"):
@@ -164,12 +164,12 @@ DASHES = ("", "7 4", "2 4", "9 3 2 3", "12 4", "4 2")
 FILLS = ("#cfe0f5", "#ffffff", "#d9ead3", "#f2dcc4", "#e4daf0", "#f5f5c8")
 
 
-def _picture(title: str, said: str, height: float, body: str) -> str:
+def _picture(title: str, description: str, height: float, body: str) -> str:
     """A picture with its title and what it says in words; both are plain text."""
-    name, more = label(title, 120), label(said, 600)
+    name, details = label(title, 120), label(description, 600)
     return (
-        f'<svg role="img" aria-label="{escaped(f"{name}. {more}")}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" '
-        f'xmlns="http://www.w3.org/2000/svg"><title>{escaped(name)}</title><desc>{escaped(more)}</desc>{body}</svg>'
+        f'<svg role="img" aria-label="{escaped(f"{name}. {details}")}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escaped(name)}</title><desc>{escaped(details)}</desc>{body}</svg>'
     )
 
 
@@ -228,40 +228,42 @@ def lines(
     return _picture(title, f"{when}: {ends}", bottom + 40, "".join(body))
 
 
-def _apart(heights: Sequence[float], least: float, top: float, bottom: float) -> list[tuple[int, float]]:
+def _apart(heights: Sequence[float], gap: float, top: float, bottom: float) -> list[tuple[int, float]]:
     """Places of labels in their order down the picture, moved so that none covers another: (which, where)."""
-    placed: list[tuple[int, float]] = []
-    for which in sorted(range(len(heights)), key=lambda each: heights[each]):
-        placed.append((which, max(heights[which], placed[-1][1] + least if placed else top)))
-    for back in range(len(placed) - 1, -1, -1):
-        which, at = placed[back]
-        limit = bottom if back == len(placed) - 1 else placed[back + 1][1] - least
-        placed[back] = which, min(at, limit)
-    return placed
+    positions: list[tuple[int, float]] = []
+    for which in sorted(range(len(heights)), key=lambda place: heights[place]):
+        positions.append((which, max(heights[which], positions[-1][1] + gap if positions else top)))
+    for back in range(len(positions) - 1, -1, -1):
+        which, at = positions[back]
+        limit = bottom if back == len(positions) - 1 else positions[back + 1][1] - gap
+        positions[back] = which, min(at, limit)
+    return positions
 
 
 def bars(title: str, rows: Sequence[tuple[str, Sequence[float] | None]], parts: Sequence[str], total: float) -> str:
     """A bar for each row, cut into `parts` by their shares of `total`; the name and the number stand in or under a part."""
-    most = max([total, *(sum(shares) for _, shares in rows if shares)]) or 1
-    body, y, said = [], 4.0, []
+    scale = max([total, *(sum(shares) for _, shares in rows if shares)]) or 1
+    body, y, descriptions = [], 4.0, []
     for name, shares in rows:
         body.append(_words(0, y + 13, label(name, 40)))
         y += 18
         if shares is None:
             body.append(_words(6, y + 15, "no proposal that could be read", ' font-style="italic"'))
-            said.append(f"{name}: none")
+            descriptions.append(f"{name}: none")
         else:
-            body.append(_bar(shares, parts, most, y))
-            said.append(f"{name}: " + ", ".join(f"{part} {number(s)}" for part, s in zip(parts, shares, strict=True)))
+            body.append(_bar(shares, parts, scale, y))
+            descriptions.append(
+                f"{name}: " + ", ".join(f"{part} {number(s)}" for part, s in zip(parts, shares, strict=True))
+            )
         y += 34
-    return _picture(title, "; ".join(said), y, "".join(body))
+    return _picture(title, "; ".join(descriptions), y, "".join(body))
 
 
-def _bar(shares: Sequence[float], parts: Sequence[str], most: float, y: float) -> str:
+def _bar(shares: Sequence[float], parts: Sequence[str], scale: float, y: float) -> str:
     """One bar, 26 high."""
     x, body = 1.0, []
     for place, (part, share) in enumerate(zip(parts, shares, strict=True)):
-        wide = (WIDTH - 2) * max(share, 0) / most
+        wide = (WIDTH - 2) * max(share, 0) / scale
         fill = FILLS[place % len(FILLS)]
         body.append(f'<rect x="{x:.1f}" y="{y:g}" width="{wide:.1f}" height="26" fill="{fill}" stroke="#1a1a1a"/>')
         for words in (f"{label(part, 14)} {number(share)}", number(share)):

@@ -50,8 +50,8 @@ class CountField(Field):
 
     def count(self, entered: Entered) -> int:
         """The number, or the nearest there is."""
-        typed = entered.get(self.key)
-        return min(self.last, max(self.first, self.value if typed is None else int(typed)))
+        entry = entered.get(self.key)
+        return min(self.last, max(self.first, self.value if entry is None else int(entry)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,13 +122,13 @@ class FieldSet(NamedTuple):
 
 def options(values: Sequence[str]) -> dict[str, str]:
     """Label -> option; labels are one line each, and different."""
-    named: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for value in values:
-        name = own = label(value, 120) or "(blank)"
-        while name in named:
-            name = f"{own} ({len(named) + 1})"
-        named[name] = value
-    return named
+        name = base = label(value, 120) or "(blank)"
+        while name in labels:
+            name = f"{base} ({len(labels) + 1})"
+        labels[name] = value
+    return labels
 
 
 def unchosen(choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,37 +136,37 @@ def unchosen(choices: Mapping[str, Any]) -> dict[str, Any]:
     return {"(choose)": UNCHOSEN, **choices}
 
 
-def share_of(typed: str | None) -> int | float | None:
+def share_of(entry: str | None) -> int | float | None:
     """A number from 0 as it was typed; None for what is none."""
-    typed = (typed or "").strip()
-    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,17})?|\.[0-9]{1,17}", typed):
+    entry = (entry or "").strip()
+    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,17})?|\.[0-9]{1,17}", entry):
         return None
-    return int(typed) if typed.isdigit() else float(typed)
+    return int(entry) if entry.isdigit() else float(entry)
 
 
 # --- a part for each kind of space
 
 
 def fields_of(
-    space: Space, key: str, name: str, entered: Entered, called: Callable[[str], str] = label
+    space: Space, key: str, name: str, entered: Entered, part_label: Callable[[str], str] = label
 ) -> FieldSet | None:
     """What a space is filled in by: `name` says what is asked, `called` what the parts of a Form are called.
 
     None for a space that no part is made for here.
     """
     if isinstance(space, Form):
-        return _form(space, key, entered, called)
-    made = next((made for kind, made in KINDS if isinstance(space, kind)), None)
-    return None if made is None else made(space, key, name, entered)
+        return _form(space, key, entered, part_label)
+    builder = next((builder for kind, builder in KINDS if isinstance(space, kind)), None)
+    return None if builder is None else builder(space, key, name, entered)
 
 
 def _choice(space: Choice, key: str, name: str, entered: Entered) -> FieldSet:
     """One of several options; none is chosen before somebody chooses."""
 
     def read() -> Any:
-        if (chosen := entered.get(key, UNCHOSEN)) is UNCHOSEN:
+        if (choice := entered.get(key, UNCHOSEN)) is UNCHOSEN:
             raise InvalidEntry(f"{name}: choose one.")
-        return chosen
+        return choice
 
     return FieldSet((ListField(key=key, label=name, value=UNCHOSEN, options=unchosen(options(space.options))),), read)
 
@@ -178,12 +178,12 @@ def _number(space: Number, key: str, name: str, entered: Entered) -> FieldSet:
         span += f" in steps of {number(space.step)}"
 
     def read() -> int:
-        typed = str(entered.get(key) or "").strip()
-        if not typed:
+        entry = str(entered.get(key) or "").strip()
+        if not entry:
             raise InvalidEntry(f"Enter a whole number {span}.")
-        value = int(typed) if re.fullmatch(r"[+-]?[0-9]{1,18}", typed) else None
+        value = int(entry) if re.fullmatch(r"[+-]?[0-9]{1,18}", entry) else None
         if value is None or value not in space:
-            raise InvalidEntry(f"“{label(typed, 40)}” is no whole number {span}.")
+            raise InvalidEntry(f"“{label(entry, 40)}” is no whole number {span}.")
         return value
 
     return FieldSet((LineField(key=key, label=f"{name}: a whole number {span}", keys="numeric"),), read)
@@ -193,7 +193,7 @@ def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bo
     """A text of limited length, with a count of what is left."""
     value = str(entered.get(key) or "")
     over = len(value) - space.length
-    left = f"{count(over, 'character')} too many" if over > 0 else f"{count(-over, 'character')} left"
+    note = f"{count(over, 'character')} too many" if over > 0 else f"{count(-over, 'character')} left"
 
     def read() -> str:
         if over > 0:
@@ -207,72 +207,73 @@ def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bo
         return value
 
     box = TextField(key=key, label=f"{name} (at most {number(space.length)} characters)")
-    return FieldSet((box, f'<p class="{"bad" if over > 0 else "soft"}">{left}</p>'), read)
+    return FieldSet((box, f'<p class="{"bad" if over > 0 else "soft"}">{note}</p>'), read)
 
 
 def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
     """A share for each name; the sum is shown as it grows."""
-    typed = [str(entered.get(f"{key}/{place}") or "").strip() for place in range(len(space.names))]
+    entries = [str(entered.get(f"{key}/{place}") or "").strip() for place in range(len(space.names))]
     boxes = [
         LineField(
-            key=f"{key}/{place}", label=f"{label(each, 60)}: a share from 0 to {number(space.total)}", keys="decimal"
+            key=f"{key}/{place}", label=f"{label(part, 60)}: a share from 0 to {number(space.total)}", keys="decimal"
         )
-        for place, each in enumerate(space.names)
+        for place, part in enumerate(space.names)
     ]
 
     def read() -> tuple[float, ...]:
         shares = []
-        for each, words in zip(space.names, typed, strict=True):
-            if not words:
-                raise InvalidEntry(f"{label(each, 60)}: enter a share; 0 is one too.")
-            share = share_of(words)
+        for part, entry in zip(space.names, entries, strict=True):
+            if not entry:
+                raise InvalidEntry(f"{label(part, 60)}: enter a share; 0 is one too.")
+            share = share_of(entry)
             if share is None or share > space.total:
                 span = f"0 to {number(space.total)}, such as 33.3"
-                raise InvalidEntry(f"{label(each, 60)}: “{label(words, 40)}” is no number from {span}.")
+                raise InvalidEntry(f"{label(part, 60)}: “{label(entry, 40)}” is no number from {span}.")
             shares.append(share)
         if tuple(shares) not in space:
             raise InvalidEntry(f"The shares sum to {number(round(sum(shares), 4))}, not to {number(space.total)}.")
         return tuple(shares)
 
-    said = [f"<p>{text(name)}</p>"] if name else []
-    return FieldSet((*said, *boxes, _sum(space, [share_of(each) or 0 for each in typed])), read)
+    heading = [f"<p>{text(name)}</p>"] if name else []
+    return FieldSet((*heading, *boxes, _sum(space, [share_of(part) or 0 for part in entries])), read)
 
 
 def _sum(space: Offer, shares: Sequence[float]) -> str:
     """The sum, what is missing, and a picture."""
     total, missing = sum(shares), space.total - sum(shares)
-    said = f"Sum so far: <strong>{number(round(total, 4))}</strong> of {number(space.total)}. "
+    line = f"Sum so far: <strong>{number(round(total, 4))}</strong> of {number(space.total)}. "
     if space.tolerance is None:
-        said += "Sums are not checked."
+        line += "Sums are not checked."
     elif abs(missing) <= space.tolerance:
-        said += "✓ That is all."
+        line += "✓ That is all."
     else:
-        said += f"<strong>{number(round(abs(missing), 4))}</strong> {'missing' if missing > 0 else 'too much'}."
+        line += f"<strong>{number(round(abs(missing), 4))}</strong> {'missing' if missing > 0 else 'too much'}."
     picture = bars("Your division", [("Your division", shares)], space.names, space.total)
-    return f"<p>{said}</p>{picture if total > 0 else ''}"
+    return f"<p>{line}</p>{picture if total > 0 else ''}"
 
 
-def _form(space: Form, key: str, entered: Entered, called: Callable[[str], str]) -> FieldSet | None:
+def _form(space: Form, key: str, entered: Entered, part_label: Callable[[str], str]) -> FieldSet | None:
     """Several questions at once."""
-    names = [called(name) for name, _ in space.parts]
+    names = [part_label(name) for name, _ in space.parts]
     parts = [
-        fields_of(each, f"{key}/{place}", names[place], entered, called) for place, (_, each) in enumerate(space.parts)
+        fields_of(part_space, f"{key}/{place}", names[place], entered, part_label)
+        for place, (_, part_space) in enumerate(space.parts)
     ]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    fieldsets = [part for part in parts if part is not None]
+    if len(fieldsets) < len(parts):
         return None
 
     def read() -> tuple[Any, ...]:
-        found = []
-        for name, part in zip(names, known, strict=True):
+        values = []
+        for name, part in zip(names, fieldsets, strict=True):
             try:
-                found.append(part.read())
+                values.append(part.read())
             except InvalidEntry as error:
-                said = str(error)
-                raise InvalidEntry(said if said.startswith(name) else f"{name}: {said}") from None
-        return tuple(found)
+                message = str(error)
+                raise InvalidEntry(message if message.startswith(name) else f"{name}: {message}") from None
+        return tuple(values)
 
-    return FieldSet(tuple(thing for part in known for thing in part.things), read)
+    return FieldSet(tuple(thing for part in fieldsets for thing in part.things), read)
 
 
 KINDS: tuple[tuple[type[Space], Callable[[Any, str, str, Entered], FieldSet]], ...] = (

@@ -50,8 +50,8 @@ class Scene(NamedTuple):
     @property
     def players(self) -> tuple[str, ...]:
         """What the game calls the seats."""
-        known = getattr(self.view.rules, "players", None)
-        return tuple(known or (f"Player {seat + 1}" for seat in range(getattr(self.view.rules, "seats", 0) or 0)))
+        names = getattr(self.view.rules, "players", None)
+        return tuple(names or (f"Player {seat + 1}" for seat in range(getattr(self.view.rules, "seats", 0) or 0)))
 
     @property
     def order(self) -> list[int]:
@@ -62,12 +62,12 @@ class Scene(NamedTuple):
         """Whether an aid is shown."""
         return self.aids is None or aid in self.aids
 
-    def name(self, seat: int, most: int = 60) -> str:
+    def name(self, seat: int, limit: int = 60) -> str:
         """A player in plain words: `Player 2`, `Player 2 (Ada)`, `Player 1 (you)`."""
-        called = self.players[seat] if seat < len(self.players) else f"Player {seat + 1}"
-        named = label(self.names[seat], 24) if seat < len(self.names) else ""
-        more = "you" if seat == self.own else named if named != called else ""
-        return label(f"{called} ({more})" if more else called, most)
+        player = self.players[seat] if seat < len(self.players) else f"Player {seat + 1}"
+        person = label(self.names[seat], 24) if seat < len(self.names) else ""
+        note = "you" if seat == self.own else person if person != player else ""
+        return label(f"{player} ({note})" if note else player, limit)
 
     def who(self, seat: int) -> str:
         """The same as HTML."""
@@ -87,16 +87,16 @@ class Scene(NamedTuple):
 
     def rounds(self) -> list[tuple[Any, ...]]:
         """In games of rounds alone: what was done in each, in seat order."""
-        own = 0 if self.watched else self.own
-        return [(*done[1 : own + 1], done[0], *done[own + 1 :]) for done in self.view.past]
+        seat = 0 if self.watched else self.own
+        return [(*actions[1 : seat + 1], actions[0], *actions[seat + 1 :]) for actions in self.view.past]
 
 
 def standing(scene: Scene) -> str:
     """Everybody's points at the end, the own first, as a list."""
     totals = scene.totals or ()
-    own = [f"<strong>{number(round(each, 4))} point{'' if each == 1 else 's'}</strong>" for each in totals]
+    points_html = [f"<strong>{number(round(total, 4))} point{'' if total == 1 else 's'}</strong>" for total in totals]
     return items(
-        f"{scene.who(seat)}: {own[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
+        f"{scene.who(seat)}: {points_html[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
     )
 
 
@@ -109,9 +109,9 @@ def points(scene: Scene) -> str:
     return table("Points so far", ["Player", "Points"], rows, True)
 
 
-def happened(event: Event, named: Sequence[str], value: str | None = None) -> str:
+def happened(event: Event, names: Sequence[str], value: str | None = None) -> str:
     """An event in words: who, in which phase, and what, or `value` in its place."""
-    what = event.phase if event.seat is None else f"{named[event.seat]}, {event.phase}"
+    what = event.phase if event.seat is None else f"{names[event.seat]}, {event.phase}"
     if value is None and event.value is None:
         value = "nobody" if event.seat is None else UNREADABLE
     value = written(event.value) if value is None else value
@@ -119,20 +119,22 @@ def happened(event: Event, named: Sequence[str], value: str | None = None) -> st
 
 
 def news(
-    item: Any, view: Observation, place: int, named: Sequence[str], own: str = "own", unread: str = UNREADABLE
+    item: Any, view: Observation, place: int, names: Sequence[str], own: str = "own", unread: str = UNREADABLE
 ) -> str:
     """What `view.past` holds at `place`, in words: an event, or a round, in which the view's own action comes first."""
     if isinstance(item, Event):
-        return happened(item, named)
+        return happened(item, names)
     first = [] if view.seat == PUBLIC else [own]
-    others = [name for seat, name in enumerate(named) if seat != view.seat]
-    done = [f"{who} {unread if each is None else each}" for who, each in zip([*first, *others], item, strict=True)]
-    return f"round {place + 1}: {', '.join(done)}"
+    others = [name for seat, name in enumerate(names) if seat != view.seat]
+    parts = [
+        f"{who} {unread if action is None else action}" for who, action in zip([*first, *others], item, strict=True)
+    ]
+    return f"round {place + 1}: {', '.join(parts)}"
 
 
 def hides_totals(view: Observation) -> bool:
     """Whether points so far are shown to nobody before the end: they are known where all that has been played is."""
-    return any(isinstance(each, Event) for each in view.past[:1])
+    return any(isinstance(item, Event) for item in view.past[:1])
 
 
 def asked_for(space: Mapping[str, Any]) -> str:
@@ -148,7 +150,7 @@ def asked_for(space: Mapping[str, Any]) -> str:
         case {"offer": names, "total": total}:
             return f"shares that sum to {total}, for {', '.join(map(str, names))}"
         case {"form": {}}:
-            return "\n".join(f"{name}: {asked_for(each)}" for name, each in space["form"].items())
+            return "\n".join(f"{name}: {asked_for(part)}" for name, part in space["form"].items())
     if len(space) == 1 and isinstance(some := next(iter(space.values())), list):
         return f"a {next(iter(space))} of one of: {', '.join(map(str, some))}"
     return written(space)
@@ -191,18 +193,18 @@ class FamilyPage:
         view = scene.view
         if view.rules is None:
             return {"known": "<p>There is nothing to watch.</p>"}
-        seats = [(each.seat or 0) + 1 if isinstance(each, Event) else len(each) for each in view.past]
-        named = [scene.name(seat) for seat in range(max([len(scene.players), *seats]))]
-        known = [text(news(each, view, place, named, own="you")) for place, each in enumerate(view.past)]
+        seats = [(item.seat or 0) + 1 if isinstance(item, Event) else len(item) for item in view.past]
+        names = [scene.name(seat) for seat in range(max([len(scene.players), *seats]))]
+        lines = [text(news(item, view, place, names, own="you")) for place, item in enumerate(view.past)]
         role = f"<p>Your role: <strong>{text(view.role)}</strong></p>" if view.role else ""
         return {
             "round": f"<h2>{'The match is over' if scene.over else f'Round {view.round}'}</h2>{role}",
-            "known": f"<h3>What is known, newest first</h3>{items(reversed(known)) or '<p>Nothing yet.</p>'}",
+            "known": f"<h3>What is known, newest first</h3>{items(reversed(lines)) or '<p>Nothing yet.</p>'}",
         }
 
-    def latest(self, event: Event, named: Sequence[str]) -> str:
+    def latest(self, event: Event, names: Sequence[str]) -> str:
         """An event told as what was done last; empty: something else was. What the table says is not, unless a page says so."""
-        return "" if event.seat is None else happened(event, named, "" if isinstance(event.value, Mapping) else None)
+        return "" if event.seat is None else happened(event, names, "" if isinstance(event.value, Mapping) else None)
 
     def question(self, view: Observation) -> str:
         """What a seat is asked, as HTML; empty: as its prompt asks."""
@@ -241,35 +243,35 @@ class FamilyPage:
 _ANY = FamilyPage()
 
 
-def page_of(made: object) -> FamilyPage:
+def page_of(source: object) -> FamilyPage:
     """The page of the family of a game, of its rules, or of a class or function of it, or of one that it inherits from.
 
     Raises AgonError for a page.py that makes none.
     """
-    module = family_module(made, "page")
-    found = _ANY if module is None else getattr(module, "page", None)
-    if not isinstance(found, FamilyPage):
+    module = family_module(source, "page")
+    page = _ANY if module is None else getattr(module, "page", None)
+    if not isinstance(page, FamilyPage):
         raise AgonError(f"{module} makes no FamilyPage called page")
-    return found
+    return page
 
 
 def board_of(scene: Scene) -> Parts:
     """Everything that is shown of a view, and the points so far; empty parts for aids that are not given."""
     page = page_of(scene.view.rules)
-    shown = page.board(scene)
-    shown.setdefault("totals", points(scene))
-    return {name: "" if name in page.aids and not scene.given(name) else html for name, html in shown.items()}
+    parts = page.board(scene)
+    parts.setdefault("totals", points(scene))
+    return {name: "" if name in page.aids and not scene.given(name) else html for name, html in parts.items()}
 
 
 def known_aids(game: Any, names: Collection[str]) -> None:
     """Raises AgonError for the name of an aid that a game does not have."""
-    known = page_of(game).aids if names else ()
-    if unknown := [each for each in names if each not in known]:
-        there = f"there are {', '.join(known)}" if known else "it has none"
-        raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {there}")
+    aids = page_of(game).aids if names else ()
+    if unknown := [name for name in names if name not in aids]:
+        hint = f"there are {', '.join(aids)}" if aids else "it has none"
+        raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {hint}")
 
 
 def aids_told(view: Observation, names: Collection[str]) -> str:
     """The aids of a view as a text, for a model; empty where they have nothing to tell."""
-    shown = board_of(Scene(view, aids=names)) if names else {}
-    return "\n".join(filter(None, (as_text(shown[name]) for name in names if name in shown)))
+    parts = board_of(Scene(view, aids=names)) if names else {}
+    return "\n".join(filter(None, (as_text(parts[name]) for name in names if name in parts)))

@@ -37,12 +37,12 @@ class Readable(Protocol):
 def read(text: str, legal: Readable, last: bool = False) -> Reading:
     """The action in an answer; None, never a guess, where the answer strays from the protocol.
 
-    Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `label_in`).
+    Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `read_label`).
     """
     return legal.read(spoken(text) if "think>" in text else text, last)
 
 
-def label_in(text: str, options: tuple[str, ...], last: bool = False) -> Reading:
+def read_label(text: str, options: tuple[str, ...], last: bool = False) -> Reading:
     """The one of some labels that an answer names.
 
     As done: nothing but the one [move], in small letters, may be in square brackets anywhere; one space stands before the
@@ -57,7 +57,7 @@ def label_in(text: str, options: tuple[str, ...], last: bool = False) -> Reading
     return Reading(None, _fault(text, tags, labels))
 
 
-def line_in(text: str, parsed: Callable[[str], Any | None], skip_breaks: bool = False) -> Reading:
+def read_line(text: str, parse: Callable[[str], Any | None], skip_breaks: bool = False) -> Reading:
     """What stands after the one [move] in its line, without an explanation, as `parsed` reads it.
 
     `parsed` gives None for what is no legal action. `skip_breaks`: the line may begin below the tag.
@@ -68,35 +68,35 @@ def line_in(text: str, parsed: Callable[[str], Any | None], skip_breaks: bool = 
     if _TAG in after:
         return Reading(None, f"there are {text.count(_TAG)} [move] tags")
     line = (after.strip() if skip_breaks else after).partition("\n")[0].strip(" \t*`")
-    action = parsed(line.strip())
+    action = parse(line.strip())
     return Reading(None, "what follows the tag is no valid action") if action is None else Reading(action, "")
 
 
-def named_parts(text: str, parts: Sequence[tuple[str, Callable[[str], Any | None]]], between: str) -> Any | None:
+def read_parts(text: str, parts: Sequence[tuple[str, Callable[[str], Any | None]]], between: str) -> Any | None:
     """What stands after each `name:`, as the part's function reads it (a tuple), where all are there in the order of `parts`.
 
     None where one cannot be read, or in more than one way: a text may hold the name of the part that follows.
     """
-    found, at = [], 0
+    values, at = [], 0
     marks = [*(rf"{re.escape(between)} {re.escape(name)}:" for name, _ in parts[1:]), r"\Z"]
-    for (name, parsed), mark in zip(parts, marks, strict=False):
+    for (name, parse), mark in zip(parts, marks, strict=False):
         start = re.compile(f"{re.escape(name)}:", re.IGNORECASE).match(text, at)
         if start is None:
             return None
         ends = [end.start() for end in re.compile(mark, re.IGNORECASE).finditer(text, start.end())]
-        ways = [(parsed(text[start.end() : end].strip()), end + len(between) + 1) for end in ends]
-        readable = [(value, after) for value, after in ways if value is not None]
-        if len(readable) != 1:
+        ways = [(parse(text[start.end() : end].strip()), end + len(between) + 1) for end in ends]
+        readings = [(value, after) for value, after in ways if value is not None]
+        if len(readings) != 1:
             return None
-        value, at = readable[0]
-        found.append(value)
-    return tuple(found)
+        value, at = readings[0]
+        values.append(value)
+    return tuple(values)
 
 
 class _Labels(NamedTuple):
     """How one game's actions are recognised."""
 
-    spelled: tuple[tuple[str, str], ...]
+    forms: tuple[tuple[str, str], ...]
     """(a space and the folded label, the label), longest first: a label may begin with another."""
     fold: Callable[[str], str]
     """What spellings are compared by; case matters only where labels differ in nothing else."""
@@ -112,9 +112,9 @@ class _Labels(NamedTuple):
 
     def at(self, text: str, start: int) -> str | None:
         """The label that stands there after one space."""
-        there = self.fold(text[start : start + self.reach])
-        for spelled, label in self.spelled:
-            if there.startswith(spelled) and not _inside_word(there, len(spelled)):
+        following = self.fold(text[start : start + self.reach])
+        for form, label in self.forms:
+            if following.startswith(form) and not _inside_word(following, len(form)):
                 return label
         return None
 
@@ -122,10 +122,10 @@ class _Labels(NamedTuple):
 @lru_cache(maxsize=1024)
 def _labels(options: tuple[str, ...]) -> _Labels:
     fold = folded if len({folded(label) for label in options}) == len(options) else str
-    spelled = [(" " + fold(label), label) for label in options if label]
-    spelled.sort(key=lambda pair: len(pair[0]), reverse=True)
-    reach = 4 * max([len(folded) for folded, _ in spelled], default=0) + 4
-    return _Labels(tuple(spelled), fold, reach, any("[" in label or "]" in label for label in options))
+    forms = [(" " + fold(label), label) for label in options if label]
+    forms.sort(key=lambda pair: len(pair[0]), reverse=True)
+    reach = 4 * max([len(folded) for folded, _ in forms], default=0) + 4
+    return _Labels(tuple(forms), fold, reach, any("[" in label or "]" in label for label in options))
 
 
 def folded(text: str) -> str:
@@ -157,15 +157,15 @@ def _message(text: str, labels: _Labels) -> Reading | None:
 
 def spoken(text: str) -> str:
     """The text without its thinking; a lone closing tag ends thinking that began before the text."""
-    said: list[str] = []
+    parts: list[str] = []
     start, thinking = 0, False
     for tag in _THINKING.finditer(text):
         if tag[1] and not thinking:
-            said.clear()
+            parts.clear()
         elif not thinking:
-            said.append(text[start : tag.start()])
+            parts.append(text[start : tag.start()])
         start, thinking = tag.end(), not tag[1]
-    return "".join(said) if thinking else "".join([*said, text[start:]])
+    return "".join(parts) if thinking else "".join([*parts, text[start:]])
 
 
 def _fault(text: str, tags: list[str], labels: _Labels) -> str:

@@ -51,15 +51,15 @@ def object_of(parts: Mapping[str, Schema]) -> Schema:
 
 def keys(names: Iterable[str]) -> list[str]:
     """Names as keys that every provider takes: ASCII letters, digits, `_.-`, 64 at most, all different."""
-    found: list[str] = []
+    result: list[str] = []
     for name in names:
-        key = known = _KEY.sub("_", name)[:60] or "_"
+        key = base = _KEY.sub("_", name)[:60] or "_"
         number = 1
-        while key in found:
+        while key in result:
             number += 1
-            key = f"{known}{number}"
-        found.append(key)
-    return found
+            key = f"{base}{number}"
+        result.append(key)
+    return result
 
 
 def answer_schema(action: Schema, thought: int) -> Schema:
@@ -73,7 +73,7 @@ def shortened(schema: Schema, most: int) -> Schema:
     if "maxLength" in schema:
         return schema | {"maxLength": min(most, schema["maxLength"])}
     if "anyOf" in schema:
-        return schema | {"anyOf": [shortened(each, most) for each in schema["anyOf"]]}
+        return schema | {"anyOf": [shortened(option, most) for option in schema["anyOf"]]}
     parts = {name: shortened(part, most) for name, part in schema.get("properties", {}).items()}
     return schema | {"properties": parts} if parts else schema
 
@@ -89,14 +89,14 @@ def calling(said: str, tool: str, arguments: Any) -> str:
 
     Raises ValueError where the arguments, as JSON or as its text, are no JSON object.
     """
-    given = json.loads(arguments, object_pairs_hook=_once) if isinstance(arguments, str) else arguments
-    if not isinstance(given, dict):
+    values = json.loads(arguments, object_pairs_hook=_unique_keys) if isinstance(arguments, str) else arguments
+    if not isinstance(values, dict):
         raise ValueError("no arguments")
-    reasons = given.get(THOUGHT, "")
+    reasons = values.get(THOUGHT, "")
     if isinstance(reasons, str):
-        given = {name: each for name, each in given.items() if name != THOUGHT}
+        values = {name: value for name, value in values.items() if name != THOUGHT}
         said = "\n".join(filter(None, (said.strip(), reasons)))
-    return written({**given, TOOL: tool}, said or None)
+    return written({**values, TOOL: tool}, said or None)
 
 
 def read_called(text: str, legal: Formed) -> Reading:
@@ -123,44 +123,44 @@ def read_answer(text: str, legal: Formed, schema: Schema | None = None) -> Readi
     if not text.strip():
         return Reading(None, "the answer is empty")
     try:
-        said = json.loads(text, object_pairs_hook=_once)
-        said = json.loads(
-            json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+        answer = json.loads(text, object_pairs_hook=_unique_keys)
+        answer = json.loads(
+            json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
         )  # half a surrogate pair is a "?"
     except (ValueError, RecursionError):
         return Reading(None, "the answer is not one whole JSON object")
-    if not isinstance(said, dict) or ACTION not in said:
+    if not isinstance(answer, dict) or ACTION not in answer:
         return Reading(None, f'there is no "{ACTION}" in the answer')
-    if fault := misfit(said[ACTION], schema or legal.schema()):
+    if fault := misfit(answer[ACTION], schema or legal.schema()):
         return Reading(None, f'"{ACTION}": {fault}')
-    action = legal.of_value(said[ACTION])
+    action = legal.of_value(answer[ACTION])
     if action is None or action not in legal:
         return Reading(None, f'"{ACTION}" is not a legal one')
-    thought = said.get(THOUGHT)
+    thought = answer.get(THOUGHT)
     return Reading(action, "", thought.strip() if isinstance(thought, str) else "")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("it has a key twice")
-    return made
+    return result
 
 
 def misfit(value: Any, schema: Schema) -> str:
     """What keeps a JSON value from a schema, in a few words; empty where it fits. For schemas as they are made here."""
     if "anyOf" in schema:
-        faults = [misfit(value, each) for each in schema["anyOf"]]
+        faults = [misfit(value, option) for option in schema["anyOf"]]
         return "" if "" in faults else f"it is none of the {len(faults)} forms that are offered"
     if "enum" in schema:
-        known = any(value == each and type(value) is type(each) for each in schema["enum"])
-        return "" if known else f"it must be {worded(schema)}"
+        is_option = any(value == option and type(value) is type(option) for option in schema["enum"])
+        return "" if is_option else f"it must be {worded(schema)}"
     if schema["type"] == "object":
         parts = schema["properties"]
         if not isinstance(value, dict) or value.keys() != parts.keys():
             return f"it must be an object with {', '.join(parts)}"
-        found = [f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part))]
-        return found[0] if found else ""
+        faults = [f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part))]
+        return faults[0] if faults else ""
     kinds = {"string": str, "integer": int, "boolean": bool}
     return "" if type(value) is kinds[schema["type"]] and _within(value, schema) else f"it must be {worded(schema)}"
 
@@ -180,7 +180,7 @@ def worded(schema: Schema, depth: int = 0) -> str:
     if "enum" in schema:
         return _options(schema["enum"])
     if "anyOf" in schema:
-        return "one of these" + "".join(line + worded(each, depth + 1) for each in schema["anyOf"])
+        return "one of these" + "".join(line + worded(option, depth + 1) for option in schema["anyOf"])
     if schema["type"] == "object":
         return "an object with" + "".join(
             f"{line}{json.dumps(name)}: {worded(part, depth + 1)}" for name, part in schema["properties"].items()
@@ -193,9 +193,9 @@ def worded(schema: Schema, depth: int = 0) -> str:
 
 
 def _options(values: Sequence[Any]) -> str:
-    if len(values) > 3 and all(type(each) is int for each in values):
+    if len(values) > 3 and all(type(value) is int for value in values):
         step = values[1] - values[0]
         if list(values) == list(range(values[0], values[-1] + 1, step)):
             return f"a whole number from {values[0]} to {values[-1]}" + (f" in steps of {step}" if step > 1 else "")
-    said = [json.dumps(each, ensure_ascii=False) for each in values]
-    return said[0] if len(said) == 1 else f"one of {', '.join(said)}"
+    texts = [json.dumps(value, ensure_ascii=False) for value in values]
+    return texts[0] if len(texts) == 1 else f"one of {', '.join(texts)}"

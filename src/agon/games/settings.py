@@ -52,17 +52,17 @@ def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     The yaml's `settings` is the folder, from the project's root. Raises AgonError for a folder without settings, and for
     a file that does not fit, in one line.
     """
-    own = {key: value for key, value in game.items() if key != "settings"}
+    shared = {key: value for key, value in game.items() if key != "settings"}
     if not isinstance(game["settings"], str) or not game["settings"].isprintable():
         raise AgonError(f"settings is {game['settings']!r}; it must be the name of a folder")
     return {
-        name: own | {"variant": name} | fields
-        for name, fields in _found(game["settings"], game.get("_target_", "")).items()
+        name: shared | {"variant": name} | fields
+        for name, fields in _load_settings(game["settings"], game.get("_target_", "")).items()
     }
 
 
 @functools.cache
-def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
+def _load_settings(folder: str, target: str) -> dict[str, dict[str, Any]]:
     paths = input_files(folder, "*.json")
     if not paths:
         raise AgonError(
@@ -70,33 +70,33 @@ def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
         )
     module = family_module(located(target), "settings")
     schema = None if module is None else module.Setting
-    before = Path(folder).name if schema is not None and schema.by_folder else ""
+    prefix = Path(folder).name if schema is not None and schema.by_folder else ""
     return {
-        "-".join(filter(None, (before, path.stem, suffix))): fields
+        "-".join(filter(None, (prefix, path.stem, suffix))): fields
         for path in paths
-        for suffix, fields in _read(path, schema).items()
+        for suffix, fields in _read_setting(path, schema).items()
     }
 
 
-def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
+def _read_setting(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
     text = text_of(path, most=LARGEST)
     try:
         if schema is None:
-            found = {"": msgspec.json.decode(text, type=dict[str, Any])}
+            games = {"": msgspec.json.decode(text, type=dict[str, Any])}
         else:
-            found = msgspec.json.decode(text, type=schema).variants()
+            games = msgspec.json.decode(text, type=schema).variants()
     except (msgspec.DecodeError, RecursionError) as error:  # a ValidationError is one
         raise AgonError(f"{shown(path)}: {fault_of(error, schema)}") from None
-    if directive := next(_directives(found), None):
+    if directive := next(_directives(games), None):
         raise AgonError(
             f"{shown(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"
         )
-    return found
+    return games
 
 
 def _directives(value: Any) -> Iterator[str]:
     """The names in a value that would have something built."""
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
-        yield from _directives(each)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from _directives(item)
     if isinstance(value, dict):
         yield from value.keys() & {"_target_", "_partial_", "_args_"}

@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from agon.games.reading import Reading, folded, label_in, line_in, named_parts
+from agon.games.reading import Reading, folded, read_label, read_line, read_parts
 from agon.games.schemas import AMOUNT, LONGEST, Schema, keys, object_of
 
 T = TypeVar("T")
@@ -33,17 +33,17 @@ class Dice(Protocol):
 
 def from_json(text: str) -> Any:
     """A JSON text as an action: its lists are tuples. Raises ValueError, or RecursionError where it is nested too deep."""
-    return _looked_up(json.loads(text, parse_constant=_no_number))
+    return _freeze(json.loads(text, parse_constant=_no_number))
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _looked_up(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _looked_up(each) for name, each in value.items()}
-    return tuple(map(_looked_up, value)) if isinstance(value, list) else value
+        return {name: _freeze(item) for name, item in value.items()}
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
 class Space(ABC):
@@ -81,7 +81,7 @@ class Space(ABC):
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The action in a player's answer: what stands after the one [move], in its line (agon.games.reading)."""
-        return line_in(text, self._legal)
+        return read_line(text, self._legal)
 
     def _legal(self, text: str) -> Any | None:
         action = self.parsed(text)
@@ -135,13 +135,13 @@ class Choice(Space):
     def parsed(self, text: str) -> str | None:
         """The option, whatever its case; a full stop may follow."""
         bare = text.rstrip(".").strip()
-        exact = next((each for each in (text, bare) if each in self.options), None)
+        exact = next((option for option in (text, bare) if option in self.options), None)
         labels = {folded(label): label for label in self.options}
         return exact or (labels.get(folded(bare)) if len(labels) == len(self.options) else None)
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The option in a move message, which may hold an explanation."""
-        return label_in(text, self.options, last)
+        return read_label(text, self.options, last)
 
     def schema(self) -> Schema:
         """An option, letter by letter."""
@@ -188,8 +188,8 @@ class Number(Space):
         if (numbers := self.listed()) is not None:
             return {"type": "integer", "enum": list(numbers)}
         steps = f" in steps of {self.step}; one between two steps counts as the lower"
-        told = {"description": f"a whole number from {self.low} to {self.high}{steps}"} if self.step > 1 else {}
-        return {"type": "integer", "minimum": self.low, "maximum": self.high, **told}
+        description = {"description": f"a whole number from {self.low} to {self.high}{steps}"} if self.step > 1 else {}
+        return {"type": "integer", "minimum": self.low, "maximum": self.high, **description}
 
     def as_value(self, action: Any) -> Any:
         """The number."""
@@ -201,8 +201,8 @@ class Number(Space):
 
     def listed(self) -> Sequence[int] | None:
         """The numbers, where there are few."""
-        few = (self.high - self.low) // self.step < LISTED
-        return range(self.low, self.high + 1, self.step) if few else None
+        is_short = (self.high - self.low) // self.step < LISTED
+        return range(self.low, self.high + 1, self.step) if is_short else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,13 +280,13 @@ class Offer(Space):
 
     def parsed(self, text: str) -> tuple[float, ...] | None:
         """The shares, with or without a percent sign."""
-        return named_parts(text, [(name, _share) for name in self.names], ",")
+        return read_parts(text, [(name, _share) for name in self.names], ",")
 
     def schema(self) -> Schema:
         """A number for each name; where they must sum to the total, their proportions count."""
-        return object_of(dict.fromkeys(keys(self.names), AMOUNT)) | {"description": self._told()}
+        return object_of(dict.fromkeys(keys(self.names), AMOUNT)) | {"description": self._description()}
 
-    def _told(self) -> str:
+    def _description(self) -> str:
         names = ", ".join(f'"{key}"' for key in keys(self.names))
         sum_ = "" if self.tolerance is None else f" that sum to {_digits(self.total)}; other sums are scaled to it"
         return f'an object with {names}: the share of each, as a text such as "12.5"{sum_}'
@@ -303,13 +303,13 @@ class Offer(Space):
 
         Where sums are not checked, more than the total is the total.
         """
-        given = [Fraction(each) for each in value.values()]
-        said = tuple(int(each) if each.denominator == 1 else float(each) for each in given)
-        if said in self:
-            return said
+        fractions = [Fraction(each) for each in value.values()]
+        shares = tuple(int(each) if each.denominator == 1 else float(each) for each in fractions)
+        if shares in self:
+            return shares
         if self.tolerance is None:
-            return tuple(min(share, self.total) for share in said)
-        parts = given if any(given) else [Fraction(1)] * len(given)
+            return tuple(min(share, self.total) for share in shares)
+        parts = fractions if any(fractions) else [Fraction(1)] * len(fractions)
         return tuple(float(Fraction(self.total) * part / sum(parts)) for part in parts)
 
 
@@ -318,8 +318,8 @@ def _digits(number: float) -> str:
 
 
 def _share(text: str) -> float | None:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%?\.?", text, re.ASCII)
-    return float(found[1]) if found else None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?%?\.?", text, re.ASCII)
+    return float(match[1]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,20 +343,20 @@ class Form(Space):
 
     def spelled(self, action: Any) -> str:
         """`part: answer; part: answer`; as JSON where an answer holds the name of the next part, so that this could be misread."""
-        said = "; ".join(
-            f"{name}: {space.spelled(each)}" for (name, space), each in zip(self.parts, action, strict=True)
+        text = "; ".join(
+            f"{name}: {space.spelled(value)}" for (name, space), value in zip(self.parts, action, strict=True)
         )
-        return super(Form, self).spelled(action) if self.parsed(said) is None else said
+        return super(Form, self).spelled(action) if self.parsed(text) is None else text
 
     def parsed(self, text: str) -> tuple[Any, ...] | None:
         """The value of every part, where each can be read in just one way; or a JSON list of them."""
-        found = named_parts(text, [(name, space.parsed) for name, space in self.parts], ";")
-        written = super(Form, self).parsed(text) if found is None else found
-        return written if isinstance(written, tuple) else None
+        values = read_parts(text, [(name, space.parsed) for name, space in self.parts], ";")
+        answer = super(Form, self).parsed(text) if values is None else values
+        return answer if isinstance(answer, tuple) else None
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The parts after the one [move], which may begin in the next line."""
-        return line_in(text, self._legal, skip_breaks=True)
+        return read_line(text, self._legal, skip_breaks=True)
 
     def schema(self) -> Schema:
         """An object of the answers, with the questions as its keys."""
@@ -367,19 +367,19 @@ class Form(Space):
 
     def as_value(self, action: Any) -> Any:
         """The answers by question."""
-        values = [space.as_value(each) for (_, space), each in zip(self.parts, action, strict=True)]
+        values = [space.as_value(value) for (_, space), value in zip(self.parts, action, strict=True)]
         return dict(zip(keys(name for name, _ in self.parts), values, strict=True))
 
     def of_value(self, value: Any) -> Any | None:
         """The answers, where each is one."""
         names = keys(name for name, _ in self.parts)
-        found = tuple(space.of_value(value[name]) for name, (_, space) in zip(names, self.parts, strict=True))
-        return None if None in found else found
+        answers = tuple(space.of_value(value[name]) for name, (_, space) in zip(names, self.parts, strict=True))
+        return None if None in answers else answers
 
     def listed(self) -> Sequence[tuple[Any, ...]] | None:
         """Every combination of answers, where each question has few."""
-        each = [space.listed() for _, space in self.parts]
-        known = [answers for answers in each if answers is not None]
-        if len(known) < len(each) or prod(map(len, known)) > LISTED:
+        lists = [space.listed() for _, space in self.parts]
+        finite = [answers for answers in lists if answers is not None]
+        if len(finite) < len(lists) or prod(map(len, finite)) > LISTED:
             return None
-        return list(product(*known))
+        return list(product(*finite))

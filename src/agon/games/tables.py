@@ -26,9 +26,9 @@ def games_table(games: Iterable[Game[Any]], settings: Iterable[Mapping[str, Any]
 
     `settings`: what conf/game says of each, in the same order; without them a row cannot build its game again.
     """
-    given = list(settings)
-    rows = {id(game): (game, given[place] if given else {}) for place, game in enumerate(games)}
-    return games_frame([_row(game, own) for game, own in rows.values()])
+    confs = list(settings)
+    rows = {id(game): (game, confs[place] if confs else {}) for place, game in enumerate(games)}
+    return games_frame([_row(game, conf) for game, conf in rows.values()])
 
 
 def _row(game: Game[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,10 +89,10 @@ def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
     Raises AgonError where two games of one name and variant pay otherwise.
     """
     rows = [
-        (game.game, game.variant, seat, own, " ".join(profile[:seat] + profile[seat + 1 :]), paid[seat])
+        (game.game, game.variant, seat, action, " ".join(profile[:seat] + profile[seat + 1 :]), payoffs[seat])
         for game in normal_forms(games)
-        for profile, paid in zip(product(game.options, repeat=len(game.players)), game.payoffs, strict=True)
-        for seat, own in enumerate(profile)
+        for profile, payoffs in zip(product(game.options, repeat=len(game.players)), game.payoffs, strict=True)
+        for seat, action in enumerate(profile)
     ]
     table = pd.DataFrame(rows, columns=PAYOFFS)
     return table.astype({"payoff": "int64"}) if table.payoff.mod(1).eq(0).all() else table
@@ -100,17 +100,17 @@ def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
 
 def normal_forms(games: pd.DataFrame) -> Iterator[Any]:
     """The rows of games that have a payoff table, one for each name and variant. Raises AgonError where two differ."""
-    known: dict[tuple[str, str], tuple[Any, ...]] = {}
+    rules_of: dict[tuple[str, str], tuple[Any, ...]] = {}
     for row in games[games.options.map(len) > 0].itertuples(index=False):
         rounds = None if pd.isna(row.rounds) else row.rounds
         rules = tuple(row.options), tuple(map(tuple, row.payoffs)), rounds
-        first = (row.game, row.variant) not in known
-        if known.setdefault((row.game, row.variant), rules) != rules:
+        is_first = (row.game, row.variant) not in rules_of
+        if rules_of.setdefault((row.game, row.variant), rules) != rules:
             raise AgonError(
                 f"two different games are called {row.game}, variant {row.variant}: they have other options, payoffs or rounds; "
                 "look at them apart, or give one another `variant` in conf/game and play it again"
             )
-        if first:
+        if is_first:
             yield row
 
 

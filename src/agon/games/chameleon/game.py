@@ -49,22 +49,22 @@ class Chameleon(Deduction):
         steps: list[Ask] = []
         for round_ in range(1, self.rounds + 1):
             for seat in range(self.seats):
-                steps += [*self._asking("identify", round_), Ask("clue", round_, (seat,))]
-                steps += self._asking("evaluate", round_)
-        return (*steps, *self._asking("vote", self.rounds), Ask("guess", self.rounds, (self.spy,)))
+                steps += [*self._ask_everybody("identify", round_), Ask("clue", round_, (seat,))]
+                steps += self._ask_everybody("evaluate", round_)
+        return (*steps, *self._ask_everybody("vote", self.rounds), Ask("guess", self.rounds, (self.spy,)))
 
     def _facts(self) -> Facts:
         return Facts(self.name, self.seats, self.players, self.rounds, self.topic)
 
     def _opening(self, seat: int) -> tuple[Event, ...]:
-        known = (*self._openly, Event("role", None, self.roles[seat]))
+        known = (*self._public_opening, Event("role", None, self.roles[seat]))
         return known if seat == self.spy else (*known, Event("word", None, self.word))
 
     @property
-    def _openly(self) -> tuple[Event, ...]:
+    def _public_opening(self) -> tuple[Event, ...]:
         return (Event("topic", None, self.topic),)
 
-    def _role_seen(self, seat: int) -> str:
+    def _visible_role(self, seat: int) -> str:
         return self.roles[seat]
 
     def _space(self, phase: str, seat: int) -> Space:

@@ -32,9 +32,11 @@ def solver(game: Game[Any]) -> Callable[[Observation], Mapping[Any, float]]:
         fair = shapley(view.rules.airlines)
         if view.phase == "propose":
             return {tuple(round(share, 4) for share in fair): 1.0}
-        made = {event.seat: event.value for event in view.past if event.phase == "propose" and event.value is not None}
-        far = {seat: round(sum(map(abs, map(sub, shares, fair))), 6) for seat, shares in made.items()}
-        near = [view.rules.players[seat] for seat in far if far[seat] == min(far.values())]
-        return dict.fromkeys(near, 1 / max(1, len(near)))
+        proposals = {
+            event.seat: event.value for event in view.past if event.phase == "propose" and event.value is not None
+        }
+        distances = {seat: round(sum(map(abs, map(sub, shares, fair))), 6) for seat, shares in proposals.items()}
+        nearest = [view.rules.players[seat] for seat in distances if distances[seat] == min(distances.values())]
+        return dict.fromkeys(nearest, 1 / max(1, len(nearest)))
 
     return mix

@@ -30,7 +30,7 @@ class CluesPage(FamilyPage):
 
     def board(self, scene: Scene) -> Parts:
         """One's own role and word, where the view has them; clues; one's own ballot, and how it ended."""
-        return {"own": _own(scene), "outcome": _outcome(scene), "clues": _clues(scene)}
+        return {"own": _own_card(scene), "outcome": _outcome(scene), "clues": _clues(scene)}
 
     needed: ClassVar = ("own", "outcome", "clues")
 
@@ -39,16 +39,16 @@ class CluesPage(FamilyPage):
         spy = scene.who(game.spy)
         lines = []
         for seat in scene.order:
-            word = _told(game.observe(state, seat).past, "word")
+            word = _first_event(game.observe(state, seat).past, "word")
             had = "did not know the word" if word is None else f"had the word <strong>{text(word.value)}</strong>"
             lines.append(f"{scene.who(seat)} was {text(SIDES.get(game.roles[seat], game.roles[seat]))} and {had}.")
         return (
             f"<p><strong>{ENDS[state.outcome].format(spy)}</strong></p>{items(lines)}<h3>Points</h3>{standing(scene)}"
         )
 
-    def latest(self, event: Event, named: Sequence[str]) -> str:
+    def latest(self, event: Event, names: Sequence[str]) -> str:
         """Who was accused is told, too."""
-        return happened(event, named) if event.phase == "accused" else super().latest(event, named)
+        return happened(event, names) if event.phase == "accused" else super().latest(event, names)
 
     def question(self, view: Observation) -> str:
         """The one question whose prompt tells how to write."""
@@ -64,41 +64,43 @@ class CluesPage(FamilyPage):
 page = CluesPage()
 
 
-def _told(past: Sequence[Event], phase: str) -> Event | None:
+def _first_event(past: Sequence[Event], phase: str) -> Event | None:
     return next((event for event in past if event.phase == phase), None)
 
 
-def _own(scene: Scene) -> str:
+def _own_card(scene: Scene) -> str:
     """What only this seat was told, and the topic."""
-    said = []
-    if topic := _told(scene.view.past, "topic"):
-        said.append(f'<p>Topic, known to all: <span class="big">{text(topic.value)}</span></p>')
-    role, word = _told(scene.view.past, "role"), _told(scene.view.past, "word")
+    paragraphs = []
+    if topic := _first_event(scene.view.past, "topic"):
+        paragraphs.append(f'<p>Topic, known to all: <span class="big">{text(topic.value)}</span></p>')
+    role, word = _first_event(scene.view.past, "role"), _first_event(scene.view.past, "word")
     if role:
-        said.append(f'<p>You are: <span class="big">{text(ROLES.get(str(role.value), role.value))}</span></p>')
+        paragraphs.append(f'<p>You are: <span class="big">{text(ROLES.get(str(role.value), role.value))}</span></p>')
     if word:
-        said.append(f'<p>Your word; whoever says it gives it away: <span class="big">{text(word.value)}</span></p>')
+        paragraphs.append(
+            f'<p>Your word; whoever says it gives it away: <span class="big">{text(word.value)}</span></p>'
+        )
         if not role:
-            said.append("<p>One player has another word than the rest. Nobody is told who; it may be you.</p>")
+            paragraphs.append("<p>One player has another word than the rest. Nobody is told who; it may be you.</p>")
     elif role:
-        said.append("<p>All others know a secret word; you do not. Do not let them notice.</p>")
+        paragraphs.append("<p>All others know a secret word; you do not. Do not let them notice.</p>")
     elif scene.watched:
-        said.append("<p>You watch: words and roles stay hidden from you.</p>")
-    return f'<div class="card">{"".join(said)}</div>'
+        paragraphs.append("<p>You watch: words and roles stay hidden from you.</p>")
+    return f'<div class="card">{"".join(paragraphs)}</div>'
 
 
 def _clues(scene: Scene) -> str:
     """A row per player, a column per round."""
     rounds = scene.view.rules.rounds
-    given: dict[tuple[int, int], str] = {}
+    clues: dict[tuple[int, int], str] = {}
     counts: Counter[int] = Counter()
     for event in scene.view.past:
         if event.phase == "clue" and event.seat is not None:
             counts[event.seat] += 1
-            given[event.seat, counts[event.seat]] = scene.done(event.value)
+            clues[event.seat, counts[event.seat]] = scene.done(event.value)
     none = '<span class="soft">not yet</span>'
     rows = [
-        [scene.who(seat), *(given.get((seat, round_), none) for round_ in range(1, rounds + 1))]
+        [scene.who(seat), *(clues.get((seat, round_), none) for round_ in range(1, rounds + 1))]
         for seat in range(len(scene.players))
     ]
     head = ["Player", *(f"Clue {round_}" if rounds > 1 else "Clue" for round_ in range(1, rounds + 1))]
@@ -107,14 +109,14 @@ def _clues(scene: Scene) -> str:
 
 def _outcome(scene: Scene) -> str:
     """One's own ballot, who was accused, what was guessed; nothing before the ballot."""
-    said = []
-    if vote := _told(scene.view.past, "vote"):
-        named = scene.done(None) if vote.value is None else scene.called(vote.value)
-        said.append(f"<p>Your ballot, which nobody else sees: {named}</p>")
-    if accused := _told(scene.view.past, "accused"):
+    paragraphs = []
+    if vote := _first_event(scene.view.past, "vote"):
+        choice = scene.done(None) if vote.value is None else scene.called(vote.value)
+        paragraphs.append(f"<p>Your ballot, which nobody else sees: {choice}</p>")
+    if accused := _first_event(scene.view.past, "accused"):
         nobody = "nobody: no player had more votes than every other"
         whom = nobody if accused.value is None else scene.called(accused.value)
-        said.append(f"<p>Accused: <strong>{whom}</strong></p>")
-    if guess := _told(scene.view.past, "guess"):
-        said.append(f"<p>The accused guessed the word: {scene.done(guess.value)}</p>")
-    return f'<div class="card">{"".join(said)}</div>' if said else ""
+        paragraphs.append(f"<p>Accused: <strong>{whom}</strong></p>")
+    if guess := _first_event(scene.view.past, "guess"):
+        paragraphs.append(f"<p>The accused guessed the word: {scene.done(guess.value)}</p>")
+    return f'<div class="card">{"".join(paragraphs)}</div>' if paragraphs else ""

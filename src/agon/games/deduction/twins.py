@@ -22,53 +22,56 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     spy = game.players.index(game.seat_facts(0)["spy"])
     other = next(seat for seat in range(game.seats) if seat != spy)
     state = game.start(Random(0))
-    known = {
+    words = {
         game.players[seat]: [event.value for event in game.observe(state, seat).past if event.phase == "word"]
         for seat in range(game.seats)
     }
-    word = known[game.players[other]][0]
-    worth = {"caught": _paid(game, spy, {spy}, ""), "guessed": _paid(game, spy, {spy}, word)}
-    worth |= {"escaped": _paid(game, spy, {other}, ""), "even": _paid(game, spy, set(), "")}
+    word = words[game.players[other]][0]
+    worth = {"caught": _outcome_payoffs(game, spy, {spy}, ""), "guessed": _outcome_payoffs(game, spy, {spy}, word)}
+    worth |= {"escaped": _outcome_payoffs(game, spy, {other}, ""), "even": _outcome_payoffs(game, spy, set(), "")}
     if worth["guessed"] == worth["caught"]:  # a guess is in vain, or not asked for
         del worth["guessed"]
     sides = {
-        side: {outcome: float(paid[seat]) for outcome, paid in worth.items()}
+        side: {outcome: float(payoffs[seat]) for outcome, payoffs in worth.items()}
         for side, seat in (("spy", spy), ("crowd", other))
     }
-    best = {side: frozenset(each for each in paid if paid[each] == max(paid.values())) for side, paid in sides.items()}
-    return {"spy": game.players[spy], "words": known, "worth": sides, "best": best}
+    best = {
+        side: frozenset(outcome for outcome in payoffs if payoffs[outcome] == max(payoffs.values()))
+        for side, payoffs in sides.items()
+    }
+    return {"spy": game.players[spy], "words": words, "worth": sides, "best": best}
 
 
-def _paid(game: Game[Any], spy: int, accused: set[int], guess: str) -> list[float]:
+def _outcome_payoffs(game: Game[Any], spy: int, accused: set[int], guess: str) -> list[float]:
     """What everybody gets where all vote for one of the `accused`, or nobody votes, and an accused spy makes a guess."""
-    state, total, said = game.start(Random(0)), [0.0] * game.seats, 0
-    while asked := game.to_move(state):
+    state, total, count = game.start(Random(0)), [0.0] * game.seats, 0
+    while seats := game.to_move(state):
         actions: dict[int, Any] = {}
-        for seat in asked:
-            view, said = game.observe(state, seat), said + 1
+        for seat in seats:
+            view, count = game.observe(state, seat), count + 1
             if view.phase == "vote":
-                wanted = [game.players[each] for each in accused if each != seat]
-                actions[seat] = wanted[0] if wanted else None
+                targets = [game.players[player] for player in accused if player != seat]
+                actions[seat] = targets[0] if targets else None
             elif isinstance(view.legal, Text):
-                actions[seat] = guess or "nothing" if view.phase == "guess" else f"a clue, {said}"
+                actions[seat] = guess or "nothing" if view.phase == "guess" else f"a clue, {count}"
             else:
                 actions[seat] = None
-        state, paid = game.step(state, actions)
-        total = [before + now for before, now in zip(total, paid, strict=True)]
+        state, payoffs = game.step(state, actions)
+        total = [before + now for before, now in zip(total, payoffs, strict=True)]
     return total
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
     """Who knows all, and votes so that the crowd is paid most: for the spy, for another, or either way as often. No answer for the spy."""
-    found = solutions(game)
-    caught, escaped = (found["worth"]["crowd"][outcome] for outcome in ("caught", "escaped"))
+    solution = solutions(game)
+    caught, escaped = (solution["worth"]["crowd"][outcome] for outcome in ("caught", "escaped"))
 
     def mix(view: Observation) -> Mapping[str, float]:
-        if view.phase != "vote" or game.players[view.seat] == found["spy"]:
+        if view.phase != "vote" or game.players[view.seat] == solution["spy"]:
             return {}
-        others = [each for each in view.legal.options if each != found["spy"]]
+        others = [each for each in view.legal.options if each != solution["spy"]]
         share = 1.0 if caught > escaped else 0.0 if caught < escaped else 1 / (len(others) + 1)
-        voted = {found["spy"]: share} | dict.fromkeys(others, (1 - share) / len(others))
+        voted = {solution["spy"]: share} | dict.fromkeys(others, (1 - share) / len(others))
         return {player: each for player, each in voted.items() if each}
 
     return mix

@@ -42,11 +42,11 @@ def courses(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
         for place, option in enumerate(game["options"])
     }
     keys = turns[["game", "variant", "action"]].astype(object)
-    found = turns[["match", "seat", "round", "payoff"]].assign(
+    moves = turns[["match", "seat", "round", "payoff"]].assign(
         move=[places.get(key, ".") for key in keys.itertuples(index=False, name=None)]
     )
-    found = found.sort_values(["match", "seat", "round"], kind="stable")
-    sums = found.groupby(["match", "seat"], observed=True).agg(moves=("move", "".join), points=("payoff", "sum"))
+    moves = moves.sort_values(["match", "seat", "round"], kind="stable")
+    sums = moves.groupby(["match", "seat"], observed=True).agg(moves=("move", "".join), points=("payoff", "sum"))
     sums = sums.unstack("seat")
     seats = turns.drop_duplicates(["match", "seat"]).astype({"match": str})
     first = seats[seats.seat == 0].set_index("match")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from agon.games.base import Observation, known_seats, known_semantics
+from agon.games.base import Observation, check_seats, check_semantics
 from agon.games.matrix.game import MatrixGame
 from agon.registry import kind
 
@@ -29,8 +29,8 @@ class Prisoner3(MatrixGame):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known_semantics(self.name, self.semantics, get_args(Semantics))
-        object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
+        check_semantics(self.name, self.semantics, get_args(Semantics))
+        object.__setattr__(self, "tested", check_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 
     def observe(self, state: Any, seat: int) -> Observation:
@@ -67,9 +67,9 @@ def prisoner3(
     """
     scores = {1: one_defect, 2: two_defect, 3: defect}
 
-    def paid(profile: tuple[str, ...]) -> list[float]:
+    def round_payoffs(profile: tuple[str, ...]) -> list[float]:
         defectors = profile.count("defect")
-        return [cooperate if not defectors else scores[defectors] if own == "defect" else 0 for own in profile]
+        return [cooperate if not defectors else scores[defectors] if action == "defect" else 0 for action in profile]
 
-    payoff = [[[paid((a, b, c)) for c in OPTIONS] for b in OPTIONS] for a in OPTIONS]
+    payoff = [[[round_payoffs((a, b, c)) for c in OPTIONS] for b in OPTIONS] for a in OPTIONS]
     return Prisoner3(name, variant, OPTIONS, payoff, rounds, rules, tested, semantics)

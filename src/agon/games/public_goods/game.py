@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, known_seats, known_semantics, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, check_seats, check_semantics, refuse_illegal
 from agon.games.spaces import Number
 from agon.registry import kind
 
@@ -53,8 +53,8 @@ class PublicGoods(Game[State]):
             raise ValueError(f"{self.name}: needs 2 seats, 1 round and 1 point at least, in whole numbers")
         if type(self.multiplier) not in (int, float) or not isfinite(self.multiplier) or self.multiplier <= 0:
             raise ValueError(f"{self.name}: the multiplier is {self.multiplier}; it must be above 0")
-        known_semantics(self.name, self.semantics, get_args(Semantics))
-        object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
+        check_semantics(self.name, self.semantics, get_args(Semantics))
+        object.__setattr__(self, "tested", check_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_legal", Number(0, self.endowment))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 
@@ -94,7 +94,7 @@ class PublicGoods(Game[State]):
         given, notes = [], []
         for seat in range(self.seats):
             wanted = actions[seat]
-            if wanted is not None and self.semantics == "strict" and wanted > (left := self.left(state, seat)):
+            if wanted is not None and self.semantics == "strict" and wanted > (left := self.remaining(state, seat)):
                 notes.append((seat, "overspend", wanted - left))
                 wanted = left
             given.append(wanted)
@@ -104,7 +104,7 @@ class PublicGoods(Game[State]):
         counted = state.given[:-1] if self.semantics == "published_pgm" else state.given
         pool = sum(points or 0 for round_ in counted for points in round_)
         share = pool * self.multiplier / self.seats
-        return state, tuple(self.left(state, seat) + share for seat in range(self.seats))
+        return state, tuple(self.remaining(state, seat) + share for seat in range(self.seats))
 
     def notes(self, state: State) -> tuple[Note, ...]:
         """Contributions that were cut: `overspend`, by how many points."""
@@ -114,6 +114,6 @@ class PublicGoods(Game[State]):
         """The endowment (points)."""
         return {"endowment": self.endowment}
 
-    def left(self, state: State, seat: int) -> int:
+    def remaining(self, state: State, seat: int) -> int:
         """What a seat has not contributed (points); below 0 only where the budget is not enforced."""
         return self.endowment - sum(round_[seat] or 0 for round_ in state.given)

@@ -3,9 +3,9 @@
 from agon.games import Dice, Observation
 
 
-def left(view: Observation) -> int:
+def remaining(view: Observation) -> int:
     """What the seat has not contributed yet (points)."""
-    return max(0, view.rules.endowment - sum(own or 0 for own, *_ in view.past))
+    return max(0, view.rules.endowment - sum(contribution or 0 for contribution, *_ in view.past))
 
 
 def nothing(view: Observation) -> int:
@@ -15,7 +15,7 @@ def nothing(view: Observation) -> int:
 
 def everything(view: Observation) -> int:
     """Contribute all, at once."""
-    return left(view)
+    return remaining(view)
 
 
 def conditional(view: Observation) -> int:
@@ -23,7 +23,7 @@ def conditional(view: Observation) -> int:
     if not view.past:
         return view.rules.endowment // view.rules.rounds
     others = [points or 0 for points in view.past[-1][1:]]
-    return min(left(view), round(sum(others) / len(others)))
+    return min(remaining(view), round(sum(others) / len(others)))
 
 
 CONTRIBUTION = {"nothing": nothing, "everything": everything, "conditional": conditional}

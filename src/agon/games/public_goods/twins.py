@@ -17,28 +17,29 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     Both are found by playing: a seat puts in nothing or everything while the others put in nothing, then all do the same.
     """
     legal = game.legal_actions(game.start(Random(0)), 0)
-    most: Any = max(legal.listed() or ())
-    rest = game.seats - 1
+    maximum: Any = max(legal.listed() or ())
+    others = game.seats - 1
     nothing, one, everything = (
-        _paid(game, puts) for puts in ([0] * (rest + 1), [most] + [0] * rest, [most] * (rest + 1))
+        _first_seat_payoff(game, puts)
+        for puts in ([0] * (others + 1), [maximum] + [0] * others, [maximum] * (others + 1))
     )
     return {
-        "alone": _better(most, one - nothing),
-        "together": _better(most, everything - nothing),
+        "alone": _better(maximum, one - nothing),
+        "together": _better(maximum, everything - nothing),
         "worth": {"nothing": nothing, "everything": everything},
     }
 
 
-def _better(most: int, gain: float) -> Any:
-    return "anything" if abs(gain) < 1e-9 else float(most if gain > 0 else 0)
+def _better(maximum: int, gain: float) -> Any:
+    return "anything" if abs(gain) < 1e-9 else float(maximum if gain > 0 else 0)
 
 
-def _paid(game: Game[Any], puts: list[int]) -> float:
+def _first_seat_payoff(game: Game[Any], puts: list[int]) -> float:
     """What the first seat gets where each puts in so much, at once."""
     state, total = game.start(Random(0)), 0.0
-    while asked := game.to_move(state):
-        state, paid = game.step(state, dict(zip(asked, puts, strict=True)))
-        total, puts = total + paid[0], [0] * game.seats
+    while seats := game.to_move(state):
+        state, payoffs = game.step(state, dict(zip(seats, puts, strict=True)))
+        total, puts = total + payoffs[0], [0] * game.seats
     return total
 
 
@@ -51,7 +52,7 @@ def solver(game: Game[Any]) -> Callable[[Observation], Mapping[int, float]]:
         amounts = range(legal.low, legal.high + 1, legal.step)
         if len(amounts) < game.seats:
             return {}
-        chosen = amounts if alone == "anything" else [amounts[-1 if alone else 0]]
-        return dict.fromkeys(chosen, 1 / len(chosen))
+        best = amounts if alone == "anything" else [amounts[-1 if alone else 0]]
+        return dict.fromkeys(best, 1 / len(best))
 
     return mix

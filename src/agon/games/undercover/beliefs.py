@@ -25,8 +25,8 @@ class Mind(Suspecting):
     def due(self, view: Observation) -> list[int]:
         """After every round of clues, and before its own clue."""
         clues = [count for count, event in enumerate(view.past, 1) if event.phase == "clue"]
-        asked = len(clues) if view.phase == "clue" else 0
-        due = [count for count in range(self.done + 1, len(clues) + 1) if count % self.seats == 0 or count == asked]
+        own_place = len(clues) if view.phase == "clue" else 0
+        due = [count for count in range(self.done + 1, len(clues) + 1) if count % self.seats == 0 or count == own_place]
         return [clues[count - 1] for count in due]
 
     def think(self, view: Observation) -> Thinking:
@@ -58,9 +58,9 @@ class Mind(Suspecting):
     @property
     def target(self) -> int | None:
         """Undercover: who suspects it least, to be imitated; civilian: whom it suspects most; not sure: nobody."""
-        own = self.matrix[self.seat]
+        own_row = self.matrix[self.seat]
         if self.published:
-            if pstdev(own) <= 1e-4:
+            if pstdev(own_row) <= 1e-4:
                 return self.seats - 1
             first = suspect(self.matrix, self.seat, range(self.seats), "first")
             return watcher(self.matrix, self.seat, True, "last") if first == self.seat else first
