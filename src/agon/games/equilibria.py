@@ -17,7 +17,7 @@ Profile = tuple[Mix, ...]
 """A mix for each seat."""
 
 NUMERICAL = 1e-6
-"""A seat that plays one option but for so little plays it alone, where probabilities are floats."""
+"""Float probabilities within this distance of 1 are pure."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Equilibria:
 
 
 def equilibria(game: NormalForm) -> Equilibria:
-    """All equilibria of one round of `game`; payoffs count as they are written (0.1 is a tenth).
+    """All equilibria of one round of `game`. Payoffs are exact decimals (0.1 is a tenth).
 
     Three or more players: every pure equilibrium, exactly, and the isolated mixed ones that pygambit's enumpoly finds.
     """
@@ -72,13 +72,13 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
 
 
 def best_replies(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """The options that pay `seat` most, exactly, while the others play their mixes in `profile` (its own is unread)."""
+    """The options that pay `seat` most, exactly, against the others' mixes in `profile`; its own mix is ignored."""
     values = _option_values(game, seat, profile)
     return tuple(option for option, value in zip(game.options, values, strict=True) if value == max(values))
 
 
 def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
-    """What each option pays `seat` on average."""
+    """The mean payoff (points) of each option of `seat`."""
     mixes = [[(i, _exact(share)) for i, share in enumerate(mix) if share] for mix in profile]
 
     def average(action: int) -> Fraction:
@@ -102,7 +102,7 @@ def _pure(game: NormalForm) -> Iterator[Profile]:
 
 
 def _solve(game: NormalForm) -> list[Profile]:
-    import pygambit  # takes a second or two: only where needed
+    import pygambit  # imported late: it takes a second or two
 
     table = pygambit.StrategicGame.from_arrays(*(_table(game.payoff, seat) for seat in range(game.seats)))
     if game.seats == 2:
@@ -120,7 +120,7 @@ def _solve(game: NormalForm) -> list[Profile]:
 
 
 def _order(mix: Mix) -> tuple[int, list[int], list[Fraction]]:
-    """By how many options a mix uses, by which, and by how often it uses the last ones."""
+    """A sort key: size of the support, the support, and the probabilities from the last option on."""
     support = [i for i, share in enumerate(mix) if share]
     return len(support), support, [*reversed(mix)]
 
@@ -131,7 +131,7 @@ def _table(payoff: Any, seat: int) -> Any:
 
 
 def _exact(value: Any) -> Fraction:
-    """The number as it is written: what a game's author means by 0.1 is a tenth, not the nearest binary fraction."""
+    """The exact decimal number: 0.1 is a tenth, not the nearest binary fraction."""
     if type(value) is Fraction:
         return value
     return Fraction(value if type(value) is int else str(value))

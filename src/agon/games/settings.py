@@ -1,7 +1,7 @@
-"""Settings: files that make many games of one. A game's yaml names a folder; every file in it is a setting, and checked.
+"""Settings: files that make many variants of a game. A game's yaml names a folder; every file in it is a checked setting.
 
 A family's `settings.py` has the schema `Setting`. It may also make settings, for `agon make-settings`: `candidates` yields them, and
-`chosen` keeps some.
+`chosen` selects some.
 """
 
 import functools
@@ -19,20 +19,20 @@ from agon.registry import located
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Candidate = dict[str, Any]
-"""What the file of a setting holds."""
+"""The content of a setting's file."""
 
 LARGEST = 16_000_000
-"""Bytes of a file."""
+"""Largest file (bytes)."""
 
 
 class Setting(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file says; field for field what a game takes."""
+    """The content of a file; its fields are parameters of the game."""
 
     by_folder: ClassVar[bool] = False
-    """Whether the folder's name comes before the file's in that of the variant: for games with several folders."""
+    """Whether variants are named by folder and file; else by the file alone. For games with several folders."""
 
     def variants(self) -> dict[str, dict[str, Any]]:
-        """The fields of each game that the setting makes, by what the variant's name gets besides the file's."""
+        """The parameters of each game of the setting, by the suffix of its variant."""
         return {"": msgspec.to_builtins(self)}
 
 
@@ -47,10 +47,9 @@ class OneTested(Setting, kw_only=True):
 
 
 def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The games that a game's yaml and its folder of settings make: the variant's name -> what builds it.
+    """Variant -> its whole conf, for a game's yaml whose `settings` names a folder (from the project's root).
 
-    The yaml's `settings` is the folder, from the project's root. Raises AgonError for a folder without settings, and for
-    a file that does not fit, in one line.
+    Raises AgonError for a folder without settings, and for a file that does not fit, in one line.
     """
     shared = {key: value for key, value in game.items() if key != "settings"}
     if not isinstance(game["settings"], str) or not game["settings"].isprintable():
@@ -95,7 +94,7 @@ def _read_setting(path: Path, schema: type[Setting] | None) -> dict[str, dict[st
 
 
 def _directives(value: Any) -> Iterator[str]:
-    """The names in a value that would have something built."""
+    """The keys in a value by which Hydra would build something."""
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
         yield from _directives(item)
     if isinstance(value, dict):

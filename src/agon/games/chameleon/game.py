@@ -1,4 +1,4 @@
-"""Chameleon: all know the topic, all but one the word; the one who does not tries to pass for one who does."""
+"""Chameleon: all know the topic, and all but one the word; the chameleon pretends that it knows the word, too."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ ROLES = ("chameleon", "non-chameleon")
 
 @dataclass(frozen=True)
 class Facts(game.Facts):
-    """What everybody knows."""
+    """The public rules."""
 
     topic: str
     roles: tuple[str, str] = ROLES
@@ -57,8 +57,8 @@ class Chameleon(Deduction):
         return Facts(self.name, self.seats, self.players, self.rounds, self.topic)
 
     def _opening(self, seat: int) -> tuple[Event, ...]:
-        known = (*self._public_opening, Event("role", None, self.roles[seat]))
-        return known if seat == self.spy else (*known, Event("word", None, self.word))
+        events = (*self._public_opening, Event("role", None, self.roles[seat]))
+        return events if seat == self.spy else (*events, Event("word", None, self.word))
 
     @property
     def _public_opening(self) -> tuple[Event, ...]:

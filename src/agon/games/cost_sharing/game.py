@@ -75,11 +75,11 @@ class CostSharing(Game[State]):
 
     All votes for one proposal, or for proposals of the same numbers, are an agreement, which ends the match and pays
     everybody 1, the paper's win; after `rounds` rounds without one it ends with 0. Votes are known once all are cast.
-    A seat that is not `tested` opens with its proposal of the setting (one for each seat): the table says it.
+    A seat that is not `tested` does not choose its first proposal: the table makes the one that the setting has for it.
 
     A proposal that cannot be read, or does not sum to 100 within 0.5, is missing, and never matches; an unreadable vote
     agrees with nothing. `semantics` published: sums are not checked and missing proposals match each other, as in the
-    released code; published_pgm: besides, votes are cast in turn and seen at once, as in its second environment.
+    released code. `published_pgm`: votes are also cast in turn and seen at once, as in its second environment.
     """
 
     name: str
@@ -141,9 +141,9 @@ class CostSharing(Game[State]):
         return self.rounds
 
     def times_asked(self, seat: int) -> Times:
-        """A proposal and a vote a round, from one round to all; an opening that the table says is not asked for."""
-        said = bool(self.tested) and seat not in self.tested
-        return Times(2 - said, 2 * self.rounds - said)
+        """A proposal and a vote in each round, for one round or all of them. A scripted opening is not asked for."""
+        scripted = self._is_scripted(seat)
+        return Times(2 - scripted, 2 * self.rounds - scripted)
 
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes airlines and seats."""
@@ -169,7 +169,7 @@ class CostSharing(Game[State]):
         )
 
     def watch(self, state: State) -> Observation:
-        """All there is to know but the votes of an unfinished round."""
+        """Everything but the votes of an unfinished round."""
         return self.observe(state, 0)._replace(seat=PUBLIC, legal=None)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
@@ -177,9 +177,8 @@ class CostSharing(Game[State]):
         refuse_illegal(self, state, actions)
         if len(state.proposals) < self.seats:
             ((seat, shares),) = actions.items()
-            return self._play_openings(_add_proposal(state, seat, None if shares is None else tuple(shares))), (
-                0.0,
-            ) * self.seats
+            proposal = None if shares is None else tuple(shares)
+            return self._play_openings(_add_proposal(state, seat, proposal)), (0.0,) * self.seats
         events = tuple(Event("vote", seat, ballot) for seat, ballot in sorted(actions.items()))
         state = state._replace(ballots=state.ballots + tuple(event.value for event in events), past=state.past + events)
         if len(state.ballots) < self.seats:
@@ -187,12 +186,12 @@ class CostSharing(Game[State]):
         return self._count_votes(state)
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
-        """A win is an agreement; the opening that the table proposes for a seat, as JSON."""
-        said = bool(self.tested) and seat not in self.tested
-        return {"win": "agreement", "opening": json.dumps(self.proposals[seat]) if said else None}
+        """`win`: an agreement is one. `opening`: the proposal that the table makes for the seat, as JSON."""
+        opening = json.dumps(self.proposals[seat]) if self._is_scripted(seat) else None
+        return {"win": "agreement", "opening": opening}
 
     def _count_votes(self, state: State) -> tuple[State, tuple[float, ...]]:
-        """After the last vote of a round."""
+        """The state after the last vote of a round, and the payoffs (points)."""
         unreadable = None in state.ballots
         choices = [state.proposals[self.players.index(ballot)] for ballot in state.ballots if ballot is not None]
         matching = len(set(choices)) == 1 and (choices[0] is not None or self.semantics != "strict")
@@ -202,10 +201,14 @@ class CostSharing(Game[State]):
             return state._replace(outcome="fail"), (0.0,) * self.seats
         return State(state.round + 1, (), (), state.past), (0.0,) * self.seats
 
+    def _is_scripted(self, seat: int) -> bool:
+        """Whether the table proposes for the seat in round 1."""
+        return bool(self.tested) and seat not in self.tested
+
     def _play_openings(self, state: State) -> State:
-        """Says the setting's proposal where one comes next."""
+        """Adds the scripted proposals that come next."""
         seat = len(state.proposals)
-        if state.round == 1 and self.tested and seat < self.seats and seat not in self.tested:
+        if state.round == 1 and seat < self.seats and self._is_scripted(seat):
             return self._play_openings(_add_proposal(state, seat, self.proposals[seat]))
         return state
 

@@ -1,4 +1,4 @@
-"""How people see cost sharing: the airlines, and what was proposed and voted in each round."""
+"""The page of cost sharing: the airlines, and the proposals and votes of each round."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ class RoundRecord:
 
 
 class CostSharingPage(FamilyPage):
-    """Of cost sharing."""
+    """The boards of cost sharing."""
 
     needed: ClassVar = ("round", "airlines", *(f"round {place}" for place in range(1, 100)))
 
@@ -45,7 +45,7 @@ page = CostSharingPage()
 
 
 def rounds_of(scene: Scene) -> list[RoundRecord]:
-    """Everything that was proposed and voted, by round."""
+    """The proposals and votes of every round."""
     rounds: list[RoundRecord] = []
     for event in scene.view.past:
         if event.phase == "propose" and (not rounds or event.seat in rounds[-1].proposals):
@@ -68,7 +68,7 @@ def _airlines(scene: Scene) -> str:
 
 
 def _round(scene: Scene, round_: RoundRecord, place: int, recent: bool) -> str:
-    """Proposals as bars and as a table, and the votes for each; folded away where it is not `recent`."""
+    """A round's proposals, as bars and as a table, with the votes for each. A round that is not `recent` is folded."""
     airlines = [airline.name for airline in scene.view.rules.airlines]
     rows = [(f"{scene.name(seat, 34)} proposes:", shares) for seat, shares in round_.proposals.items()]
     picture = bars(f"Round {place}: who would pay which part of the fee, in percent", rows, airlines, 100)
@@ -93,7 +93,7 @@ def _votes(scene: Scene, round_: RoundRecord, airlines: Sequence[str]) -> str:
 
 
 def _agreement(scene: Scene, round_: RoundRecord) -> str:
-    """Whether the votes of a round agree; nothing before all are known."""
+    """Whether the votes of a round agree; empty before all are cast."""
     players = scene.players
     if len(round_.votes) < len(players):
         return ""

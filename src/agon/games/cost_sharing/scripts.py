@@ -14,7 +14,7 @@ Shares = tuple[float, ...]
 
 
 def proportional(airlines: Sequence[Airline]) -> Shares:
-    """Each pays by its use: the mean of its parts of all flights and of all passengers (percent)."""
+    """Shares (percent) by use: the mean of an airline's shares of all flights and of all passengers."""
     flights, passengers = _percentages([a.flights for a in airlines]), _percentages([a.passengers for a in airlines])
     return tuple((by_flights + by_people) / 2 for by_flights, by_people in zip(flights, passengers, strict=True))
 
@@ -41,10 +41,10 @@ def reference(
 ) -> Any:
     """The reference player: a proposal or a vote.
 
-    It proposes between what is fair by its `standard` and the division by use that is cheapest for itself: `greed` of the
-    way at first, and less by an equal step every round, down to what is fair in round `patience`. It votes for the proposal
-    that is nearest to what it would propose; from that round on for the one nearest to the middle of all, which others who
-    do so choose as well.
+    Its proposal lies between the fair division by its `standard` and the division by use that is cheapest for itself.
+    It starts `greed` of the way towards the cheapest, and concedes an equal step every round; in round `patience` it
+    proposes the fair one. It votes for the proposal nearest to its own; from round `patience` on for the one nearest to
+    the mean of all, so that players of this kind agree.
     """
     airlines, own_seat = view.rules.airlines, view.seat
     target = target_shares(airlines, own_seat, standard, greed * max(0.0, 1 - (view.round - 1) / max(1, patience - 1)))
@@ -61,7 +61,7 @@ def reference(
 
 @cache
 def target_shares(airlines: tuple[Airline, ...], seat: int, standard: str, greed: float) -> Shares:
-    """What the airline at seat `own` asks for: `greed` of the way from what is fair to what is cheapest for itself."""
+    """The division that the airline at `seat` wants: `greed` of the way from the fair one to the cheapest for itself."""
     fair = STANDARDS[standard](airlines)
     by_use = [
         fair,
@@ -74,7 +74,7 @@ def target_shares(airlines: tuple[Airline, ...], seat: int, standard: str, greed
 
 
 def rounded(shares: Sequence[float]) -> tuple[int, ...]:
-    """In steps of 5 that sum to 100; what rounding down leaves goes to the largest remainders."""
+    """Shares as multiples of STEP that sum to 100: the steps lost by rounding down go to the largest remainders."""
     steps = [share / STEP for share in shares]
     floors = [int(step) for step in steps]
     order = sorted(range(len(steps)), key=lambda seat: (floors[seat] - steps[seat], seat))

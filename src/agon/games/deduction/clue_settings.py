@@ -1,7 +1,7 @@
-"""The settings of games of clues, and how they are made: clues for every seat, and a choice of the most even ones.
+"""The settings of games of clues, and how they are made.
 
-As in MAgIC, A.1, settings are chosen by playing them: out of many, those in which the two sides come out most even, here between
-reference players instead of GPT-4, over both roles under test.
+As in MAgIC, A.1, candidates are played, and those are chosen in which the two sides are most even. Here reference players
+play them instead of GPT-4, with each role under test.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ class ClueSetting(Setting):
     """The word of all but the spy, who is the spy, and a first clue for every seat."""
 
     names: ClassVar[tuple[str, str]]
-    """What the two games are called in which the spy is under test, and everybody else."""
+    """Suffixes of the two variants: the spy is under test, or everybody else is."""
 
     word: str
     spy: Seat
@@ -46,8 +46,8 @@ def draw_clues(
 ) -> list[str]:
     """A clue for every seat, all different, by the word that the seat knows.
 
-    A seat has one of its `given` clues, or else one that fits its word; clues that fit two to five words come first.
-    Raises AgonError where no clue is left.
+    A seat gets one of its `candidates`; a seat without candidates gets a clue that fits its word. Clues that fit two to
+    five words are preferred. Raises AgonError where no clue is left.
     """
     clues: list[str] = []
     candidates = candidates or {}
@@ -66,9 +66,9 @@ def draw_clues(
 def most_even(
     game: Callable[..., Deduction], candidates: Sequence[Candidate], topics: str, keep: int, matches: int
 ) -> tuple[list[Candidate], str]:
-    """The `keep` candidates in which the spy's part of the credits is nearest to a half, and how even they are, in words.
+    """The `keep` candidates in which the spy's share of the credits is nearest to a half, and a sentence on how even they are.
 
-    At most one of a topic or of a word, and no seat with more than its part of the spies. `matches` are played per candidate and role.
+    No topic and no word occurs twice, and no seat is the spy in more than a third. `matches` are played per candidate and role.
     """
     shares = [_spy_share(game, setting, topics, matches) for setting in candidates]
     selection: list[Candidate] = []
@@ -86,7 +86,7 @@ def most_even(
 
 
 def _spy_share(game: Callable[..., Deduction], setting: Candidate, topics: str, matches: int) -> float:
-    """The spy's part of the credits where reference players play the setting, with either side under test."""
+    """The spy's share of the credits when reference players play the setting, with each side under test."""
     answer = partial(reference, knowledge=topics)
     spy, crowd = setting["spy"], [seat for seat in range(3) if seat != setting["spy"]]
     credits = [0.0, 0.0]

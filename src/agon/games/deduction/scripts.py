@@ -17,10 +17,10 @@ VAGUE = ("Many people know it", "It comes up now and then", "There is more than 
 """Clues for words that are not on the list."""
 
 SILENCE = ""
-"""Stands for a clue that could not be read."""
+"""A clue that could not be read."""
 
 UNHEARD, UNKNOWN, WRONG, BROAD = 1.5, 0.4, 1.0, 0.5
-"""How suspicious it makes: no clue; one that is not on the list; one that does not fit; one that fits every word."""
+"""Suspicion for no clue, for one that is not on the list, for one that does not fit, and for one that fits every word."""
 
 
 class Clue(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Topic(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Lexicon(NamedTuple):
-    """What a script knows of words."""
+    """The topics of a file, by name and by word."""
 
     by_name: Mapping[str, Topic]
     by_word: Mapping[str, Topic]
@@ -72,12 +72,12 @@ def lexicon(path: str) -> Lexicon:
 
 
 class Belief(NamedTuple):
-    """What a seat makes of the clues."""
+    """A seat's belief after some clues."""
 
     topic: Topic | None
     """None: not on the list."""
     words: Sequence[str]
-    """What the crowd's word may be; all equally likely."""
+    """Candidates for the crowd's word; all equally likely."""
     spy: bool | None
     """Whether the seat itself is the spy; None: not sure."""
     heard: Mapping[int, Sequence[str]]
@@ -89,10 +89,10 @@ def reference(view: Observation, dice: Dice, *, breadth: int = 3, knowledge: str
 
     `breadth`: words of its topic (8) that a clue should fit; `knowledge`: a file of topics, words and the clues that fit them.
 
-    Crowd: a clue that fits `breadth` words of the topic or about so many, so that it shows knowledge without giving the
-    word away; a vote for the seat whose clues fit the word least. Spy: a clue that fits the words that may be the crowd's,
-    a vote for the seat that the crowd would suspect besides, a guess among the words that fit most clues. Who is not sure
-    to be either (Undercover) gives clues that fit twice as many words.
+    The crowd gives clues that fit about `breadth` words of the topic: they show knowledge without giving the word away.
+    It votes for the seat whose clues fit the word least. The spy gives clues that fit the likeliest words, votes for the
+    seat that the crowd would suspect next, and guesses one of the words that fit most clues. A player that is not sure of
+    its role (Undercover) gives clues that fit twice as many words.
     """
     vocabulary = lexicon(knowledge)
     belief = believed(view, vocabulary)
@@ -120,9 +120,9 @@ def _guess_word(belief: Belief, dice: Dice) -> str:
 
 
 def believed(view: Observation, vocabulary: Lexicon) -> Belief:
-    """What the seat's own word, or the topic, and the clues so far amount to.
+    """The seat's belief, from its word or the topic, and from the clues so far.
 
-    Undercover: the spy is whoever's word fits the clues of none of the others, if that is so of two others at least.
+    Undercover: a seat takes itself for the spy if its word fits the clues of none of the others, of whom there are two at least.
     """
     opening: dict[str, str] = {event.phase: event.value for event in view.past if event.seat is None}
     heard: dict[int, list[str]] = {}
@@ -151,7 +151,7 @@ def believed(view: Observation, vocabulary: Lexicon) -> Belief:
 
 
 def suspicion(belief: Belief, seats: int, vocabulary: Lexicon) -> list[float]:
-    """How much each seat's clues speak against it: little for a narrow clue that fits, most for none at all."""
+    """The suspicion against each seat by its clues: little for a narrow clue that fits, most for none at all."""
     fits = vocabulary.fits[belief.topic.topic] if belief.topic else {}
     return [_doubt(belief, belief.heard.get(seat, ()), fits) for seat in range(seats)]
 
@@ -171,7 +171,7 @@ def _doubt(belief: Belief, clues: Sequence[str], fits: Mapping[str, frozenset[st
 
 
 def _likeliest(topic: Topic, own_seat: int, heard: Mapping[int, Sequence[str]], vocabulary: Lexicon) -> Sequence[str]:
-    """The words that fit most of the others' clues."""
+    """The words that most of the others' clues fit."""
     fits = vocabulary.fits[topic.topic]
     fit_sets = [fits[clue] for seat, clues in heard.items() if seat != own_seat for clue in clues if clue in fits]
     score = [sum([word in words for words in fit_sets]) for word in topic.words]
@@ -194,6 +194,6 @@ def _choose_clue(belief: Belief, dice: Dice, breadth: int, vocabulary: Lexicon) 
 
 
 def _top_suspects(doubts: Sequence[float], exclude: int) -> list[int]:
-    """The seats with most doubts against them, `but` one."""
+    """The most suspicious seats but for `exclude`."""
     highest = max([doubt for seat, doubt in enumerate(doubts) if seat != exclude])
     return [seat for seat, doubt in enumerate(doubts) if seat != exclude and doubt == highest]

@@ -1,7 +1,4 @@
-"""For twins of games of clues (agon_twins.family).
-
-What solves one once all is known: whom to accuse, and what every outcome is worth. Found by playing it.
-"""
+"""For twins of games of clues (agon_twins.family): whom to accuse, and what every outcome is worth, computed by playing."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -15,9 +12,9 @@ POINTS = frozenset({"worth"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """The spy, the words of each player, what each outcome is worth to both sides, and which one either side would choose.
+    """The spy, each player's words, the payoffs (points) of both sides for each outcome, and each side's best outcomes.
 
-    Outcomes: the spy is accused (`caught`; `guessed` where it may then guess, and is right), another player (`escaped`), nobody (`even`).
+    Outcomes: `caught` (the spy is accused), `guessed` (and then guesses the word), `escaped` (another is accused), `even` (nobody).
     """
     spy = game.players.index(game.seat_facts(0)["spy"])
     other = next(seat for seat in range(game.seats) if seat != spy)
@@ -43,7 +40,7 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
 
 
 def _outcome_payoffs(game: Game[Any], spy: int, accused: set[int], guess: str) -> list[float]:
-    """What everybody gets where all vote for one of the `accused`, or nobody votes, and an accused spy makes a guess."""
+    """Everybody's payoffs where all vote for one of the `accused` (nobody votes where there are none), and the spy guesses."""
     state, total, count = game.start(Random(0)), [0.0] * game.seats, 0
     while seats := game.to_move(state):
         actions: dict[int, Any] = {}
@@ -62,16 +59,19 @@ def _outcome_payoffs(game: Game[Any], spy: int, accused: set[int], guess: str) -
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
-    """Who knows all, and votes so that the crowd is paid most: for the spy, for another, or either way as often. No answer for the spy."""
+    """A player that knows the spy and votes for what pays the crowd most; it mixes evenly where both votes pay the same.
+
+    It has no answer for the spy.
+    """
     solution = solutions(game)
     caught, escaped = (solution["worth"]["crowd"][outcome] for outcome in ("caught", "escaped"))
 
     def mix(view: Observation) -> Mapping[str, float]:
         if view.phase != "vote" or game.players[view.seat] == solution["spy"]:
             return {}
-        others = [each for each in view.legal.options if each != solution["spy"]]
+        others = [player for player in view.legal.options if player != solution["spy"]]
         share = 1.0 if caught > escaped else 0.0 if caught < escaped else 1 / (len(others) + 1)
-        voted = {solution["spy"]: share} | dict.fromkeys(others, (1 - share) / len(others))
-        return {player: each for player, each in voted.items() if each}
+        votes = {solution["spy"]: share} | dict.fromkeys(others, (1 - share) / len(others))
+        return {player: weight for player, weight in votes.items() if weight}
 
     return mix

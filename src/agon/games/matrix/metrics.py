@@ -22,7 +22,7 @@ from agon.turns import decoded, replaced, tidy
 KEYS = ["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model", "opponent", "opponent_model"]
 
 USED = [*KEYS[:8], "round", "turn", "action", "fallback", "valid", "payoff", "tokens"]
-"""Columns of turns that count; of weighed ones `detail` too."""
+"""Columns of turns that are read; of weighed decisions `detail` too."""
 
 METRICS = {
     "total_points": "points over all rounds that count",
@@ -40,25 +40,26 @@ METRICS = {
     "void": "rounds in which it gave no readable action",
     "replaced": "rounds in which something was done in a player's stead",
 }
-"""What `per_match` has of every match and player, and in a line what it is."""
+"""Columns of `per_match`, with a line on each."""
 OF_ASKING = {"validity_rate", "void", "replaced"}
-"""Of these, those that say how asking went, not what was played (agon.scores)."""
+"""Metrics of how asking went, not of what was played (agon.scores)."""
 RANGES = {"validity_rate": (0.0, 100.0)} | dict.fromkeys(
     ["cooperation_rate", "cooperation_of_readable", "distance_to_uniform", "distance_to_equilibrium"], (0.0, 1.0)
 )
-"""Of these, those that have a least and a most value in every game (agon.scores)."""
+"""(least, most) of the metrics that have the same limits in every game (agon.scores)."""
 
 REPLACED, STRANGE = -2, -3
-"""In the place of an action: something was done in the player's stead; it is none of the game."""
+"""Codes in the place of an action: a substitute acted for the player; the action is not in the game."""
 
 WEIGHED = ["expected_payoff", "regret", "exploitability", "distance_to_uniform", "distance_to_equilibrium", "mass"]
 
 
 @dataclass(frozen=True)
 class Course:
-    """Matches of one game as arrays (matches x rounds), from one player's side; actions are positions, -1 is void.
+    """Matches of one game as arrays (matches x rounds), from one player's side.
 
-    REPLACED stands where something was done in a player's stead, such as a random action: that is nobody's behaviour.
+    Actions are positions among the game's options; -1 is void. REPLACED marks a substitute's action, such as a random one,
+    which is nobody's behaviour.
     """
 
     own: NDArray[np.int8]
@@ -75,7 +76,7 @@ class Course:
 
     @property
     def played(self) -> NDArray[np.bool_]:
-        """Rounds that count: in none of them was anything done in a player's stead."""
+        """Rounds that count: those without a substitute's action."""
         played: NDArray[np.bool_] = (self.own != REPLACED) & (self.other != REPLACED)
         return played
 
@@ -104,7 +105,7 @@ def opponent_comprehension_as_done(course: Course) -> NDArray[np.float64]:
 
 
 def _earliest(good: NDArray[np.bool_], counting: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The first round from which nine in ten of those that count are good; absent where none counts."""
+    """The first round from which nine in ten counting rounds are good; rounds + 1 if never; absent where none counts."""
     rounds = good.shape[1]
     total, good_count = (np.cumsum(flags[:, ::-1], axis=1)[:, ::-1] for flags in (counting, good & counting))
     qualifies = (good_count >= 0.9 * total - 1e-9) & (total > 0)
@@ -113,7 +114,7 @@ def _earliest(good: NDArray[np.bool_], counting: NDArray[np.bool_]) -> NDArray[n
 
 
 def mix(course: Course) -> NDArray[np.float64]:
-    """How often the player took each action, over its non-void actions (matches x actions); absent if all were void."""
+    """Share of each action among the player's non-void ones (matches x actions); absent where all were void."""
     counts = np.stack([(course.own == action).sum(axis=1) for action in range(len(course.payoff))], axis=1)
     total = counts.sum(axis=1, keepdims=True).astype(float)
     return np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
@@ -122,7 +123,7 @@ def mix(course: Course) -> NDArray[np.float64]:
 def cooperation_rate(course: Course) -> NDArray[np.float64]:
     """Share of rounds with the first action, void ones counted, as printed; absent in games of more than two actions.
 
-    Rounds in which something was done in the player's stead do not count.
+    Rounds in which a substitute acted for the player do not count.
     """
     if len(course.payoff) != 2:
         return np.full(course.shape[0], np.nan)
@@ -137,7 +138,7 @@ def cooperation_of_readable(course: Course) -> NDArray[np.float64]:
 
 
 def regret(course: Course) -> NDArray[np.float64]:
-    """Points per round that the best single action would have added, given what the other did (external regret)."""
+    """Points per round that the best single action would have added against the other's actions (external regret)."""
     both = (course.own >= 0) & (course.other >= 0)
     alternatives = course.payoff[:, course.other]
     best = np.where(both, alternatives, 0).sum(axis=2).max(axis=0)
@@ -218,18 +219,16 @@ def per_match(
     `payoffs`: game, variant, seat, action, others, payoff (agon.games.tables.payoff_table). `equilibria`: game, variant,
     equilibrium (number), seat, action, weight. Efficiency is points per 1000 tokens: as printed over the match's
     tokens, as done over the tokens of its largest round; absent where tokens are. `void` and `replaced` are numbers of rounds:
-    the player gave no readable action; something was done in a player's stead, which no metric counts. `least`, `most`: points that
-    the match can give. Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.
+    in a void one the player gave no readable action; in a replaced one a substitute acted, and no metric counts it. `least`
+    and `most` are the least and most points of a match.
+    Raises AgonError for a match without two seats or with gaps in its rounds, and for a game without payoffs.
     """
     tables = _game_by_game(_measure_game, turns, payoffs, equilibria, seats)
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*KEYS, *METRICS])
 
 
 def limits(matches: pd.DataFrame) -> dict[str, Limits]:
-    """What each metric can be at the least and at the most, for agon.metrics.summary of `matches` (as of `per_match`).
-
-    Efficiency has no limits.
-    """
+    """(least, most) of each metric but efficiency, for agon.metrics.summary of `matches` (a table of `per_match`)."""
     per_round, never = (matches.most - matches.least) / matches.rounds, matches.rounds + 1
     return {
         "total_points": (matches.least, matches.most),
@@ -244,7 +243,7 @@ def limits(matches: pd.DataFrame) -> dict[str, Limits]:
 
 
 def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
-    """`per_match` for agon.scores; what has to do with equilibria only if it is among `names`."""
+    """`per_match` for agon.scores; equilibria are computed only if `names` has a metric that needs them."""
     equilibria = equilibrium_table(games) if "distance_to_equilibrium" in names else None
     return per_match(turns, payoff_table(games), equilibria, seats)
 
@@ -255,13 +254,13 @@ def weighed(
     equilibria: pd.DataFrame | None = None,
     seats: Sequence[int] = (0,),
 ) -> pd.DataFrame:
-    """One row per decision that was weighed (agon.agents.reads), of the players in `seats`: what its mix is worth, exactly.
+    """Exact values of the players' mixes: one row per weighed decision (agon.agents.reads) of the players in `seats`.
 
-    `expected_payoff` is over the player's mix, against the other's mix where that was weighed too, else against what the other
-    did; absent where that was void. It is what the round pays on average at this history: its sum over a match estimates the
-    match's points without the chance of the player's own draws. `regret`: what the best reply to the same would pay more.
-    `exploitability` (see the function) and the distances are those of the mix, without sampling noise. `mass`: the probability
-    that the model gives any legal answer. Decisions that were not weighed have no row. Tables and errors as of `per_match`.
+    `expected_payoff` (points) is the mean over the player's mix. The other side is the other's mix if it was weighed too, else
+    its action; the value is absent where that was void. Summed over a match it estimates the match's points without the chance
+    of the player's own draws. `regret`: how much more the best reply would pay. `exploitability` and the distances are those
+    of the mix, without sampling noise. `mass`: the probability that the model gives any legal answer. Decisions that were not
+    weighed have no row. Tables and errors are those of `per_match`.
     """
     tables = _game_by_game(_weigh_game, turns, payoffs, equilibria, seats, ["detail"])
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
@@ -275,9 +274,9 @@ def _game_by_game(
     seats: Sequence[int],
     extra_columns: Sequence[str] = (),
 ) -> list[pd.DataFrame]:
-    """What `measure` makes of the turns, payoffs and equilibria of every game, for each of `seats`. Raises AgonError without payoffs.
+    """The tables that `measure` makes of each game's turns, payoffs and equilibria, for each of `seats`.
 
-    `more`: columns beside USED.
+    `extra_columns` are read beside USED. Raises AgonError for a game without payoffs.
     """
     tables = []
     turns = tidy(turns[[column for column in [*USED, *extra_columns] if column in turns]])
@@ -292,7 +291,7 @@ def _game_by_game(
 
 
 def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
-    """One row per match and player: means over its rows of `weighed`; absent values do not count.
+    """One row per match and player: means over its rows of `weighed`, without absent values.
 
     `n`: decisions that were weighed; `n_paid`: those of them with an expected payoff.
     """
@@ -410,7 +409,7 @@ def _targets(equilibria: pd.DataFrame | None, seat: int, options: Sequence[str])
 
 
 def _sides(group: pd.DataFrame) -> list[pd.DataFrame]:
-    """The turns of seat 0 and those of seat 1, row by row of the same round, matches one behind another. Raises AgonError."""
+    """The turns of seat 0 and of seat 1, sorted by match and round, so that rows correspond. Raises AgonError for gaps."""
     keys = group.match.cat.codes.to_numpy() * np.int64(1 << 32) + group.turn.to_numpy()
     sides = []
     for mask in (group.seat == 0, group.seat == 1):
@@ -426,7 +425,7 @@ def _sides(group: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _positions(turns: pd.DataFrame, options: Sequence[str]) -> NDArray[np.int8]:
-    """The actions of some turns, as a course has them."""
+    """The actions of some turns as positions (see `Course`). Raises AgonError for an action that the game does not have."""
     labels = decoded(turns.action).cat
     lookup = np.array(
         [options.index(label) if label in options else STRANGE for label in labels.categories] + [-1], dtype=np.int8

@@ -1,4 +1,4 @@
-"""How people see normal-form games: the payoff table from one's own side, and what was done and paid, round by round."""
+"""The page of normal-form games: the payoff table from one's own side, and actions and points, round by round."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,18 +10,18 @@ from agon.games.matrix.game import MatrixGame
 from agon.games.pages import FamilyPage, Parts, Scene
 
 MAX_OUTCOMES = 64
-"""Outcomes that are listed."""
+"""More outcomes than these are not listed."""
 
 
 def rounds_played(scene: Scene) -> str:
-    """Which round it is, and of how many."""
+    """The number of the round, and of all rounds."""
     rounds, past = scene.view.rules.rounds, len(scene.view.past)
     title = f"All {count(rounds, 'round')} are played" if past >= rounds else f"Round {past + 1} of {rounds}"
     return f"<h2>{title}</h2>"
 
 
 class MatrixPage(FamilyPage):
-    """Of all normal-form games."""
+    """The boards of all normal-form games."""
 
     title = "A repeated game"
     needed: ClassVar = ("rounds", "payoffs")
@@ -32,7 +32,7 @@ class MatrixPage(FamilyPage):
     }
 
     def board(self, scene: Scene) -> Parts:
-        """What each outcome pays, what was done, and what it paid."""
+        """The payoff table, and the history with its points."""
         game: MatrixGame = scene.view.rules
         rounds = scene.rounds()
         round_payoffs = [game.payoffs(profile) for profile in rounds]
@@ -51,7 +51,7 @@ page = MatrixPage()
 
 
 def _history(scene: Scene, rounds: Sequence[Sequence[Any]], round_payoffs: Sequence[Sequence[float]]) -> str:
-    """What was done, newest round first, with the points of each."""
+    """Actions and points of each round, the newest first."""
     if not rounds:
         return "<p>No round is finished yet.</p>"
 
@@ -100,7 +100,7 @@ def _two_player_table(scene: Scene, game: MatrixGame) -> str:
 
 @lru_cache(maxsize=256)
 def _symmetric_payoffs(game: MatrixGame) -> dict[tuple[str, tuple[int, ...]], float] | None:
-    """Points by own action and how many of the others do what; None where it matters who does it."""
+    """Points by own action and the counts of the others' actions; None where it matters who plays what."""
     pays: dict[tuple[str, tuple[int, ...]], float] = {}
     for profile in product(game.options, repeat=game.seats):
         for seat, points in enumerate(game.payoffs(profile)):
@@ -112,7 +112,7 @@ def _symmetric_payoffs(game: MatrixGame) -> dict[tuple[str, tuple[int, ...]], fl
 
 
 def _symmetric_table(scene: Scene, game: MatrixGame, pays: dict[tuple[str, tuple[int, ...]], float]) -> str:
-    """One column per own action, one row per what the others do, whoever does it."""
+    """One column per own action, one row per combination of the others' actions."""
     kinds = list(dict.fromkeys(others for _, others in pays))
     who = "you play" if not scene.watched else "a player plays"
     rows = [[_format_others(game, others), *(number(pays[own, others]) for own in game.options)] for others in kinds]

@@ -17,7 +17,7 @@ from agon.registry import kind
 
 
 def _draw(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:
-    """An option with probability `weights`; no dice are thrown where one option is certain."""
+    """An option drawn with probabilities `weights`. A certain option uses no dice."""
     for option, weight in zip(options, weights, strict=True):
         if weight == 1:
             return option
@@ -116,7 +116,7 @@ def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = 
 
 @kind("agon.agents.scripted.remembered")
 def remembered(view: Observation, dice: Dice, shares: Mapping[str, float]) -> str:
-    """Go by the words alone: each option with the share that its word has elsewhere; any, where no word is known."""
+    """Draw options by the `shares` that their words have elsewhere; uniformly where no word has one."""
     weights = [shares.get(option, 0.0) for option in view.legal.options]
     return random_mix(view, dice, [weight / sum(weights) for weight in weights] if any(weights) else None)
 
@@ -134,7 +134,7 @@ def _favourite(game: MatrixGame, seat: int) -> Sequence[float]:
 
 @cache
 def favourites(game: MatrixGame, seat: int) -> Sequence[Sequence[Sequence[Fraction]]]:
-    """The equilibria of the one-shot game that pay the seat most: of each player the shares of the options."""
+    """The one-shot equilibria that pay the seat most, as [equilibrium][player][option] -> probability."""
 
     def worth(profile: Sequence[Sequence[Fraction]]) -> Fraction:
         cells = product(range(len(game.options)), repeat=game.seats)

@@ -138,7 +138,7 @@ class _Player:
         self.certain = bool(np.isinf(self.first).all() and np.isinf(self.after).all())
 
     def draws(self, rng: np.random.Generator, matches: int) -> NDArray[np.float32]:
-        """A draw per match; zeros for a player that needs none."""
+        """One uniform number per match; zeros for a player that needs none."""
         if self.certain:
             return np.zeros(matches, dtype=np.float32)
         return rng.random(matches, dtype=np.float32)
@@ -162,8 +162,9 @@ def _cuts(weights: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[Any
     for _ in range(near):
         cuts = np.nextafter(cuts, precision.type(-1))
     for _ in range(2 * near):
-        used_up = np.array([_remainder(cut, shares[: i + 1]) < 0 for i, cut in enumerate(cuts)]).reshape(cuts.shape)
-        cuts = np.where(used_up, np.nextafter(cuts, precision.type(2)), cuts)
+        remainders = [_remainder(cut, shares[: i + 1]) for i, cut in enumerate(cuts)]
+        is_used_up = (np.array(remainders) < 0).reshape(cuts.shape)
+        cuts = np.where(is_used_up, np.nextafter(cuts, precision.type(2)), cuts)
     later = np.cumsum(shares == 1, axis=0)[:-1] > 0
     return np.where((shares == 1).any(axis=0), np.where(later, np.inf, -np.inf), cuts).astype(precision)
 

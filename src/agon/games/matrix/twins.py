@@ -1,4 +1,4 @@
-"""For twins of normal-form games (agon_twins.family): how settings say a map, and what solves one round."""
+"""For twins of normal-form games (agon_twins.family): their restatement, and the solutions of one round."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ Mixed = frozenset[tuple[str, str, Any]]
 
 
 def restated(game: MatrixGame, map: Any) -> tuple[MatrixGame, Any]:
-    """Options in another order, seats exchanged and payoffs scaled, in a payoff table of its own; words are left."""
+    """A game with reordered options, exchanged seats and scaled payoffs, and the rest of the map: its words."""
     options = map.listed(game.options)
 
     def table(profile: tuple[str, ...]) -> Any:
@@ -34,7 +34,7 @@ def restated(game: MatrixGame, map: Any) -> tuple[MatrixGame, Any]:
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """Equilibria, as (player, option, probability); best replies to each profile of the others; of two players, what each can secure."""
+    """Equilibria as (player, option, probability), best replies to each profile of the others, and security levels of two players."""
     form = game.normal_form
     assert form is not None
     result: dict[str, Any] = {
@@ -73,7 +73,7 @@ def _replies(form: NormalForm, players: tuple[str, ...]) -> Mapping[Any, frozens
 
 
 def _security_level(form: NormalForm, seat: int) -> float:
-    """What the seat can be sure of, on average, whatever the other does (von Neumann 1928)."""
+    """The seat's security level (points): its maximin payoff (von Neumann 1928)."""
     options = range(len(form.options))
 
     def payoff(action: int, other: int) -> float:
@@ -84,7 +84,7 @@ def _security_level(form: NormalForm, seat: int) -> float:
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
-    """Who plays the equilibrium of one round that pays its seat most; of several each as often."""
+    """A player of the one-shot equilibrium that pays its seat most; it mixes evenly over several."""
     return lambda view: _favourite(view.rules, view.seat)
 
 

@@ -1,4 +1,4 @@
-"""How people see the public good: what is in the pool and what is left, round by round, and what it would be worth."""
+"""The page of the public good: the pool and everybody's remaining points, round by round, and what they would be worth."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -9,11 +9,11 @@ from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.public_goods.game import PublicGoods
 
 Rounds = Sequence[Sequence[Any]]
-"""What each seat gave, by round."""
+"""Each seat's contribution, by round."""
 
 
 class PublicGoodsPage(FamilyPage):
-    """Of the public good."""
+    """The boards of the public good."""
 
     needed: ClassVar = ("round", "purse")
     aids: ClassVar = {
@@ -22,7 +22,7 @@ class PublicGoodsPage(FamilyPage):
     }
 
     def board(self, scene: Scene) -> Parts:
-        """The pool, and what everybody gave."""
+        """The pool, and everybody's contributions."""
         game: PublicGoods = scene.view.rules
         rounds = scene.rounds()
         worth = [worths(game, rounds[: place + 1]) for place in range(len(rounds))]
@@ -39,27 +39,27 @@ page = PublicGoodsPage()
 
 
 def worths(game: PublicGoods, rounds: Rounds) -> list[float]:
-    """What each seat would be paid if the match ended after these rounds."""
+    """Each seat's payoff (points) if the match ended after these rounds."""
     lost = game.semantics == "published_pgm" and len(rounds) == game.rounds
     pool = sum(points or 0 for round_ in (rounds[:-1] if lost else rounds) for points in round_)
     return [remaining(game, rounds, seat) + pool * game.multiplier / game.seats for seat in range(game.seats)]
 
 
 def remaining(game: PublicGoods, rounds: Rounds, seat: int) -> int:
-    """What a seat has not contributed."""
+    """The seat's remaining points."""
     return game.endowment - sum(round_[seat] or 0 for round_ in rounds)
 
 
 def _purse(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
     pool = sum(points or 0 for round_ in rounds for points in round_)
-    lines = [
+    facts = [
         f"In the pool: <strong>{number(pool)}</strong> points. Times {number(game.multiplier)} that is "
         f"{number(pool * game.multiplier)}, or {number(pool * game.multiplier / game.seats)} for each of {game.seats} players."
     ]
     if not scene.watched:
         points_left = number(remaining(game, rounds, scene.own))
-        lines.insert(0, f"You have <strong>{points_left}</strong> of {game.endowment} points left.")
-    return f'<div class="card">{items(lines)}</div>'
+        facts.insert(0, f"You have <strong>{points_left}</strong> of {game.endowment} points left.")
+    return f'<div class="card">{items(facts)}</div>'
 
 
 def _history(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:

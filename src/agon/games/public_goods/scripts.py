@@ -4,7 +4,7 @@ from agon.games import Dice, Observation
 
 
 def remaining(view: Observation) -> int:
-    """What the seat has not contributed yet (points)."""
+    """The seat's remaining points."""
     return max(0, view.rules.endowment - sum(contribution or 0 for contribution, *_ in view.past))
 
 
@@ -19,7 +19,7 @@ def everything(view: Observation) -> int:
 
 
 def conditional(view: Observation) -> int:
-    """An equal part of the endowment first; then what the others contributed last, on average. Fischbacher et al. (2001)."""
+    """Start with an equal part of the endowment; then the mean of the others' last contributions. Fischbacher et al. (2001)."""
     if not view.past:
         return view.rules.endowment // view.rules.rounds
     others = [points or 0 for points in view.past[-1][1:]]

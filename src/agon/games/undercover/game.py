@@ -1,4 +1,4 @@
-"""Undercover: everybody describes a word, and one player's word is another one; nobody is told whose."""
+"""Undercover: all describe a word; one player has another word than the rest, and nobody knows who."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ ROLES = ("undercover", "civilian")
 
 @dataclass(frozen=True)
 class Facts(game.Facts):
-    """What everybody knows."""
+    """The public rules."""
 
     roles: tuple[str, str] = ROLES
 
