@@ -1,9 +1,9 @@
 """Cost sharing by hand and by property: proposals in turn, votes at once, and what an agreement is."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import AIRLINES, Run, any_or_void, cost_sharing, family, known, saying, seen
+from refusals import unrefused
 
 from agon.agents import seat_dice
 from agon.games import IllegalAction
@@ -14,9 +14,8 @@ SPLITS = [(40, 30, 30), (50, 25, 25), (60, 20, 20)]
 seeds = st.integers(0, 2**32)
 
 
-@pytest.mark.parametrize(
-    ("proposals", "votes", "agreed"),
-    [
+def test_an_agreement_is_all_votes_for_the_same_numbers():
+    for proposals, votes, agreed in [
         (SPLITS, [P[1]] * 3, SPLITS[1]),
         (SPLITS, [P[1], P[1], P[0]], None),
         (SPLITS, P, None),
@@ -25,23 +24,25 @@ seeds = st.integers(0, 2**32)
         (SPLITS, [P[1], P[1], None], None),
         ([None, SPLITS[1], SPLITS[2]], [P[0]] * 3, None),
         ([None, None, None], P, None),
-    ],
-)
-def test_an_agreement_is_all_votes_for_the_same_numbers(proposals, votes, agreed):
-    run = Run(cost_sharing(), saying(propose=proposals, vote=votes))
-    assert (run.last.outcome, run.last.agreed) == ("agree" if agreed else "fail", agreed)
-    assert run.last.round == (1 if agreed else 5) and run.totals == ((1,) * 3 if agreed else (0,) * 3)
+    ]:
+        run = Run(cost_sharing(), saying(propose=proposals, vote=votes))
+        assert (run.last.outcome, run.last.agreed) == ("agree" if agreed else "fail", agreed)
+        assert run.last.round == (1 if agreed else 5) and run.totals == ((1,) * 3 if agreed else (0,) * 3)
 
 
-def test_in_the_released_code_proposals_that_cannot_be_read_match_each_other():
+def test_unreadable_proposals_match_each_other_as_published():
     run = Run(cost_sharing(semantics="published"), saying(propose=None, vote=P))
     assert run.last.outcome == "agree" and run.last.agreed is None
 
 
-@pytest.mark.parametrize("shares", [(50, 30, 30), (40, 30, 29), (-10, 60, 50), (50, 50), (40, 30, "30")])
-def test_a_proposal_that_is_no_division_is_refused_and_the_released_code_checks_no_sum(shares):
-    with pytest.raises(IllegalAction, match=r"seat 0 may not play .* 'total': 100"):
-        Run(cost_sharing(), saying(propose=[shares]))
+def test_a_proposal_that_is_no_division_is_refused():
+    proposals = [(50, 30, 30), (40, 30, 29), (-10, 60, 50), (50, 50), (40, 30, "30")]
+    cases = [({"shares": shares}, r"seat 0 may not play .* 'total': 100") for shares in proposals]
+    match = lambda shares: Run(cost_sharing(), saying(propose=[shares]))  # noqa: E731
+    assert unrefused(match, cases, IllegalAction) == []
+
+
+def test_the_released_code_checks_no_sum():
     game = cost_sharing(semantics="published")
     assert ((50, 30, 30) in game.legal_actions(game.start(None), 0)) is True
 
@@ -53,13 +54,13 @@ def test_calls_of_a_match_are_those_of_the_paper():
     assert opened.asked("propose") + opened.asked("vote") == 30 - 2
 
 
-@pytest.mark.parametrize("tested", [0, 1, 2])
-def test_all_but_the_challenger_open_with_the_settings_proposals(tested):
+def test_all_but_the_challenger_open_with_the_settings_proposals():
     opening = [(40, 30, 30), (50, 25, 25), (45, 30, 25)]
-    run = Run(cost_sharing(opening, tested=[tested]), saying(propose=[(20, 40, 40)] * 3, vote=P))
-    first = {event.seat: event.value for event in run.last.past[:3]}
-    assert first == {seat: (20, 40, 40) if seat == tested else opening[seat] for seat in range(3)}
-    assert [seat for seat, _ in run.actions("propose")][:4] == [tested, 0, 1, 2]
+    for tested in range(3):
+        run = Run(cost_sharing(opening, tested=[tested]), saying(propose=[(20, 40, 40)] * 3, vote=P))
+        first = {event.seat: event.value for event in run.last.past[:3]}
+        assert first == {seat: (20, 40, 40) if seat == tested else opening[seat] for seat in range(3)}
+        assert [seat for seat, _ in run.actions("propose")][:4] == [tested, 0, 1, 2]
 
 
 def test_proposals_are_seen_at_once_and_votes_when_all_are_cast():
@@ -95,9 +96,8 @@ def test_any_number_of_airlines_may_share():
     assert run.last.round == 1 and run.totals == (1,) * 5
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
+def test_a_game_that_cannot_be_says_why():
+    cases = [
         ({"proposals": [(40, 30, 30)] * 2}, "2 opening proposals for 3 airlines"),
         (
             {"proposals": [(40, 30, 30), (40, 30, 31), (40, 30, 30)]},
@@ -108,23 +108,28 @@ def test_any_number_of_airlines_may_share():
         ({"rounds": 0}, "rounds is 0; it must be a whole number, 1 at least"),  # would never end
         ({"rounds": "5"}, "rounds is '5'"),
         ({"fee": 0}, "fee is 0"),
-    ],
-)
-def test_a_game_that_cannot_be_says_why(changes, said):
-    with pytest.raises(ValueError, match=said):
-        cost_sharing(**changes)
+    ]
+    assert unrefused(cost_sharing, cases) == []
 
 
-@pytest.mark.parametrize(("place", "value"), [(0, "B"), (1, 0), (2, -5), (3, 0.0), (4, "huge")])
-def test_an_airline_that_cannot_be_is_refused(place, value):
-    airline = [*AIRLINES[0]]
-    airline[place] = value
-    with pytest.raises(ValueError, match=r"different names|above 0|not small, medium, large"):
-        CostSharing("cost_sharing", "test", [airline, *AIRLINES[1:]], [(40, 30, 30)] * 3)
+def test_an_airline_that_cannot_be_is_refused():
+    def game(place, value):
+        airline = [*AIRLINES[0]]
+        airline[place] = value
+        return CostSharing("cost_sharing", "test", [airline, *AIRLINES[1:]], [(40, 30, 30)] * 3)
+
+    cases = [
+        ({"place": 0, "value": "B"}, "different names"),
+        ({"place": 1, "value": 0}, "above 0"),
+        ({"place": 2, "value": -5}, "above 0"),
+        ({"place": 3, "value": 0.0}, "above 0"),
+        ({"place": 4, "value": "huge"}, "not small, medium, large"),
+    ]
+    assert unrefused(game, cases) == []
 
 
-@pytest.mark.parametrize("actions", [{}, {1: (40, 30, 30)}, {0: "Player 1"}, {0: (40, 30, 30), 1: (40, 30, 30)}])
-def test_only_who_is_asked_acts_and_legally(actions):
+def test_only_who_is_asked_acts_and_legally():
     game = cost_sharing()
-    with pytest.raises(IllegalAction):
-        game.step(game.start(seat_dice(0, 0)), actions)
+    start, split = game.start(seat_dice(0, 0)), (40, 30, 30)
+    cases = [({"actions": actions}, "") for actions in ({}, {1: split}, {0: "Player 1"}, {0: split, 1: split})]
+    assert unrefused(lambda actions: game.step(start, actions), cases, IllegalAction) == []

@@ -50,9 +50,8 @@ def is_equilibrium(rows, columns, profile):
     return mixes and earns == [max(by_row), max(by_column)]
 
 
-@pytest.mark.parametrize(
-    ("payoff", "profiles"),
-    [
+def test_textbook_games_have_their_equilibria():
+    for payoff, profiles in [
         (DILEMMA, {"0,1 | 0,1"}),
         (STAG_HUNT, {"1,0 | 1,0", "0,1 | 0,1", "1/3,2/3 | 1/3,2/3"}),
         (RPS, {"1/3,1/3,1/3 | 1/3,1/3,1/3"}),
@@ -61,17 +60,12 @@ def is_equilibrium(rows, columns, profile):
         (PENNIES, {"1/2,1/2 | 1/2,1/2"}),
         (CHICKEN, {"1,0 | 0,1", "0,1 | 1,0", "9/10,1/10 | 9/10,1/10"}),
         (THIRDS, {"1,0 | 0,1", "0,1 | 1,0", "1/2,1/2 | 1/2,1/2"}),
-    ],
-)
-def test_textbook_games_have_their_equilibria(payoff, profiles):
-    found = equilibria(game_of(payoff))
-    assert (shown(found.profiles), found.exact) == (profiles, True)
+    ]:
+        solution = equilibria(game_of(payoff))
+        assert (shown(solution.profiles), solution.exact) == (profiles, True)
 
 
-@pytest.mark.parametrize(
-    "variant", ["pd", "pd_label", "pd_payoff", "pd_joint", "rps", "rps_label", "rps_payoff", "rps_joint"]
-)
-def test_the_variants_in_conf_have_the_equilibria_of_the_paper(variant):
+def test_the_variants_in_conf_have_the_equilibria_of_the_paper():
     mixes = {"pd": (0, 1), "pd_label": (0, 1), "pd_payoff": (1 / 3, 2 / 3), "pd_joint": (1 / 3, 2 / 3)}
     mixes |= {
         "rps": (1 / 3,) * 3,
@@ -79,10 +73,11 @@ def test_the_variants_in_conf_have_the_equilibria_of_the_paper(variant):
         "rps_payoff": (0.2, 0.2, 0.6),
         "rps_joint": (0.2, 0.2, 0.6),
     }
-    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        game = instantiate(compose(overrides=[f"+game={variant}"]).game)
-    assert symmetric_equilibrium(game) == mixes[variant]
-    assert len(equilibria(game).profiles) == (3 if variant in ("pd_payoff", "pd_joint") else 1)
+    for variant, mix in mixes.items():
+        with initialize_config_dir(str(ROOT / "conf"), version_base=None):
+            game = instantiate(compose(overrides=[f"+game={variant}"]).game)
+        assert symmetric_equilibrium(game) == mix, variant
+        assert len(equilibria(game).profiles) == (3 if variant in ("pd_payoff", "pd_joint") else 1), variant
 
 
 def test_of_a_degenerate_game_the_extreme_points_are_listed():
@@ -118,23 +113,24 @@ def test_every_game_has_equilibria_and_all_that_are_found_are_ones(tables):
     assert all(is_equilibrium(rows, columns, profile) for profile in found)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_games_without_ties_have_an_odd_number_of_equilibria_and_all_pure_ones(seed):
-    dice, size = Random(seed), 2 + seed % 3
-    cells = size * size
-    rows, columns = (
-        [[*numbers[i : i + size]] for i in range(0, cells, size)]
-        for numbers in (dice.sample(range(999), cells) for _ in "ab")
-    )
-    found = profiles_of(rows, columns)
-    best = [
-        (i, j)
-        for i in range(size)
-        for j in range(size)
-        if rows[i][j] == max(row[j] for row in rows) and columns[i][j] == max(columns[i])
-    ]
-    pure = [tuple(mix.index(1) for mix in profile) for profile in found if all(1 in mix for mix in profile)]
-    assert len(found) % 2 == 1 and sorted(pure) == best
+def test_games_without_ties_have_an_odd_number_of_equilibria():
+    """Wilson (1971). All pure equilibria are among them."""
+    for seed in range(20):
+        dice, size = Random(seed), 2 + seed % 3
+        cells = size * size
+        rows, columns = (
+            [[*numbers[i : i + size]] for i in range(0, cells, size)]
+            for numbers in (dice.sample(range(999), cells) for _ in "ab")
+        )
+        profiles = profiles_of(rows, columns)
+        best = [
+            (i, j)
+            for i in range(size)
+            for j in range(size)
+            if rows[i][j] == max(row[j] for row in rows) and columns[i][j] == max(columns[i])
+        ]
+        pure = [tuple(mix.index(1) for mix in profile) for profile in profiles if all(1 in mix for mix in profile)]
+        assert len(profiles) % 2 == 1 and sorted(pure) == best, seed
 
 
 def test_pairs_that_are_all_listed_may_be_mixed():
@@ -204,7 +200,7 @@ def test_the_symmetric_equilibrium_of_indifference_is_uniform():
         lambda k: st.lists(st.lists(st.integers(0, 3), min_size=k, max_size=k), min_size=k, max_size=k)
     )
 )
-def test_symmetric_equilibria_are_equilibria_with_the_largest_symmetric_support(rows):
+def test_symmetric_equilibria_have_the_largest_symmetric_support(rows):
     mirrored = [[[rows[a][b], rows[b][a]] for b in range(len(rows))] for a in range(len(rows))]
     mix = [Fraction(share).limit_denominator(10**6) for share in symmetric_equilibrium(game_of(mirrored))]
     listed = [x for x, y in equilibria(game_of(mirrored)).profiles if x == y]

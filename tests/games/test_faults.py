@@ -117,9 +117,8 @@ def test_a_sound_game_is_played_and_its_rules_need_not_be_looked_up():
     assert template_of([]) == template_of([]) == template_of(3)
 
 
-@pytest.mark.parametrize(
-    "payoffs",
-    [
+def test_payoffs_are_a_finite_number_for_every_seat():
+    for payoffs in [
         (nan, 0.0),
         (0.0, inf),
         (inf, -inf),
@@ -131,30 +130,41 @@ def test_a_sound_game_is_played_and_its_rules_need_not_be_looked_up():
         {0: 1.0, 1: 2.0},
         None,
         3,
-    ],
-    ids=str,
-)
-def test_payoffs_are_a_finite_number_for_every_seat(payoffs):
-    for said in tried(Pays(payoffs=payoffs)):
-        assert f"ValueError: a step paid {payoffs!r}: it pays each of the 2 seats a finite number (Pays" in said
+    ]:
+        for message in tried(Pays(payoffs=payoffs)):
+            assert f"ValueError: a step paid {payoffs!r}: it pays each of the 2 seats a finite number (Pays" in message
 
 
-@pytest.mark.parametrize("seat", [2, -1, 1.5, None, "0", [0]])
-def test_notes_are_of_seats_that_are_asked_or_paid(seat):
-    for said in tried(Notes(noted=((seat, "word", "x"),))):
-        assert f"notes: 'word' is noted of seat {seat!r}, which this step neither asked nor paid (Notes" in said
+def test_notes_are_of_seats_that_are_asked_or_paid():
+    for seat in (2, -1, 1.5, None, "0", [0]):
+        for message in tried(Notes(noted=((seat, "word", "x"),))):
+            assert f"notes: 'word' is noted of seat {seat!r}, which this step neither asked nor paid (Notes" in message
 
 
-@pytest.mark.parametrize("noted", [((0, "word"),), ((0, "word", {1}),), 3])
-def test_notes_are_triples_of_json_values(noted):
-    with pytest.raises(AgonError, match=r"agent first cannot play sound: \w+Error: .* \(Notes"):
-        try_out(Seat("first", first), Notes(noted=noted))
+def test_notes_are_triples_of_json_values():
+    for noted in (((0, "word"),), ((0, "word", {1}),), 3):
+        with pytest.raises(AgonError, match=r"agent first cannot play sound: \w+Error: .* \(Notes"):
+            try_out(Seat("first", first), Notes(noted=noted))
 
 
 @pytest.mark.parametrize(
-    "raised", [KeyError, SystemExit, GeneratorExit, StopIteration, asyncio.CancelledError, BaseException]
+    ("raised", "verb"),
+    [
+        (KeyError, "start"),
+        (StopIteration, "start"),
+        (SystemExit, "to_move"),
+        (StopIteration, "observe"),
+        (GeneratorExit, "observe"),
+        (KeyError, "step"),
+        (GeneratorExit, "step"),
+        (StopIteration, "step"),
+        (asyncio.CancelledError, "step"),
+        (BaseException, "step"),
+        (SystemExit, "notes"),
+        (StopIteration, "notes"),
+        (GeneratorExit, "notes"),
+    ],
 )
-@pytest.mark.parametrize("verb", ["start", "to_move", "observe", "step", "notes"])
 def test_whatever_a_game_raises_is_said_with_its_place(raised, verb):
     for said in tried(Raises(raised=raised, verb=verb)):
         assert f"{raised.__name__}: " in said and "no good" in said and f" (Raises, {HERE}:" in said
@@ -164,15 +174,16 @@ def test_whatever_a_game_raises_is_said_with_its_place(raised, verb):
             at_the_table(match, None, Told(lambda request: "[move] a"), live=live)
 
 
-@pytest.mark.parametrize("raised", [SystemExit, GeneratorExit, asyncio.CancelledError, ZeroDivisionError])
-def test_whatever_a_script_raises_is_said_with_its_place(raised):
-    def broken(view, dice):
-        raise raised("no good")
+def test_whatever_a_script_raises_is_said_with_its_place():
+    for raised in (SystemExit, GeneratorExit, asyncio.CancelledError, ZeroDivisionError):
 
-    with pytest.raises(AgonError, match=rf"agent b cannot play sound: {raised.__name__}: no good \(Sound, {HERE}:"):
-        try_out(Seat("b", broken), Sound())
-    with pytest.raises(AgonError, match=rf"against first\): {raised.__name__}: no good \(Sound, {HERE}:"):
-        play_now(seated(broken, first, game=Sound()))
+        def broken(view, dice, raised=raised):
+            raise raised("no good")
+
+        with pytest.raises(AgonError, match=rf"agent b cannot play sound: {raised.__name__}: no good \(Sound, {HERE}:"):
+            try_out(Seat("b", broken), Sound())
+        with pytest.raises(AgonError, match=rf"against first\): {raised.__name__}: no good \(Sound, {HERE}:"):
+            play_now(seated(broken, first, game=Sound()))
 
 
 def test_an_interrupt_is_no_mistake_of_the_game():
@@ -242,10 +253,10 @@ class Asks(Sound):
     ],
     ids=["unhashable", "a list", "not read", "an option", "a tuple"],
 )
-@pytest.mark.parametrize("player", [first, LLM])
-def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why, player):
-    with pytest.raises(AgonError, match=rf"^agent x cannot play sound: {why} \(Asks"):
-        try_out(Seat("x", player), Asks(space=space))
+def test_a_space_that_cannot_be_recorded_or_answered_is_refused(space, why):
+    for player in (first, LLM):
+        with pytest.raises(AgonError, match=rf"^agent x cannot play sound: {why} \(Asks"):
+            try_out(Seat("x", player), Asks(space=space))
 
 
 def test_a_space_that_says_only_what_it_must_is_played():
@@ -273,12 +284,13 @@ def test_fields_in_the_place_of_what_is_computed_are_required_and_kept():
     assert Sound().players == ("Player 1", "Player 2") and Sound().tested == ()
 
 
-@pytest.mark.parametrize("name", ["secrets", "notes", "watch", "step", "seat_facts"])
-def test_a_field_that_is_called_like_a_method_is_refused(name):
-    with pytest.raises(TypeError, match=rf"Bad has a field {name}, which is a method of every game: rename the field"):
-        type("Bad", (Sound,), {"__annotations__": {name: "tuple"}, name: ()})
-    with pytest.raises(TypeError, match=rf"Bad has a field {name}, which is a method of every game: rename the field"):
-        type("Bad", (Sound,), {"__annotations__": {name: "int"}, name: lambda self: self})
+def test_a_field_that_is_called_like_a_method_is_refused():
+    for name in ("secrets", "notes", "watch", "step", "seat_facts"):
+        message = rf"Bad has a field {name}, which is a method of every game: rename the field"
+        with pytest.raises(TypeError, match=message):
+            type("Bad", (Sound,), {"__annotations__": {name: "tuple"}, name: ()})
+        with pytest.raises(TypeError, match=message):
+            type("Bad", (Sound,), {"__annotations__": {name: "int"}, name: lambda self: self})
 
 
 @dataclass(frozen=True)
@@ -306,7 +318,7 @@ class Counts(Sound):
         return state + sum(1 + 0 * len(each) for each in actions.values()), (1.0, 0.0)
 
 
-def test_a_game_that_fails_without_an_answer_is_refused_where_models_are_asked():
+def test_a_game_that_fails_without_an_answer_is_refused_for_models():
     try_out(Seat("first", first), Counts())
     why = rf"^sound fails where an answer cannot be read \(action None\): TypeError: .* \(Counts, {HERE}:"
     with pytest.raises(AgonError, match=why):
@@ -351,10 +363,10 @@ class Misfit(Sound):
         ({"lasts": inf}, "a match has not ended after 20,000 steps; .* max_rounds says how many rounds it may have"),
     ],
 )
-@pytest.mark.parametrize("player", [first, LLM])
-def test_what_a_game_says_of_itself_must_fit(changes, why, player):
-    with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
-        try_out(Seat("x", player), Misfit(**changes))
+def test_what_a_game_says_of_itself_must_fit(changes, why):
+    for player in (first, LLM):
+        with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
+            try_out(Seat("x", player), Misfit(**changes))
 
 
 def test_payoffs_are_plain_numbers_in_the_order_of_seats():
@@ -383,10 +395,10 @@ COUNTER = count()
 @pytest.mark.parametrize(
     ("what", "why"), [("legal", "seat 0 is not asked the same twice"), ("payoffs", "the same match pays")]
 )
-@pytest.mark.parametrize("player", [first, LLM])
-def test_a_game_that_draws_chance_elsewhere_than_from_the_dice_is_refused(what, why, player):
-    with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
-        try_out(Seat("x", player), Drawn(what=what))
+def test_a_game_that_draws_chance_elsewhere_than_from_the_dice_is_refused(what, why):
+    for player in (first, LLM):
+        with pytest.raises(AgonError, match=f"^agent x cannot play sound: ValueError: {why}"):
+            try_out(Seat("x", player), Drawn(what=what))
 
 
 def test_a_script_is_the_same_twice_and_what_it_answers_can_be_recorded():

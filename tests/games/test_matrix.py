@@ -9,6 +9,7 @@ import pytest
 from harness import GAMES, PD, RPS, STAG, actions, anything_or_void, play_out, small
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import unrefused
 
 from agon.agents import seat_dice
 from agon.games import IllegalAction
@@ -42,24 +43,19 @@ def test_the_eight_variants_are_all_there():
     assert SPECIFIED.keys() <= GAMES.keys()
 
 
-@pytest.mark.parametrize("name", SPECIFIED)
-def test_payoffs_are_those_of_the_specification(name):
-    assert {pair: GAMES[name].payoffs(actions(pair, GAMES[name])) for pair in SPECIFIED[name]} == SPECIFIED[name]
+def test_payoffs_are_those_of_the_specification():
+    for name, pays in SPECIFIED.items():
+        game = GAMES[name]
+        assert {pair: game.payoffs(actions(pair, game)) for pair in pays} == pays, name
 
 
-@pytest.mark.parametrize("name", SPECIFIED)
-def test_a_match_has_the_rounds_of_its_family(name):
-    assert GAMES[name].rounds == {"pd": 16, "rps": 24}[GAMES[name].name]
+def test_a_match_has_the_rounds_of_its_family():
+    assert {(GAMES[name].name, GAMES[name].rounds) for name in SPECIFIED} == {("pd", 16), ("rps", 24)}
 
 
 def test_a_match_of_the_dilemma_pays_between_16_and_96():
     totals = [16 * payoff for pair in SPECIFIED["pd"].values() for payoff in pair]
     assert (min(totals), max(totals)) == (16, 96)
-
-
-@pytest.mark.parametrize("name", FIRST_EARNS)
-def test_rock_paper_scissors_is_zero_sum(name):
-    assert all(sum(GAMES[name].payoffs(profile)) == 0 for profile in product(GAMES[name].options, repeat=2))
 
 
 # --- transforms
@@ -90,15 +86,11 @@ def test_relabelling_back_gives_the_first_game():
     assert relabel(relabel(PD, STAGS), {new: old for old, new in STAGS.items()}, PD.variant) == PD
 
 
-@pytest.mark.parametrize("labels", [{"cooperation": "stag"}, STAGS | {"third": "fox"}, {"c": "stag", "d": "hare"}])
-def test_relabel_wants_every_action_named(labels):
-    with pytest.raises(ValueError, match="must name every action of pd"):
-        relabel(PD, labels)
-
-
-def test_relabel_refuses_one_word_for_two_actions():
-    with pytest.raises(ValueError, match="must be distinct"):
-        relabel(PD, dict.fromkeys(PD.options, "stag"))
+def test_relabel_takes_a_word_of_its_own_for_every_action():
+    partial = [{"cooperation": "stag"}, STAGS | {"third": "fox"}, {"c": "stag", "d": "hare"}]
+    cases = [({"labels": labels}, "must name every action of pd") for labels in partial]
+    cases += [({"labels": dict.fromkeys(PD.options, "stag")}, "must be distinct")]
+    assert unrefused(lambda labels: relabel(PD, labels), cases) == []
 
 
 def test_repay_keeps_the_number_of_seats():
@@ -109,16 +101,21 @@ def test_repay_keeps_the_number_of_seats():
 # --- what is refused
 
 
-@pytest.mark.parametrize("action", ["stag", "Cooperation", "", 0, True, ["cooperation"], {"a": 1}])
-def test_an_illegal_action_names_the_seat_the_action_and_the_legal_ones(action):
-    with pytest.raises(IllegalAction, match=r"seat 1 may not play .* only cooperation, defection"):
-        PD.step(PD.start(seat_dice(0, -1)), {0: "defection", 1: action})
+def first_step(actions):
+    return PD.step(PD.start(seat_dice(0, -1)), actions)
 
 
-@pytest.mark.parametrize("seats", [(), (0,), (1,), (0, 1, 2), (0, 2)])
-def test_every_seat_and_no_other_must_act(seats):
-    with pytest.raises(IllegalAction, match=r"acted; to move: \[0, 1\]"):
-        PD.step(PD.start(seat_dice(0, -1)), dict.fromkeys(seats, "defection"))
+def test_an_illegal_action_names_the_seat_the_action_and_the_legal_ones():
+    illegal = ["stag", "Cooperation", "", 0, True, ["cooperation"], {"a": 1}]
+    message = r"seat 1 may not play .* only cooperation, defection"
+    cases = [({"actions": {0: "defection", 1: action}}, message) for action in illegal]
+    assert unrefused(first_step, cases, IllegalAction) == []
+
+
+def test_every_seat_and_no_other_must_act():
+    message = r"acted; to move: \[0, 1\]"
+    cases = [({"actions": dict.fromkeys(seats, "defection")}, message) for seats in ((), (0,), (1,), (0, 1, 2), (0, 2))]
+    assert unrefused(first_step, cases, IllegalAction) == []
 
 
 def test_nobody_acts_after_the_end():
@@ -141,22 +138,14 @@ BAD_SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shape", BAD_SHAPES)
-def test_a_payoff_table_of_the_wrong_shape_says_so(shape):
-    with pytest.raises(ValueError, match="its shape does not fit"):
-        MatrixGame("g", "v", ("a", "b"), BAD_SHAPES[shape], 1)
+def test_a_game_that_cannot_be_says_why():
+    def game(options=("a", "b"), payoff=([[1, 1], [1, 1]],) * 2, rounds=1):
+        return MatrixGame("g", "v", options, payoff, rounds)
 
-
-@pytest.mark.parametrize("options", [("a", "a"), (), (1, 2), (True, False)])
-def test_options_are_distinct_words(options):
-    with pytest.raises(ValueError, match="must be distinct labels"):
-        MatrixGame("g", "v", options, [[[1, 1], [1, 1]]] * 2, 1)
-
-
-@pytest.mark.parametrize("rounds", [0, -1])
-def test_a_match_has_a_round(rounds):
-    with pytest.raises(ValueError, match="must be at least 1"):
-        small([[1]], rounds=rounds)
+    cases = [({"payoff": payoff}, "its shape does not fit") for payoff in BAD_SHAPES.values()]
+    cases += [({"options": labels}, "must be distinct labels") for labels in (("a", "a"), (), (1, 2), (True, False))]
+    cases += [({"rounds": rounds}, "must be at least 1") for rounds in (0, -1)]
+    assert unrefused(game, cases) == [] and game()
 
 
 # --- a game is a value
@@ -174,10 +163,9 @@ def test_later_changes_to_the_lists_it_was_built_from_do_not_reach_a_game():
     assert game.payoffs(["a"]) == (1,)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game))])
-def test_copies_are_equal_have_one_hash_and_play_on(copied):
-    again = copied(PD)
-    assert again == PD and hash(again) == hash(PD) and again.payoffs(PD.options) == (1, 6)
+def test_copies_are_equal_have_one_hash_and_play_on():
+    for again in (copy.copy(PD), copy.deepcopy(PD), pickle.loads(pickle.dumps(PD))):
+        assert again == PD and hash(again) == hash(PD) and again.payoffs(PD.options) == (1, 6)
 
 
 def test_games_that_differ_in_anything_are_not_equal():

@@ -30,86 +30,84 @@ def action(text: str, legal: Choice = RPS, last: bool = False) -> str | None:
     return found.action
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[move] rock",
-        "[move] (it wins) rock",
-        "[move] (it wins) ROCK\n",
-        "[move] Rock.",
-        "I think so.\n\n[move] (over\ntwo lines) rock\n\nPaper and scissors are worse.",
-        "**[move] (it wins) rock**",
-        "```\n[move] rock\n```",
-        "`[move] rock`",
-        "[move] (an open ( is no second one) rock",
-        "[move] (paper, not [yet scissors) rock",
-        "[move] (why) rock(et)",
-        "[move] rock_",
-        "[move] ( ) rock",
-        "(b) [move] rock (or paper)",
-        "\u200b[move] rock\u200b",
-        "[move] (é → ü, 石) rock",
-        "<think>[move] paper, or [move] scissors?</think>\n[move] rock",
-        "maybe [move] paper\n</think>\n\n[move] rock",
-        "<think>a</think><think>[b]</think>[move] rock",
-        "[move] rock <think>[move] paper",
-    ],
-)
-def test_one_move_message_is_read(text):
-    assert action(text) == "rock"
-    assert action(text, last=True) == "rock"
+MESSAGES = [
+    "[move] rock",
+    "[move] (it wins) rock",
+    "[move] (it wins) ROCK\n",
+    "[move] Rock.",
+    "I think so.\n\n[move] (over\ntwo lines) rock\n\nPaper and scissors are worse.",
+    "**[move] (it wins) rock**",
+    "```\n[move] rock\n```",
+    "`[move] rock`",
+    "[move] (an open ( is no second one) rock",
+    "[move] (paper, not [yet scissors) rock",
+    "[move] (why) rock(et)",
+    "[move] rock_",
+    "[move] ( ) rock",
+    "(b) [move] rock (or paper)",
+    "\u200b[move] rock\u200b",
+    "[move] (é → ü, 石) rock",
+    "<think>[move] paper, or [move] scissors?</think>\n[move] rock",
+    "maybe [move] paper\n</think>\n\n[move] rock",
+    "<think>a</think><think>[b]</think>[move] rock",
+    "[move] rock <think>[move] paper",
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "the answer is empty"),
-        (" \n", "the answer is empty"),
-        ("<think>[move] rock", "the answer is empty"),
-        ("<think>[move] rock</think>", "the answer is empty"),
-        ("I would rather not play.", "there is no [move] tag"),
-        ("rock", "there is no [move] tag"),
-        ("(move) rock", "there is no [move] tag"),
-        ("[ move ] rock", "there is no [move] tag"),
-        ("[m\u043eve] rock", "there is no [move] tag"),  # a Cyrillic o
-        ("[move rock", "there is no [move] tag"),
-        ("[]", "there is no [move] tag"),
-        ("[hint] rock", "there is no [move] tag"),
-        ("[MOVE] rock", "the tag [move] is not in small letters"),
-        ("see [1 or [move] rock", "a square bracket before the [move] tag is not closed"),
-        ("[move] rock [move] rock", "there are 2 [move] tags"),
-        ("[move] rock [Move] paper [move] rock", "there are 3 [move] tags"),
-        ("[move] rock [/move]", "besides [move] there is something else in square brackets"),
-        ("[hint] Your turn.\n[move] rock", "besides [move] there is something else in square brackets"),
-        ("[move] (after [rock, paper]) rock", "besides [move] there is something else in square brackets"),
-        ("[move] (it (rock) wins) rock", "there are parentheses inside the explanation's"),
-        ("[move] (it wins, rock", "the explanation's parenthesis is not closed"),
-        ("[move] () rock", "the explanation's parentheses are empty"),
-        ("[move]rock", "after the tag there is not a space"),
-        ("[move]\nrock", "after the tag there is not a space"),
-        ("[move]: rock", "after the tag there is not a space"),
-        ("**[move]** (it wins) rock", "after the tag there is not a space"),
-        ("[move] (it wins)rock", "after the explanation there is not a space"),
-        ("[move] (it wins)\nrock", "after the explanation there is not a space"),
-        ("[move]  rock", "between the tag and the action there is not just one space"),
-        ("[move] `rock`", "between the tag and the action there is not just one space"),
-        ('[move] (it wins) "rock"', "between the explanation and the action there is not just one space"),
-        ("[move] (it wins) \u200brock", "between the explanation and the action there is not just one space"),
-        ("[move]", "after the tag there is no valid action"),
-        ("[move] I choose rock", "after the tag there is no valid action"),
-        ("[move] lizard", "after the tag there is no valid action"),
-        ("[move] r\u043eck", "after the tag there is no valid action"),
-        ("[move] r\u200bock", "after the tag there is no valid action"),
-        ("[move] rocket", "after the tag there is no valid action"),
-        ("[move] bedrock", "after the tag there is no valid action"),
-        ("[move] rock2", "after the tag there is no valid action"),
-        ("[move] (it wins)", "after the explanation there is no valid action"),
-        ("[move] (it wins) (surely) rock", "after the explanation there is no valid action"),
-    ],
-)
-def test_a_stray_answer_is_not_guessed_at_but_told_what_is_wrong(text, fault):
-    assert action(text) is None
-    assert read(text, RPS).fault == fault
+def test_one_move_message_is_read():
+    for last in (False, True):
+        assert [text for text in MESSAGES if action(text, last=last) != "rock"] == []
+
+
+STRAYS = [
+    ("", "the answer is empty"),
+    (" \n", "the answer is empty"),
+    ("<think>[move] rock", "the answer is empty"),
+    ("<think>[move] rock</think>", "the answer is empty"),
+    ("I would rather not play.", "there is no [move] tag"),
+    ("rock", "there is no [move] tag"),
+    ("(move) rock", "there is no [move] tag"),
+    ("[ move ] rock", "there is no [move] tag"),
+    ("[m\u043eve] rock", "there is no [move] tag"),  # a Cyrillic o
+    ("[move rock", "there is no [move] tag"),
+    ("[]", "there is no [move] tag"),
+    ("[hint] rock", "there is no [move] tag"),
+    ("[MOVE] rock", "the tag [move] is not in small letters"),
+    ("see [1 or [move] rock", "a square bracket before the [move] tag is not closed"),
+    ("[move] rock [move] rock", "there are 2 [move] tags"),
+    ("[move] rock [Move] paper [move] rock", "there are 3 [move] tags"),
+    ("[move] rock [/move]", "besides [move] there is something else in square brackets"),
+    ("[hint] Your turn.\n[move] rock", "besides [move] there is something else in square brackets"),
+    ("[move] (after [rock, paper]) rock", "besides [move] there is something else in square brackets"),
+    ("[move] (it (rock) wins) rock", "there are parentheses inside the explanation's"),
+    ("[move] (it wins, rock", "the explanation's parenthesis is not closed"),
+    ("[move] () rock", "the explanation's parentheses are empty"),
+    ("[move]rock", "after the tag there is not a space"),
+    ("[move]\nrock", "after the tag there is not a space"),
+    ("[move]: rock", "after the tag there is not a space"),
+    ("**[move]** (it wins) rock", "after the tag there is not a space"),
+    ("[move] (it wins)rock", "after the explanation there is not a space"),
+    ("[move] (it wins)\nrock", "after the explanation there is not a space"),
+    ("[move]  rock", "between the tag and the action there is not just one space"),
+    ("[move] `rock`", "between the tag and the action there is not just one space"),
+    ('[move] (it wins) "rock"', "between the explanation and the action there is not just one space"),
+    ("[move] (it wins) \u200brock", "between the explanation and the action there is not just one space"),
+    ("[move]", "after the tag there is no valid action"),
+    ("[move] I choose rock", "after the tag there is no valid action"),
+    ("[move] lizard", "after the tag there is no valid action"),
+    ("[move] r\u043eck", "after the tag there is no valid action"),
+    ("[move] r\u200bock", "after the tag there is no valid action"),
+    ("[move] rocket", "after the tag there is no valid action"),
+    ("[move] bedrock", "after the tag there is no valid action"),
+    ("[move] rock2", "after the tag there is no valid action"),
+    ("[move] (it wins)", "after the explanation there is no valid action"),
+    ("[move] (it wins) (surely) rock", "after the explanation there is no valid action"),
+]
+
+
+def test_a_stray_answer_has_no_action_but_a_fault():
+    assert [text for text, _ in STRAYS if action(text) is not None] == []
+    assert [(text, read(text, RPS).fault) for text, _ in STRAYS] == STRAYS
 
 
 def test_the_explanation_is_kept():
@@ -117,9 +115,8 @@ def test_the_explanation_is_kept():
     assert read("[move] rock (it wins)", RPS).note == ""
 
 
-@pytest.mark.parametrize(
-    ("answer", "label"),
-    [
+def test_any_labels_can_be_read():
+    cases = [
         ("STRASSE", "Straße"),
         ("straße!", "Straße"),
         ("strasse", "Straße"),
@@ -140,10 +137,8 @@ def test_the_explanation_is_kept():
         ("[c]", "[c]"),
         ("(not [this]) [C]", "[c]"),
         ("石。", "石"),
-    ],
-)
-def test_any_labels_can_be_read(answer, label):
-    assert action(f"[move] {answer}", STREET) == label
+    ]
+    assert [(answer, action(f"[move] {answer}", STREET)) for answer, _ in cases] == cases
 
 
 def test_case_counts_where_labels_differ_in_nothing_else():
@@ -156,9 +151,8 @@ def test_nothing_is_read_where_nothing_can_be_chosen():
     assert action("[move] rock", Choice(("",))) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
+def test_the_last_answer_counts_for_its_first_complete_message():
+    cases = [
         ("[move] rock\n[hint] You lost.\n[move] paper", "rock"),
         ("[move] Let me see.\n[move] (now) paper\n[move] rock", "paper"),
         ("[move] (not yet)\n[MOVE] (now) paper", "paper"),
@@ -166,11 +160,9 @@ def test_nothing_is_read_where_nothing_can_be_chosen():
         ("[1] [move] (now [then]) paper", "paper"),
         ("[move] (one (two)) paper [move] `rock`", None),
         ("[abort]", None),
-    ],
-)
-def test_the_last_answer_counts_for_its_first_complete_message(text, label):
-    assert action(text) is None
-    assert action(text, last=True) == label
+    ]
+    assert [text for text, _ in cases if action(text) is not None] == []
+    assert [(text, action(text, last=True)) for text, _ in cases] == cases
 
 
 ANY = st.text(max_size=40) | st.lists(
@@ -222,11 +214,11 @@ PIECES = [
 
 
 @pytest.mark.parametrize("last", [False, True])
-@pytest.mark.parametrize("piece", PIECES)
-def test_a_million_characters_are_read_in_well_under_a_second(piece, last):
-    many = piece * (10**6 // len(piece))
-    for text in (many, f"{many}])", f"[move] ({many}", f"[move] (x) {many}rock"):
-        assert timeit(lambda text=text: read(text, RPS, last), timer=process_time, number=1) < 0.8
+def test_a_million_characters_are_read_in_well_under_a_second(last):
+    for piece in PIECES:
+        many = piece * (10**6 // len(piece))
+        for text in (many, f"{many}])", f"[move] ({many}", f"[move] (x) {many}rock"):
+            assert timeit(lambda text=text: read(text, RPS, last), timer=process_time, number=1) < 0.8, piece
 
 
 def test_an_ordinary_answer_takes_microseconds():

@@ -122,9 +122,8 @@ def close(one, other):
     return one == pytest.approx(other, abs=2e-6) if float in (type(one), type(other)) else one == other
 
 
-@pytest.mark.parametrize("space", EVERY, ids=lambda space: "a pair" if type(space) is Pair else str(space)[:40])
-@settings(max_examples=30)
-@given(seed=st.integers(0, 2**32))
+@settings(max_examples=400)
+@given(space=st.sampled_from(EVERY), seed=st.integers(0, 2**32))
 def test_a_legal_action_fits_its_schema_and_reads_back_to_itself(space, seed):
     action = space.example(seat_dice(seed, 0))
     assert fits(space.as_value(action), space.schema())
@@ -132,9 +131,8 @@ def test_a_legal_action_fits_its_schema_and_reads_back_to_itself(space, seed):
     assert close(reading.action, action) and reading.action in space and reading.note == "because"
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_every_question_of_every_game_has_a_schema(name):
-    for space in seen(ALL[name]):
+def test_every_question_of_every_game_has_a_schema():
+    for space in [space for game in ALL.values() for space in seen(game)]:
         action = space.example(seat_dice(1, 0))
         assert fits(space.as_value(action), space.schema()) and close(through(space, action).action, action)
         assert worded(space.schema()) and json.loads(json.dumps(space.schema())) == space.schema()
@@ -152,9 +150,8 @@ def accepted(space, data):
     return fits(space.as_value(reading.action), schema) and close(through(space, reading.action).action, reading.action)
 
 
-@pytest.mark.parametrize("space", [each for each in EVERY if type(each) is not Pair], ids=lambda space: str(space)[:40])
-@tried
-@given(data=st.data())
+@settings(tried, max_examples=500)
+@given(space=st.sampled_from([space for space in EVERY if type(space) is not Pair]), data=st.data())
 def test_whatever_fits_is_read_as_a_legal_action(space, data):
     assert accepted(space, data)
 
@@ -184,14 +181,15 @@ def test_whatever_is_legal_can_be_said_and_is_read_back(asked):
     assert close(through(space, action).action, action)
 
 
-@pytest.mark.parametrize("space", [each for each in EVERY if each.listed() is not None], ids=str)
-def test_of_a_finite_space_the_schema_accepts_the_legal_actions_and_no_others(space):
-    every = space.listed()
-    assert [through(space, action).action for action in every[:600]] == list(every[:600])
-    assert all(action in space for action in every[:600]) and len(set(every)) == len(every)
-    tried = [*HARD, "x", "Yes", "yes,", -7, 0, 5, 7, 5001, 1.0, True, None, [], {}, "0"]
-    for value in tried:
-        if fits(value, space.schema()):
+def test_the_schema_of_a_finite_space_accepts_only_its_actions():
+    spaces = [space for space in EVERY if space.listed() is not None]
+    values = [*HARD, "x", "Yes", "yes,", -7, 0, 5, 7, 5001, 1.0, True, None, [], {}, "0"]
+    assert len(spaces) > 3
+    for space in spaces:
+        every = space.listed()
+        assert [through(space, action).action for action in every[:600]] == list(every[:600])
+        assert all(action in space for action in every[:600]) and len(set(every)) == len(every)
+        for value in [value for value in values if fits(value, space.schema())]:
             assert read_answer(written(value), space).action in space
 
 
@@ -226,9 +224,9 @@ def test_a_form_with_any_questions_reads_back(questions, text):
     assert through(space, (*["ab"] * len(questions), text)).action == (*["ab"] * len(questions), text)
 
 
-@pytest.mark.parametrize(
-    ("said", "fault"),
-    [
+def test_what_is_no_answer_is_no_action_and_says_why():
+    legal = next(seen(GAMES["pd"]))
+    cases = [
         ("", "the answer is empty"),
         ("cooperation", "the answer is not one whole JSON object"),
         ('{"thought": "so", "action": "coop', "the answer is not one whole JSON object"),
@@ -238,11 +236,9 @@ def test_a_form_with_any_questions_reads_back(questions, text):
         ('{"action": "Cooperation"}', '"action": it must be one of "cooperation", "defection"'),
         ('{"action": ["cooperation"]}', '"action": it must be one of "cooperation", "defection"'),
         ("[" * 100_000, "the answer is not one whole JSON object"),
-    ],
-)
-def test_what_is_no_answer_is_no_action_and_says_why(said, fault):
-    legal = next(seen(GAMES["pd"]))
-    assert read_answer(said, legal)[:2] == (None, fault)
+    ]
+    for text, fault in cases:
+        assert read_answer(text, legal)[:2] == (None, fault)
 
 
 def test_thinking_before_an_answer_is_no_part_of_it():
@@ -258,13 +254,12 @@ def test_half_a_surrogate_pair_can_be_written_down():
     assert read_answer(r'{"action": "so \ud83d"}', Text(9)).action == "so ?"
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_texts_of_an_action_can_be_kept_short(name):
+def test_texts_of_an_action_can_be_kept_short():
     def longest(schema):
         inner = [*schema.get("anyOf", ()), *schema.get("properties", {}).values()]
         return max([schema.get("maxLength", 0), *map(longest, inner)])
 
-    for space in seen(ALL[name]):
+    for space in [space for game in ALL.values() for space in seen(game)]:
         whole, short = space.schema(), shortened(space.schema(), 20)
         assert longest(short) == min(longest(whole), 20) and shortened(whole, 10**6) == whole
 
@@ -275,19 +270,16 @@ def test_an_answer_reasons_first_where_it_may():
     assert list(answer_schema(Choice(("a", "b")).schema(), 0)["properties"]) == ["action"]
 
 
-@pytest.mark.parametrize(
-    ("space", "said"),
-    [
+def test_a_schema_is_described_in_words():
+    for space, words in [
         (Choice(("a", "b")), 'one of "a", "b"'),
         (Number(0, 100), "a whole number from 0 to 100"),
         (Number(5, 50, 15), "a whole number from 5 to 50 in steps of 15"),
         (Number(0, 9999), "a whole number from 0 to 9999"),
         (Text(9), "a text of at most 9 characters"),
         (Form((("who am I", Choice(("a",))),)), 'an object with\n- "who_am_I": "a"'),
-    ],
-)
-def test_a_schema_is_told_in_words(space, said):
-    assert worded(space.schema()) == said
+    ]:
+        assert worded(space.schema()) == words
 
 
 @tried
@@ -303,21 +295,19 @@ def test_whatever_fits_a_tool_is_read_as_a_legal_call_of_it(data):
     assert reading.note == f"So.\n{given['thought']}".strip()
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
+def test_what_is_no_call_of_one_tool_is_refused_in_words():
+    space = next(space for space in met("tradecraft") if "craft_done" in space.tools)
+    for text, fault in [
         ("I would rather talk.", "no tool is called; there are item_info, "),
         (calling("", "fly", {}), "it is none of the "),
         (calling("", "craft_done", {"times": 1}), "it is none of the "),
         ("craft_done({})\ncraft_done({})", "no tool is called"),
-    ],
-)
-def test_what_is_no_call_of_one_tool_is_refused_in_words(text, fault):
-    space = next(each for each in met("tradecraft") if "craft_done" in each.tools)
-    reading = read_called(text, space)
-    assert reading.action is None and fault in reading.fault
+    ]:
+        reading = read_called(text, space)
+        assert reading.action is None and fault in reading.fault
 
 
 def test_games_without_tools_are_refused():
+    assert met("pd")
     for space in met("pd"):
         assert Called().fault(space) == "its actions are no calls of tools: take an agent with reads: constrained"

@@ -1,9 +1,9 @@
 """Undercover by hand and by property: two words, two rounds, one ballot, and nobody who knows its role."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from magic_games import Run, any_or_void, family, known, saying, seen, undercover
+from refusals import unrefused
 
 from agon.agents import seat_dice
 from agon.games.undercover.game import CREDITS
@@ -46,13 +46,14 @@ def test_rounds_and_phases_come_in_their_order():
     assert steps == [(n, *step) for n in (1, 2) for step in once] + [(2, "vote", 0, 1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("spy", "tested", "live"),
-    [(0, [1, 2], [1, 2, 0, 1, 2]), (0, [0], [0, 1, 2] * 2), (2, [2], [2, 0, 1, 2]), (1, [0, 2], [0, 1, 2] * 2)],
-)
-def test_scripted_clues_are_of_the_first_round_and_before_the_challenger(spy, tested, live):
-    run = Run(undercover(spy=spy, tested=tested), saying(clue="live"))
-    assert [seat for seat, _ in run.actions("clue")] == live
+def test_scripted_clues_are_of_the_first_round_before_the_challenger():
+    def speakers(spy, tested):
+        run = Run(undercover(spy=spy, tested=tested), saying(clue="live"))
+        return [seat for seat, _ in run.actions("clue")]
+
+    assert speakers(0, [1, 2]) == [1, 2, 0, 1, 2]
+    assert speakers(2, [2]) == [2, 0, 1, 2]
+    assert speakers(0, [0]) == speakers(1, [0, 2]) == [0, 1, 2] * 2
 
 
 def test_twenty_settings_are_forty_games_with_the_papers_counts():
@@ -100,17 +101,13 @@ def test_the_same_answers_lead_to_the_same_states(seed):
     assert Run(undercover(), any_or_void, seed).states == Run(undercover(), any_or_void, seed).states
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
+def test_a_game_that_cannot_be_says_why():
+    cases = [
         ({"spy_word": "Cat"}, "needs two words"),
         ({"spy_word": ""}, "needs two words"),
         ({"spy_word": " c-at"}, "needs two words"),
         ({"rounds": -1}, "rounds is -1"),
         ({"clues": ("soft", "like a dog", "small")}, "the clue of seat 1 holds the word 'dog'"),
         ({"spy": -1}, "there is no seat -1"),
-    ],
-)
-def test_a_game_that_cannot_be_says_why(changes, said):
-    with pytest.raises(ValueError, match=said):
-        undercover(**changes)
+    ]
+    assert unrefused(undercover, cases) == []

@@ -1,4 +1,4 @@
-"""What every game answers: who is to move, what is legal, what each seat sees, what a step pays."""
+"""The interface of every game: who moves, the legal actions, each seat's observation, and the payoffs of a step."""
 
 import inspect
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from agon.games.spaces import Choice as Choice  # offered here too
+from agon.games.spaces import Choice as Choice  # exported here, too
 from agon.games.spaces import Dice as Dice
 from agon.games.spaces import Space as Space
 
@@ -24,91 +24,91 @@ class IllegalAction(ValueError):
 
 
 class Event(NamedTuple):
-    """Something that a seat has come to know."""
+    """One entry of a seat's history."""
 
     phase: str
-    """What kind of thing: the part of the round in which it was done, or `topic`, `word`, ..."""
+    """Its kind: the part of the round for an action, else `topic`, `word`, ..."""
     seat: int | None
-    """Who did it; None where the table says it."""
+    """The seat that acted; None for a statement of the table."""
     value: Any
-    """The action, or what the table says; None for an action that could not be read."""
+    """The action or the statement; None for an unreadable action."""
 
 
 PUBLIC = -1
-"""In the place of a seat: who only watches, and sees what everybody may see."""
+"""The seat number of a spectator, who sees only what is public."""
 
 Note = tuple[int, str, Any]
-"""Seat, what, value."""
+"""(seat, name, value)."""
 
 Seen = tuple[tuple[Event, ...], ...]
-"""What each seat knows: seen[seat] is a tuple of events, oldest first. The last one, seen[PUBLIC], is what is public."""
+"""The history of each seat: seen[seat] is a tuple of events, oldest first. The last one, seen[PUBLIC], is the public history."""
 
 
 def nothing_seen(seats: int) -> Seen:
-    """What `seats` seats and the public know before anything is told."""
+    """Empty histories for `seats` seats and the public."""
     return ((),) * (seats + 1)
 
 
-def told(seen: Seen, event: Event, seats: Collection[int] | None = None) -> Seen:
-    """`seen` after `event` has been told to `seats`, and to nobody else; None is everybody, the public included."""
+def told(histories: Seen, event: Event, seats: Collection[int] | None = None) -> Seen:
+    """The histories after `seats`, and nobody else, have seen `event`; None: all seats and the public have."""
     if seats is None:
-        return tuple([known + (event,) for known in seen])
-    return tuple([known + (event,) if seat in seats else known for seat, known in enumerate(seen)])
+        return tuple([history + (event,) for history in histories])
+    return tuple([history + (event,) if seat in seats else history for seat, history in enumerate(histories)])
 
 
 class Observation(NamedTuple):
-    """All that one seat may know when it is asked to act."""
+    """All that a seat knows when it is asked to act: its information set."""
 
     seat: int
-    """Who is asked, from 0."""
+    """The seat that is asked, from 0."""
     round: int
     """The round being played, from 1."""
     legal: Any
-    """What it may answer: a Choice, or another Space."""
+    """Its action space: a Choice, or another Space."""
     past: tuple[Any, ...]
-    """What the seat knows, oldest first. In games of rounds alone, finished rounds: own action first, then the others' in
-    seat order, None where a seat was void; in other games, events."""
+    """The seat's history, oldest first. In games of rounds alone it has a tuple per finished round: the own action, then the
+    others' in seat order, None where a seat was void. In other games it has events."""
     rules: Any
     """The game's public rules (for a normal-form game, the game itself)."""
     phase: str = "move"
     """The part of the round."""
     role: str = ""
-    """The seat's role in the game; empty where seats differ in nothing."""
+    """The seat's role in the game; empty where all seats are alike."""
     wording: "Wording | None" = None
-    """How texts about it are said in other words, as a translation does; None: as the family says them."""
+    """Restates texts about the game in other words, as a translation does; None: the family's own words."""
 
 
 class Wording(Protocol):
-    """Other words for the texts of a game. What tells a seat something (prompts, forms, pages) passes its texts through it."""
+    """Other words for the texts of a game. Prompts, forms and pages pass their texts through it."""
 
     @property
     def literal(self) -> bool:
-        """Whether all words stay, and something is added at most."""
+        """Whether no words change; something may be added."""
 
     def __call__(self, render: Callable[..., str], *values: Any) -> str:
-        """The text that `render` makes of some values, a view among them, in other words."""
+        """The text that `render` makes of `values` (an observation among them), in other words."""
 
 
 class Times(NamedTuple):
-    """How often something happens, whatever is answered."""
+    """How often something happens at the least and at the most, whatever the answers."""
 
     least: int = 0
     most: float = inf
-    """Infinite where it is not known."""
+    """Infinite: not known."""
     together: float = inf
-    """Of an agent's calls, how many may be in one conversation."""
+    """Most of an agent's calls that one conversation may have."""
 
 
 class NormalForm(Protocol):
-    """One round in which all seats move at once, with the same actions for all: what can be written as a payoff table."""
+    """One round in which all seats move at once with the same actions: a game in normal form."""
 
     @property
     def name(self) -> str:
-        """The game's."""
+        """The game's name."""
 
     @property
     def variant(self) -> str:
-        """Which instance of it."""
+        """The game's variant."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -133,8 +133,8 @@ class Game(ABC, Generic[S]):
     """A frozen description of a game; states are values, and nothing is kept between calls.
 
     `S` is the game's state type. Actions are JSON values; None is a forfeit (no readable action). A game has five verbs of
-    its own: `start`, `to_move`, `legal_actions`, `observe` and `step`. All else that others ask about a game has a default here.
-    How an action is read and written, its space says (`Space.read`, `Space.spelled`).
+    its own: `start`, `to_move`, `legal_actions`, `observe` and `step`. Everything else has a default here.
+    Spaces read and write actions (`Space.read`, `Space.spelled`).
     """
 
     name: str
@@ -144,24 +144,24 @@ class Game(ABC, Generic[S]):
     seats: int
     """How many players."""
     rules: int = 1
-    """Version of the rules: raised when the same actions lead elsewhere than before."""
+    """Version of the rules. It is raised when the same actions have other results than before."""
 
     def __init_subclass__(cls, **more: object) -> None:
-        """A dataclass may have what is computed here as a field (`players: tuple[str, ...]`), which is required without a default.
+        """A dataclass may replace a property of this class by a field (`players: tuple[str, ...]`), required without a default.
 
-        Raises TypeError for a field that is called like a method.
+        Raises TypeError for a field with the name of a method.
         """
         super().__init_subclass__(**more)
         for name in inspect.get_annotations(cls):
-            known, own = getattr(Game, name, None), getattr(cls, name, None)
-            if inspect.isfunction(known):
+            inherited, value = getattr(Game, name, None), getattr(cls, name, None)
+            if inspect.isfunction(inherited):
                 raise TypeError(f"{cls.__name__} has a field {name}, which is a method of every game: rename the field")
-            if own is known and isinstance(known, cached_property):
-                setattr(cls, name, field())  # else a dataclass would take what is inherited for a default
+            if value is inherited and isinstance(inherited, cached_property):
+                setattr(cls, name, field())  # else dataclass takes the inherited property for a default
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """Each seat's true role, whether or not it knows it; empty where seats differ in nothing."""
+        """Each seat's true role, whether or not it knows it; empty where all seats are alike."""
         return ()
 
     @cached_property
@@ -171,12 +171,12 @@ class Game(ABC, Generic[S]):
 
     @cached_property
     def everybody(self) -> "Game[S]":
-        """The same game in which no seat is singled out, so that all speak for themselves from the start."""
+        """The same game with no seat under test, so that every seat chooses all of its actions."""
         return replace(self, tested=()) if self.tested and is_dataclass(self) else self
 
     @cached_property
     def independent(self) -> bool:
-        """Whether seats that move at once do not depend on each other: an unreadable action then leaves the others' valid."""
+        """Whether an unreadable action leaves simultaneous actions of others valid."""
         return False
 
     @cached_property
@@ -186,21 +186,21 @@ class Game(ABC, Generic[S]):
 
     @cached_property
     def fixed_rounds(self) -> int | None:
-        """In how many rounds all seats move at once, with the same options; None where it is not so."""
+        """The number of rounds, if in each all seats move at once with the same options; else None."""
         return None
 
     @cached_property
     def max_rounds(self) -> int | None:
-        """How many rounds a match may have; None: it is not known."""
+        """The most rounds of a match; None: not known."""
         return self.fixed_rounds
 
     def times_asked(self, seat: int) -> Times:
-        """How often a match asks `seat`, at the least and at the most, whatever anybody answers."""
+        """How often a match asks `seat`, whatever the answers."""
         return Times() if self.fixed_rounds is None else Times(self.fixed_rounds, self.fixed_rounds)
 
     @cached_property
     def players(self) -> tuple[str, ...]:
-        """What the seats are called."""
+        """The names of the seats."""
         return tuple(f"Player {seat + 1}" for seat in range(self.seats))
 
     @abstractmethod
@@ -213,68 +213,69 @@ class Game(ABC, Generic[S]):
 
     @abstractmethod
     def legal_actions(self, state: S, seat: int) -> Space:
-        """What `seat` may answer."""
+        """The action space of `seat`."""
 
     @abstractmethod
     def observe(self, state: S, seat: int) -> Observation:
-        """What `seat` sees."""
+        """The observation of `seat`."""
 
     @abstractmethod
     def step(self, state: S, actions: Mapping[int, Any]) -> tuple[S, tuple[float, ...]]:
-        """The next state and what the step pays each seat (points).
+        """The next state, and the payoff of each seat (points).
 
         Raises IllegalAction for an action that is not legal, and for a seat that is not to move.
         """
 
     def watch(self, state: S) -> Observation:
-        """What anybody may see: the seat is PUBLIC, `legal` is None, and finished rounds are in seat order.
+        """The public observation: the seat is PUBLIC, `legal` is None, and finished rounds are in seat order.
 
-        By default nothing has happened that is public.
+        By default the public history is empty.
         """
         return self.observe(state, 0)._replace(seat=PUBLIC, legal=None, past=(), role="")
 
     def notes(self, state: S) -> Iterable[Note]:
-        """What the step to this state leaves in the records alone (the turns' column `detail`): of several of one name the last."""
+        """Notes of the last step for the records (the turns' column `detail`), which no seat sees. A later note replaces one of
+        the same name."""
         return ()
 
     def secrets(self, seat: int) -> tuple[str, ...]:
-        """Texts of the setting that `seat` must not be shown while the match goes on; those of PUBLIC nobody who watches."""
+        """Texts of the setting that `seat` (or PUBLIC, a spectator) must not see during the match."""
         return ()
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
-        """What metrics must know of a seat and turns cannot say (agon.games.tables.seat_table has the columns)."""
+        """Facts of a seat for metrics that turns do not have (columns: agon.games.tables.seat_table)."""
         return {}
 
 
 @cache
-def _families(made: type | FunctionType) -> tuple[tuple[Path, str], ...]:
-    found: dict[Path, str] = {}
-    for each in made.__mro__ if isinstance(made, type) else (made,):
-        file = getattr(sys.modules[each.__module__], "__file__", None)
+def _families(source: type | FunctionType) -> tuple[tuple[Path, str], ...]:
+    folders: dict[Path, str] = {}
+    for part in source.__mro__ if isinstance(source, type) else (source,):
+        file = getattr(sys.modules[part.__module__], "__file__", None)
         if file and Path(file).with_name("game.py").is_file():
-            found.setdefault(Path(file).parent, each.__module__.rpartition(".")[0])
-    return tuple(found.items())
+            folders.setdefault(Path(file).parent, part.__module__.rpartition(".")[0])
+    return tuple(folders.items())
 
 
-def _class_of(made: object) -> type | FunctionType:
-    if isinstance(made, type | FunctionType):
-        return made
-    return type(made)
+def _class_of(source: object) -> type | FunctionType:
+    if isinstance(source, type | FunctionType):
+        return source
+    return type(source)
 
 
-def families(made: object) -> tuple[Path, ...]:
-    """The folders of the family of a game, of its public rules, or of a class or function in it, and of what it inherits from."""
-    return tuple(folder for folder, _ in _families(_class_of(made)))
+def families(source: object) -> tuple[Path, ...]:
+    """The folders of a family and of those that it inherits from; `source`: a game, its public rules, a class or a function."""
+    return tuple(folder for folder, _ in _families(_class_of(source)))
 
 
-def family_module(made: object, name: str) -> ModuleType | None:
+def family_module(source: object, name: str) -> ModuleType | None:
     """The module `name` (settings, scripts, beliefs, page ...) of the nearest family that has one; None where none has."""
-    return _module(_class_of(made), name)
+    return _module(_class_of(source), name)
 
 
 @cache
-def _module(made: Any, name: str) -> ModuleType | None:
-    for folder, package in _families(made):
+def _module(source: Any, name: str) -> ModuleType | None:
+    for folder, package in _families(source):
         if (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file():
             return import_module(f"{package}.{name}")
     return None
@@ -287,40 +288,40 @@ def modules(name: str) -> dict[str, ModuleType]:
 
 
 def refuse_illegal(game: Game[S], state: S, actions: Mapping[int, Any]) -> None:
-    """Raises IllegalAction unless the seats to move act, no others, each with a legal action or None."""
-    asked = game.to_move(state)
-    if actions.keys() != set(asked):
-        raise IllegalAction(f"{game.name}: seats {sorted(actions)} acted; to move: {list(asked)}")
-    for seat in asked:
+    """Raises IllegalAction unless exactly the seats to move act, each with a legal action or None."""
+    seats = game.to_move(state)
+    if actions.keys() != set(seats):
+        raise IllegalAction(f"{game.name}: seats {sorted(actions)} acted; to move: {list(seats)}")
+    for seat in seats:
         action, legal = actions[seat], game.legal_actions(state, seat)
         if action is not None and action not in legal:
             raise IllegalAction(f"seat {seat} may not play {action!r} in {game.name}: only {legal.as_json()}")
 
 
 def known_notes(notes: Iterable[Note], seats: Collection[int]) -> Iterator[Note]:
-    """The notes of a step that asked or paid `seats`. Raises ValueError for one of another seat: it would have no row."""
+    """The notes of a step that asked or paid `seats`. Raises ValueError for a note on another seat, which has no row."""
     for seat, what, value in notes:
         if seat not in seats:
             raise ValueError(f"notes: {what!r} is noted of seat {seat!r}, which this step neither asked nor paid")
         yield seat, what, value
 
 
-def known_seats(name: str, chosen: Iterable[int], seats: int) -> tuple[int, ...]:
-    """The `chosen` seats in order. Raises ValueError for one that a game called `name` does not have."""
-    for seat in chosen:
+def check_seats(name: str, selection: Iterable[int], seats: int) -> tuple[int, ...]:
+    """The `selection` of seats in order. Raises ValueError for a seat that the game `name` does not have."""
+    for seat in selection:
         if type(seat) is not int or seat not in range(seats):
             raise ValueError(f"{name}: there is no seat {seat!r}: seats are 0 to {seats - 1}")
-    return tuple(sorted(set(chosen)))
+    return tuple(sorted(set(selection)))
 
 
-def known_semantics(name: str, semantics: str, known: tuple[str, ...]) -> None:
-    """Raises ValueError for a reading of the rules that a game called `name` does not have."""
-    if semantics not in known:
-        raise ValueError(f"{name}: semantics is {semantics!r}; it must be {' or '.join(known)}")
+def check_semantics(name: str, semantics: str, choices: tuple[str, ...]) -> None:
+    """Raises ValueError for a semantics of the rules that the game `name` does not have."""
+    if semantics not in choices:
+        raise ValueError(f"{name}: semantics is {semantics!r}; it must be {' or '.join(choices)}")
 
 
-def known_counts(name: str, **counts: object) -> None:
-    """Raises ValueError unless all settings `counts` of a game called `name` are whole numbers from 1."""
+def check_counts(name: str, **counts: object) -> None:
+    """Raises ValueError unless all `counts` of the game `name` are whole numbers from 1."""
     for what, count in counts.items():
         if type(count) is not int or count < 1:
             raise ValueError(f"{name}: {what} is {count!r}; it must be a whole number, 1 at least")

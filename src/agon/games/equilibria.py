@@ -17,7 +17,7 @@ Profile = tuple[Mix, ...]
 """A mix for each seat."""
 
 NUMERICAL = 1e-6
-"""A seat that plays one option but for so little plays it alone, where probabilities are floats."""
+"""Float probabilities within this distance of 1 are pure."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class Equilibria:
 
 
 def equilibria(game: NormalForm) -> Equilibria:
-    """All equilibria of one round of `game`; payoffs count as they are written (0.1 is a tenth).
+    """All equilibria of one round of `game`. Payoffs are exact decimals (0.1 is a tenth).
 
     Three or more players: every pure equilibrium, exactly, and the isolated mixed ones that pygambit's enumpoly finds.
     """
     if game.seats == 1:
         return Equilibria(tuple(_pure(game)), exact=True)
-    found = _solved(game)
+    profiles = _solve(game)
     if game.seats == 2:
-        return Equilibria(tuple(sorted(found, key=lambda profile: [_order(mix) for mix in profile])), exact=True)
-    mixed = [profile for profile in found if min(map(max, profile)) < 1 - NUMERICAL]
+        return Equilibria(tuple(sorted(profiles, key=lambda profile: [_order(mix) for mix in profile])), exact=True)
+    mixed = [profile for profile in profiles if min(map(max, profile)) < 1 - NUMERICAL]
     return Equilibria((*_pure(game), *mixed), exact=False)
 
 
@@ -62,9 +62,9 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
     if any(game.payoff[a][b][0] != game.payoff[b][a][1] for a, b in product(range(size), repeat=2)):
         raise ValueError(f"{game.name} {game.variant} is not symmetric: its seats are paid by different tables")
     extreme = {mix: best_replies(game, 0, (mix, mix)) for mix, other in equilibria(game).profiles if mix == other}
-    for support in (chosen for k in range(size, 0, -1) for chosen in combinations(range(size), k)):
-        used = {game.options[i] for i in support}
-        face = [mix for mix, best in extreme.items() if sum(mix[i] for i in support) == 1 and used <= {*best}]
+    for support in (subset for k in range(size, 0, -1) for subset in combinations(range(size), k)):
+        labels = {game.options[i] for i in support}
+        face = [mix for mix, best in extreme.items() if sum(mix[i] for i in support) == 1 and labels <= {*best}]
         mean = tuple(float(sum(shares) / len(face)) for shares in zip(*face, strict=True))
         if face and all(mean[i] > 0 for i in support):
             return mean
@@ -72,23 +72,23 @@ def symmetric_equilibrium(game: NormalForm) -> tuple[float, ...]:
 
 
 def best_replies(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """The options that pay `seat` most, exactly, while the others play their mixes in `profile` (its own is unread)."""
-    worth = _worth(game, seat, profile)
-    return tuple(option for option, value in zip(game.options, worth, strict=True) if value == max(worth))
+    """The options that pay `seat` most, exactly, against the others' mixes in `profile`; its own mix is ignored."""
+    values = _option_values(game, seat, profile)
+    return tuple(option for option, value in zip(game.options, values, strict=True) if value == max(values))
 
 
-def _worth(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
-    """What each option pays `seat` on average."""
+def _option_values(game: NormalForm, seat: int, profile: Sequence[Sequence[Any]]) -> list[Fraction]:
+    """The mean payoff (points) of each option of `seat`."""
     mixes = [[(i, _exact(share)) for i, share in enumerate(mix) if share] for mix in profile]
 
-    def average(own: int) -> Fraction:
-        cells = product(*mixes[:seat], [(own, Fraction(1))], *mixes[seat + 1 :])
-        return sum((prod((share for _, share in cell), start=paid(cell)) for cell in cells), Fraction())
+    def average(action: int) -> Fraction:
+        cells = product(*mixes[:seat], [(action, Fraction(1))], *mixes[seat + 1 :])
+        return sum((prod((share for _, share in cell), start=payoff(cell)) for cell in cells), Fraction())
 
-    def paid(cell: Sequence[tuple[int, Fraction]]) -> Fraction:
+    def payoff(cell: Sequence[tuple[int, Fraction]]) -> Fraction:
         return _exact(game.payoffs([game.options[i] for i, _ in cell])[seat])
 
-    return [average(own) for own in range(len(game.options))]
+    return [average(action) for action in range(len(game.options))]
 
 
 def _pure(game: NormalForm) -> Iterator[Profile]:
@@ -96,31 +96,31 @@ def _pure(game: NormalForm) -> Iterator[Profile]:
     size = len(game.options)
     units = [tuple(Fraction(i == j) for j in range(size)) for i in range(size)]
     for profile in product(units, repeat=game.seats):
-        chosen = (game.options[mix.index(1)] for mix in profile)
-        if all(option in best_replies(game, seat, profile) for seat, option in enumerate(chosen)):
+        options = (game.options[mix.index(1)] for mix in profile)
+        if all(option in best_replies(game, seat, profile) for seat, option in enumerate(options)):
             yield profile
 
 
-def _solved(game: NormalForm) -> list[Profile]:
-    import pygambit  # takes a second or two: only where needed
+def _solve(game: NormalForm) -> list[Profile]:
+    import pygambit  # imported late: it takes a second or two
 
     table = pygambit.StrategicGame.from_arrays(*(_table(game.payoff, seat) for seat in range(game.seats)))
     if game.seats == 2:
-        found = pygambit.nash.enummixed_solve(table, rational=True)
+        result = pygambit.nash.enummixed_solve(table, rational=True)
     else:
-        found = pygambit.nash.enumpoly_solve(table, use_strategic=True)
+        result = pygambit.nash.enumpoly_solve(table, use_strategic=True)
     profiles = (
         tuple(
             tuple(_exact(profile[player][strategy]) for strategy in table.get_strategies(player))
             for player in table.players
         )
-        for profile in found.equilibria
+        for profile in result.equilibria
     )
     return list(dict.fromkeys(profiles))  # of degenerate games pygambit lists some twice
 
 
 def _order(mix: Mix) -> tuple[int, list[int], list[Fraction]]:
-    """By how many options a mix uses, by which, and by how often it uses the last ones."""
+    """A sort key: size of the support, the support, and the probabilities from the last option on."""
     support = [i for i, share in enumerate(mix) if share]
     return len(support), support, [*reversed(mix)]
 
@@ -131,7 +131,7 @@ def _table(payoff: Any, seat: int) -> Any:
 
 
 def _exact(value: Any) -> Fraction:
-    """The number as it is written: what a game's author means by 0.1 is a tenth, not the nearest binary fraction."""
+    """The exact decimal number: 0.1 is a tenth, not the nearest binary fraction."""
     if type(value) is Fraction:
         return value
     return Fraction(value if type(value) is int else str(value))

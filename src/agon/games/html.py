@@ -12,18 +12,18 @@ from agon.errors import count as count
 LONG = 600
 """Characters: longer texts are shown in a box that scrolls."""
 LINES = 12
-"""The same for lines."""
+"""Texts of more lines are shown in such a box, too."""
 WIDE = 5
-"""Columns: tables with more can be scrolled by the keyboard too, as they may not fit a phone."""
+"""Wider tables (columns) can be scrolled by the keyboard, as they may not fit a phone."""
 
 
 def escaped(value: Any) -> str:
-    """Any value as HTML that shows its text and is nothing else; nothing for an absent one."""
+    """Any value as HTML of its text, never markup; empty for an absent one."""
     return escape(plain("" if value is None or value != value else str(value))).replace("\n", "<br>")
 
 
 def plain(words: str) -> str:
-    """`words` with characters that are not seen, or turn others about, as their code points."""
+    """`words` with invisible characters, and those that change the direction of writing, as their code points."""
     if words.isascii() and words.isprintable():
         return words
     return "".join(
@@ -33,19 +33,19 @@ def plain(words: str) -> str:
 
 
 def text(value: Any) -> str:
-    """Any value as text and nothing else: what cannot be seen as code points, line breaks kept, long ones in a box."""
-    whole, safe = str(value), escaped(value)
-    if not whole.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in whole):
-        safe = f"<bdi>{safe}</bdi>"  # or it would turn what stands beside it
-    if len(whole) <= LONG and whole.count("\n") < LINES:
+    """Any value as HTML that is never markup: invisible characters as code points, and long texts in a box that scrolls."""
+    string, safe = str(value), escaped(value)
+    if not string.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in string):
+        safe = f"<bdi>{safe}</bdi>"  # or it would change the direction of the text beside it
+    if len(string) <= LONG and string.count("\n") < LINES:
         return safe
     return f'<span class="long" tabindex="0" role="group" aria-label="long text">{safe}</span>'
 
 
-def label(value: Any, most: int = 80) -> str:
-    """Any value in one line of plain text that is cut off where it is long: for widgets and pictures."""
-    words = " ".join(plain(str(value)[: 2 * most]).split())
-    return words if len(words) <= most and len(str(value)) <= 2 * most else words[: most - 1] + "…"
+def label(value: Any, limit: int = 80) -> str:
+    """Any value as one line of plain text of at most `limit` characters, for widgets and pictures."""
+    words = " ".join(plain(str(value)[: 2 * limit]).split())
+    return words if len(words) <= limit and len(str(value)) <= 2 * limit else words[: limit - 1] + "…"
 
 
 def number(value: float) -> str:
@@ -61,10 +61,10 @@ def listed(words: Sequence[str], last: str = "and") -> str:
 def written(value: Any) -> str:
     """A value in words: nested tuples by line, mappings as names and values, without empty texts."""
     if isinstance(value, Mapping):
-        nested = any(isinstance(each, Mapping | tuple | list) for each in value.values())
+        nested = any(isinstance(item, Mapping | tuple | list) for item in value.values())
         between, to = ("; ", ": ") if nested else (", ", " ")
-        return between.join(f"{name}{to}{written(each)}" for name, each in value.items() if each != "")
-    if isinstance(value, tuple | list) and value and all(isinstance(each, tuple | list) for each in value):
+        return between.join(f"{name}{to}{written(item)}" for name, item in value.items() if item != "")
+    if isinstance(value, tuple | list) and value and all(isinstance(item, tuple | list) for item in value):
         return "\n".join(map(written, value))
     if isinstance(value, tuple | list):
         return ", ".join(map(written, value))
@@ -73,11 +73,11 @@ def written(value: Any) -> str:
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> str:
     """A table in a box that scrolls; all of it is HTML. The first cell of a row is its heading."""
-    top = "".join(f'<th scope="col">{each}</th>' if each else "<td></td>" for each in head)
+    top = "".join(f'<th scope="col">{heading}</th>' if heading else "<td></td>" for heading in head)
     cell = '<td class="number">' if numbers else "<td>"
     body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"{cell}{each}</td>" for each in rest)}</tr>'
-        for first, *rest in rows
+        f'<tr><th scope="row">{first}</th>{"".join(f"{cell}{value}</td>" for value in values)}</tr>'
+        for first, *values in rows
     )
     wide = ' tabindex="0"' if len(head) > WIDE else ""
     return (
@@ -88,72 +88,72 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numb
 
 def items(lines: Iterable[str], tag: str = "ul") -> str:
     """A list; all of it is HTML. Nothing for no lines."""
-    body = "".join(f"<li>{each}</li>" for each in lines)
+    body = "".join(f"<li>{line}</li>" for line in lines)
     return f"<{tag}>{body}</{tag}>" if body else ""
 
 
 def alert(reason: object) -> str:
-    """Why something was not done."""
+    """An error message."""
     return f'<p role="alert" class="alert">{text(reason)}</p>'
 
 
 def prose(words: str) -> str:
     """A text for models as HTML: its paragraphs, headings (# ...) and lists (- ..., 1. ...); all else is text."""
-    made, entries, tag = list[str](), list[str](), ""
+    parts, entries, tag = list[str](), list[str](), ""
     for line in [*words.strip().split("\n"), ""]:
         entry = re.match(r"(- )|\d+\. ", line)
         kind = ("ul" if entry[1] else "ol") if entry else ""
         if kind != tag:
-            made.append(items(entries, tag))
+            parts.append(items(entries, tag))
             entries, tag = [], kind
         if entry:
             entries.append(text(line[entry.end() :]))
         elif line.startswith("# "):
-            made.append(f"<h3>{text(line[2:])}</h3>")
+            parts.append(f"<h3>{text(line[2:])}</h3>")
         elif line.strip():
-            made.append(f"<p>{text(line)}</p>")
-    return "".join(made)
+            parts.append(f"<p>{text(line)}</p>")
+    return "".join(parts)
 
 
 class _Words(HTMLParser):
-    """Collects what can be read of our own HTML, as plain text: rows of tables and entries of lists as lines."""
+    """Turns our own HTML into plain text: rows of tables and entries of lists become lines."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.said, self._depth, self._cells, self._drawing = "", 0, 0, False
+        self.content, self._depth, self._cells, self._drawing = "", 0, 0, False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._drawing |= tag == "svg"
         self._depth += tag in ("ul", "ol")
         if tag == "svg":
-            said = dict(attrs).get("aria-label")
-            self.said += f"\n{said}\n" if said else ""
+            title = dict(attrs).get("aria-label")
+            self.content += f"\n{title}\n" if title else ""
         elif tag == "li":
-            self.said += f"\n{'  ' * (self._depth - 1)}- "
+            self.content += f"\n{'  ' * (self._depth - 1)}- "
         elif tag in ("td", "th"):
-            self.said += " | " if self._cells else ""
+            self.content += " | " if self._cells else ""
             self._cells += 1
         elif tag == "br":
-            self.said += ", "
+            self.content += ", "
         elif tag in ("p", "h2", "h3", "tr", "div", "caption", "summary"):
-            self.said += "\n"
+            self.content += "\n"
         self._cells *= tag != "tr"
 
     def handle_endtag(self, tag: str) -> None:
         self._drawing &= tag != "svg"
         self._depth -= tag in ("ul", "ol")
-        self.said += "\n" if tag in ("p", "h2", "h3", "tr", "div", "caption", "summary", "ul", "ol") else ""
+        self.content += "\n" if tag in ("p", "h2", "h3", "tr", "div", "caption", "summary", "ul", "ol") else ""
 
     def handle_data(self, data: str) -> None:
-        self.said += "" if self._drawing else data
+        self.content += "" if self._drawing else data
 
 
 def as_text(html: str) -> str:
-    """Our own HTML as plain text, for models: tables with | between cells, lists with dashes, pictures by what they say."""
+    """Our own HTML as plain text, for models: cells separated by |, lists with dashes, pictures by their labels."""
     words = _Words()
     words.feed(html)
     words.close()
-    return re.sub(r"\n\s*\n+", "\n", words.said).strip()
+    return re.sub(r"\n\s*\n+", "\n", words.content).strip()
 
 
 # --- pictures: inline SVG with every name written beside what it names, to be read in grey and by ear
@@ -164,12 +164,12 @@ DASHES = ("", "7 4", "2 4", "9 3 2 3", "12 4", "4 2")
 FILLS = ("#cfe0f5", "#ffffff", "#d9ead3", "#f2dcc4", "#e4daf0", "#f5f5c8")
 
 
-def _picture(title: str, said: str, height: float, body: str) -> str:
-    """A picture with its title and what it says in words; both are plain text."""
-    name, more = label(title, 120), label(said, 600)
+def _picture(title: str, description: str, height: float, body: str) -> str:
+    """A picture with its title and a description; both are plain text."""
+    name, details = label(title, 120), label(description, 600)
     return (
-        f'<svg role="img" aria-label="{escaped(f"{name}. {more}")}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" '
-        f'xmlns="http://www.w3.org/2000/svg"><title>{escaped(name)}</title><desc>{escaped(more)}</desc>{body}</svg>'
+        f'<svg role="img" aria-label="{escaped(f"{name}. {details}")}" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escaped(name)}</title><desc>{escaped(details)}</desc>{body}</svg>'
     )
 
 
@@ -185,7 +185,7 @@ def lines(
     if not series or len(series[0][1]) < 2:
         return ""
     left, right, top, bottom = 52, WIDTH - 140, 26, 158
-    values = [value for _, each in series for value in each]
+    values = [value for _, points in series for value in points]
     low, high, last = min(0, *values), max(1, *values), len(series[0][1]) - 1
     at = last if now is None else now
     middle = ' text-anchor="middle"'
@@ -204,19 +204,19 @@ def lines(
     ]
     body += [_words(across(place), bottom + 17, str(place + 1), middle) for place in (0, last)]
     body.append(_words((left + right) / 2, bottom + 17, along, middle))
-    for place, (_, each) in enumerate(series):
-        path = " ".join(f"{across(x):.1f},{down(value):.1f}" for x, value in enumerate(each))
-        wide = max(2, 4 - place)  # what is drawn first is wider, so that lines that lie upon one another are all seen
+    for place, (_, points) in enumerate(series):
+        path = " ".join(f"{across(x):.1f},{down(value):.1f}" for x, value in enumerate(points))
+        wide = max(2, 4 - place)  # the first lines are wider, so that later ones on top of them do not hide them
         body.append(
             f'<polyline points="{path}" fill="none" stroke="{INKS[place % len(INKS)]}" stroke-width="{wide}" '
             f'stroke-dasharray="{DASHES[place % len(DASHES)]}"/>'
         )
-    for place, y in _apart([down(each[-1]) for _, each in series], 16, top, bottom + 4):
-        name, each = series[place]
+    for place, y in _apart([down(points[-1]) for _, points in series], 16, top, bottom + 4):
+        name, points = series[place]
         body.append(
-            f'<line x1="{right + 3}" x2="{right + 11}" y1="{down(each[-1]):.1f}" y2="{y:.1f}" '
+            f'<line x1="{right + 3}" x2="{right + 11}" y1="{down(points[-1]):.1f}" y2="{y:.1f}" '
             f'stroke="{INKS[place % len(INKS)]}"/>'
-            + _words(right + 14, y + 5, f"{label(name, 12)} {number(round(each[-1], 1))}")
+            + _words(right + 14, y + 5, f"{label(name, 12)} {number(round(points[-1], 1))}")
         )
     if now is not None:
         body.append(
@@ -224,44 +224,46 @@ def lines(
             + _words(across(at), bottom + 32, "now", middle)
         )
     unit, when = (" points", f"After {last + 1} rounds") if now is None else ("", "Now")
-    ends = "; ".join(f"{name} {number(round(each[at], 2))}{unit}" for name, each in series)
+    ends = "; ".join(f"{name} {number(round(points[at], 2))}{unit}" for name, points in series)
     return _picture(title, f"{when}: {ends}", bottom + 40, "".join(body))
 
 
-def _apart(heights: Sequence[float], least: float, top: float, bottom: float) -> list[tuple[int, float]]:
-    """Places of labels in their order down the picture, moved so that none covers another: (which, where)."""
-    placed: list[tuple[int, float]] = []
-    for which in sorted(range(len(heights)), key=lambda each: heights[each]):
-        placed.append((which, max(heights[which], placed[-1][1] + least if placed else top)))
-    for back in range(len(placed) - 1, -1, -1):
-        which, at = placed[back]
-        limit = bottom if back == len(placed) - 1 else placed[back + 1][1] - least
-        placed[back] = which, min(at, limit)
-    return placed
+def _apart(heights: Sequence[float], gap: float, top: float, bottom: float) -> list[tuple[int, float]]:
+    """(index, height) of each label from top to bottom, moved so that they are `gap` apart."""
+    positions: list[tuple[int, float]] = []
+    for which in sorted(range(len(heights)), key=lambda place: heights[place]):
+        positions.append((which, max(heights[which], positions[-1][1] + gap if positions else top)))
+    for back in range(len(positions) - 1, -1, -1):
+        which, at = positions[back]
+        limit = bottom if back == len(positions) - 1 else positions[back + 1][1] - gap
+        positions[back] = which, min(at, limit)
+    return positions
 
 
 def bars(title: str, rows: Sequence[tuple[str, Sequence[float] | None]], parts: Sequence[str], total: float) -> str:
     """A bar for each row, cut into `parts` by their shares of `total`; the name and the number stand in or under a part."""
-    most = max([total, *(sum(shares) for _, shares in rows if shares)]) or 1
-    body, y, said = [], 4.0, []
+    scale = max([total, *(sum(shares) for _, shares in rows if shares)]) or 1
+    body, y, descriptions = [], 4.0, []
     for name, shares in rows:
         body.append(_words(0, y + 13, label(name, 40)))
         y += 18
         if shares is None:
             body.append(_words(6, y + 15, "no proposal that could be read", ' font-style="italic"'))
-            said.append(f"{name}: none")
+            descriptions.append(f"{name}: none")
         else:
-            body.append(_bar(shares, parts, most, y))
-            said.append(f"{name}: " + ", ".join(f"{part} {number(s)}" for part, s in zip(parts, shares, strict=True)))
+            body.append(_bar(shares, parts, scale, y))
+            descriptions.append(
+                f"{name}: " + ", ".join(f"{part} {number(s)}" for part, s in zip(parts, shares, strict=True))
+            )
         y += 34
-    return _picture(title, "; ".join(said), y, "".join(body))
+    return _picture(title, "; ".join(descriptions), y, "".join(body))
 
 
-def _bar(shares: Sequence[float], parts: Sequence[str], most: float, y: float) -> str:
+def _bar(shares: Sequence[float], parts: Sequence[str], scale: float, y: float) -> str:
     """One bar, 26 high."""
     x, body = 1.0, []
     for place, (part, share) in enumerate(zip(parts, shares, strict=True)):
-        wide = (WIDTH - 2) * max(share, 0) / most
+        wide = (WIDTH - 2) * max(share, 0) / scale
         fill = FILLS[place % len(FILLS)]
         body.append(f'<rect x="{x:.1f}" y="{y:g}" width="{wide:.1f}" height="26" fill="{fill}" stroke="#1a1a1a"/>')
         for words in (f"{label(part, 14)} {number(share)}", number(share)):

@@ -1,4 +1,4 @@
-"""What a person reads, fills in and presses, as plain data. Whatever draws it asks for it again when something was entered."""
+"""Texts, fields and buttons for people, as plain data. They are computed anew after each entry."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,24 +9,24 @@ from agon.games.html import bars, count, label, number, text
 from agon.games.spaces import Choice, Form, Number, Offer, Space, Text
 
 UNCHOSEN = object()
-"""What a list holds before somebody chooses; no option is equal to it."""
+"""The value of a list before somebody chooses; it equals no option."""
 
 Entered = Mapping[str, Any]
-"""Key of an entry -> what was entered there. Things may keep more in it, under keys of their own."""
+"""Key of a field -> its entry. Things may store more in it under keys of their own."""
 
 
 class InvalidEntry(ValueError):
-    """What was entered is no action; says why, for the player."""
+    """An entry that is no action, with the reason in words for the player."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """Something to fill in."""
+    """A field of a form."""
 
     key: str
     label: str
     value: Any = ""
-    """Before anything is entered."""
+    """The value before anything is entered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,24 +34,24 @@ class LineField(Field):
     """A line of text."""
 
     press: str = ""
-    """The key of what Enter presses."""
+    """The key of the button that Enter presses."""
     keys: str = ""
     """The keypad of a phone: numeric, decimal, or empty for letters."""
     hint: str = ""
-    """What stands there while nothing is typed."""
+    """A text in the empty field."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountField(Field):
-    """A whole number from `first` to `last`, gone through one by one."""
+    """A whole number from `first` to `last`, in steps of one."""
 
     first: int
     last: int
 
     def count(self, entered: Entered) -> int:
-        """The number, or the nearest there is."""
-        typed = entered.get(self.key)
-        return min(self.last, max(self.first, self.value if typed is None else int(typed)))
+        """The entry, moved to the nearest number of the range."""
+        entry = entered.get(self.key)
+        return min(self.last, max(self.first, self.value if entry is None else int(entry)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +68,14 @@ class ListField(Field):
     options: Mapping[str, Any]
 
     def chosen(self, entered: Entered) -> Any:
-        """What is chosen: the first value again where what was chosen is offered no more."""
+        """The chosen value; the field's first value if the entry is no longer an option."""
         value = entered.get(self.key, self.value)
         return value if value in self.options.values() else self.value
 
 
 @dataclass(frozen=True, kw_only=True)
 class RadioField(ListField):
-    """The same as round buttons side by side; None before somebody chooses."""
+    """A list as round buttons side by side; None before somebody chooses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,30 +83,30 @@ class TickField(ListField):
     """Boxes to tick; the value is a list."""
 
     def chosen(self, entered: Entered) -> list[Any]:
-        """What is ticked."""
+        """The ticked values."""
         return list(entered.get(self.key, self.value))
 
 
 @dataclass(frozen=True)
 class Button:
-    """A button. `do` returns actions to be sent (a list), or what is entered from then on (a mapping). Raises InvalidEntry."""
+    """A button. `do` returns actions to send (a list), or new entries (a mapping). Raises InvalidEntry."""
 
     label: str
     do: Callable[[], list[Any] | Mapping[str, Any]]
     main: bool = True
-    """Whether it is what one most likely wants."""
+    """Whether it is the usual choice."""
     key: str = ""
-    """Where the label changes."""
+    """The button's identity where its label changes."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Things that belong together, in one of the looks of the hall's style sheet."""
+    """Things that belong together, in one of the styles of the hall's style sheet."""
 
     things: "Sequence[Thing]"
     look: str = "row"
-    """row: beside one another, as they are; bar: the same, as wide as there is room; box; columns: of Groups that are beside
-    one another where there is room: `read` and `asked`, or twice `half`."""
+    """One of: row (side by side), bar (the same, at full width), box, columns (Groups that stand side by side where there is
+    room: `read` and `asked`, or twice `half`)."""
 
 
 Thing = str | Field | Button | Group
@@ -114,59 +114,59 @@ Thing = str | Field | Button | Group
 
 
 class FieldSet(NamedTuple):
-    """What is filled in for an action, and the action that was entered. `read` raises InvalidEntry where it is none."""
+    """The fields of an action, and a function that reads the entered one. `read` raises InvalidEntry where there is none."""
 
     things: tuple[Thing, ...]
     read: Callable[[], Any]
 
 
 def options(values: Sequence[str]) -> dict[str, str]:
-    """Label -> option; labels are one line each, and different."""
-    named: dict[str, str] = {}
+    """Label -> option; each label is one line, and all are different."""
+    labels: dict[str, str] = {}
     for value in values:
-        name = own = label(value, 120) or "(blank)"
-        while name in named:
-            name = f"{own} ({len(named) + 1})"
-        named[name] = value
-    return named
+        name = base = label(value, 120) or "(blank)"
+        while name in labels:
+            name = f"{base} ({len(labels) + 1})"
+        labels[name] = value
+    return labels
 
 
 def unchosen(choices: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a list in which nothing is chosen at first: its value is then UNCHOSEN."""
+    """The choices after a first one of value UNCHOSEN, for a list in which nothing is chosen at first."""
     return {"(choose)": UNCHOSEN, **choices}
 
 
-def share_of(typed: str | None) -> int | float | None:
-    """A number from 0 as it was typed; None for what is none."""
-    typed = (typed or "").strip()
-    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,17})?|\.[0-9]{1,17}", typed):
+def share_of(entry: str | None) -> int | float | None:
+    """The number (from 0) that was typed; None where it is none."""
+    entry = (entry or "").strip()
+    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,17})?|\.[0-9]{1,17}", entry):
         return None
-    return int(typed) if typed.isdigit() else float(typed)
+    return int(entry) if entry.isdigit() else float(entry)
 
 
-# --- a part for each kind of space
+# --- a function for each class of spaces
 
 
 def fields_of(
-    space: Space, key: str, name: str, entered: Entered, called: Callable[[str], str] = label
+    space: Space, key: str, name: str, entered: Entered, part_label: Callable[[str], str] = label
 ) -> FieldSet | None:
-    """What a space is filled in by: `name` says what is asked, `called` what the parts of a Form are called.
+    """The fields of a space. `name` is the question, and `part_label` gives the labels of a Form's parts.
 
-    None for a space that no part is made for here.
+    None for a space without fields here.
     """
     if isinstance(space, Form):
-        return _form(space, key, entered, called)
-    made = next((made for kind, made in KINDS if isinstance(space, kind)), None)
-    return None if made is None else made(space, key, name, entered)
+        return _form(space, key, entered, part_label)
+    builder = next((builder for kind, builder in KINDS if isinstance(space, kind)), None)
+    return None if builder is None else builder(space, key, name, entered)
 
 
 def _choice(space: Choice, key: str, name: str, entered: Entered) -> FieldSet:
     """One of several options; none is chosen before somebody chooses."""
 
     def read() -> Any:
-        if (chosen := entered.get(key, UNCHOSEN)) is UNCHOSEN:
+        if (choice := entered.get(key, UNCHOSEN)) is UNCHOSEN:
             raise InvalidEntry(f"{name}: choose one.")
-        return chosen
+        return choice
 
     return FieldSet((ListField(key=key, label=name, value=UNCHOSEN, options=unchosen(options(space.options))),), read)
 
@@ -178,22 +178,22 @@ def _number(space: Number, key: str, name: str, entered: Entered) -> FieldSet:
         span += f" in steps of {number(space.step)}"
 
     def read() -> int:
-        typed = str(entered.get(key) or "").strip()
-        if not typed:
+        entry = str(entered.get(key) or "").strip()
+        if not entry:
             raise InvalidEntry(f"Enter a whole number {span}.")
-        value = int(typed) if re.fullmatch(r"[+-]?[0-9]{1,18}", typed) else None
+        value = int(entry) if re.fullmatch(r"[+-]?[0-9]{1,18}", entry) else None
         if value is None or value not in space:
-            raise InvalidEntry(f"“{label(typed, 40)}” is no whole number {span}.")
+            raise InvalidEntry(f"“{label(entry, 40)}” is no whole number {span}.")
         return value
 
     return FieldSet((LineField(key=key, label=f"{name}: a whole number {span}", keys="numeric"),), read)
 
 
 def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bool = False) -> FieldSet:
-    """A text of limited length, with a count of what is left."""
+    """A text of limited length, with a count of the characters left."""
     value = str(entered.get(key) or "")
     over = len(value) - space.length
-    left = f"{count(over, 'character')} too many" if over > 0 else f"{count(-over, 'character')} left"
+    note = f"{count(over, 'character')} too many" if over > 0 else f"{count(-over, 'character')} left"
 
     def read() -> str:
         if over > 0:
@@ -207,72 +207,73 @@ def text_fields(space: Text, key: str, name: str, entered: Entered, optional: bo
         return value
 
     box = TextField(key=key, label=f"{name} (at most {number(space.length)} characters)")
-    return FieldSet((box, f'<p class="{"bad" if over > 0 else "soft"}">{left}</p>'), read)
+    return FieldSet((box, f'<p class="{"bad" if over > 0 else "soft"}">{note}</p>'), read)
 
 
 def _offer(space: Offer, key: str, name: str, entered: Entered) -> FieldSet:
     """A share for each name; the sum is shown as it grows."""
-    typed = [str(entered.get(f"{key}/{place}") or "").strip() for place in range(len(space.names))]
+    entries = [str(entered.get(f"{key}/{place}") or "").strip() for place in range(len(space.names))]
     boxes = [
         LineField(
-            key=f"{key}/{place}", label=f"{label(each, 60)}: a share from 0 to {number(space.total)}", keys="decimal"
+            key=f"{key}/{place}", label=f"{label(part, 60)}: a share from 0 to {number(space.total)}", keys="decimal"
         )
-        for place, each in enumerate(space.names)
+        for place, part in enumerate(space.names)
     ]
 
     def read() -> tuple[float, ...]:
         shares = []
-        for each, words in zip(space.names, typed, strict=True):
-            if not words:
-                raise InvalidEntry(f"{label(each, 60)}: enter a share; 0 is one too.")
-            share = share_of(words)
+        for part, entry in zip(space.names, entries, strict=True):
+            if not entry:
+                raise InvalidEntry(f"{label(part, 60)}: enter a share; 0 is one too.")
+            share = share_of(entry)
             if share is None or share > space.total:
                 span = f"0 to {number(space.total)}, such as 33.3"
-                raise InvalidEntry(f"{label(each, 60)}: “{label(words, 40)}” is no number from {span}.")
+                raise InvalidEntry(f"{label(part, 60)}: “{label(entry, 40)}” is no number from {span}.")
             shares.append(share)
         if tuple(shares) not in space:
             raise InvalidEntry(f"The shares sum to {number(round(sum(shares), 4))}, not to {number(space.total)}.")
         return tuple(shares)
 
-    said = [f"<p>{text(name)}</p>"] if name else []
-    return FieldSet((*said, *boxes, _sum(space, [share_of(each) or 0 for each in typed])), read)
+    heading = [f"<p>{text(name)}</p>"] if name else []
+    return FieldSet((*heading, *boxes, _sum(space, [share_of(part) or 0 for part in entries])), read)
 
 
 def _sum(space: Offer, shares: Sequence[float]) -> str:
-    """The sum, what is missing, and a picture."""
+    """The sum of the shares, the missing rest, and a picture."""
     total, missing = sum(shares), space.total - sum(shares)
-    said = f"Sum so far: <strong>{number(round(total, 4))}</strong> of {number(space.total)}. "
+    line = f"Sum so far: <strong>{number(round(total, 4))}</strong> of {number(space.total)}. "
     if space.tolerance is None:
-        said += "Sums are not checked."
+        line += "Sums are not checked."
     elif abs(missing) <= space.tolerance:
-        said += "✓ That is all."
+        line += "✓ That is all."
     else:
-        said += f"<strong>{number(round(abs(missing), 4))}</strong> {'missing' if missing > 0 else 'too much'}."
+        line += f"<strong>{number(round(abs(missing), 4))}</strong> {'missing' if missing > 0 else 'too much'}."
     picture = bars("Your division", [("Your division", shares)], space.names, space.total)
-    return f"<p>{said}</p>{picture if total > 0 else ''}"
+    return f"<p>{line}</p>{picture if total > 0 else ''}"
 
 
-def _form(space: Form, key: str, entered: Entered, called: Callable[[str], str]) -> FieldSet | None:
+def _form(space: Form, key: str, entered: Entered, part_label: Callable[[str], str]) -> FieldSet | None:
     """Several questions at once."""
-    names = [called(name) for name, _ in space.parts]
+    names = [part_label(name) for name, _ in space.parts]
     parts = [
-        fields_of(each, f"{key}/{place}", names[place], entered, called) for place, (_, each) in enumerate(space.parts)
+        fields_of(part_space, f"{key}/{place}", names[place], entered, part_label)
+        for place, (_, part_space) in enumerate(space.parts)
     ]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    fieldsets = [part for part in parts if part is not None]
+    if len(fieldsets) < len(parts):
         return None
 
     def read() -> tuple[Any, ...]:
-        found = []
-        for name, part in zip(names, known, strict=True):
+        values = []
+        for name, part in zip(names, fieldsets, strict=True):
             try:
-                found.append(part.read())
+                values.append(part.read())
             except InvalidEntry as error:
-                said = str(error)
-                raise InvalidEntry(said if said.startswith(name) else f"{name}: {said}") from None
-        return tuple(found)
+                message = str(error)
+                raise InvalidEntry(message if message.startswith(name) else f"{name}: {message}") from None
+        return tuple(values)
 
-    return FieldSet(tuple(thing for part in known for thing in part.things), read)
+    return FieldSet(tuple(thing for part in fieldsets for thing in part.things), read)
 
 
 KINDS: tuple[tuple[type[Space], Callable[[Any, str, str, Entered], FieldSet]], ...] = (
@@ -281,4 +282,4 @@ KINDS: tuple[tuple[type[Space], Callable[[Any, str, str, Entered], FieldSet]], .
     (Text, text_fields),
     (Offer, _offer),
 )
-"""Kind of space -> what it is filled in by."""
+"""(class of spaces, function that makes its fields)."""

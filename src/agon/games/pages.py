@@ -1,7 +1,7 @@
-"""How people see a game: what a board is drawn from, what a family's page.py may do better, and aids, which are named.
+"""The pages of games for people: boards, forms and named aids.
 
-A family of games may have a page.py in its folder, with a `FamilyPage` called `page`. Everything there is plain data and HTML;
-agon_hall draws it. A family without one has the board and the form that any game has.
+A family of games may have a page.py in its folder, with a `FamilyPage` called `page`. It makes plain data and HTML, which
+agon_hall draws. A family without one has the default board and form.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,68 +17,68 @@ from agon.games.inputs import Entered, Thing
 
 UNREADABLE = "(unreadable)"
 UNREAD = "<em>nothing that could be read</em>"
-"""The same on boards."""
+"""The HTML for an unreadable action on boards."""
 Parts = dict[str, str]
-"""What a board shows, from above: the name of a part -> its HTML; the same names in every view of a match."""
+"""A board from top to bottom: name of a part -> its HTML. All views of a match have the same names."""
 
 
 class Scene(NamedTuple):
-    """All that a board, or a form, may know."""
+    """All that a board or a form may show."""
 
     view: Observation
     totals: tuple[float, ...] | None = None
     """Points so far, by seat."""
     names: Sequence[str] = ()
-    """What people call the players, by seat; empty where they are called what the game calls them."""
+    """The names of the people, by seat; empty: the game's names for the players are enough."""
     aids: Collection[str] | None = None
-    """The aids that are shown; None: all, as at a table whose settings name none."""
+    """The aids that are shown; None: all."""
     unread: str = UNREAD
-    """HTML in the place of an answer that could not be read, or did not come."""
+    """The HTML for an unreadable or missing answer."""
     over: bool = False
-    """Whether nobody is asked any more."""
+    """Whether the match is over."""
 
     @property
     def own(self) -> int:
-        """The seat that looks; PUBLIC for who only watches."""
+        """The seat whose view it is; PUBLIC for a spectator."""
         return self.view.seat
 
     @property
     def watched(self) -> bool:
-        """Whether nobody's own seat is shown."""
+        """Whether it is the view of a spectator."""
         return self.view.seat == PUBLIC
 
     @property
     def players(self) -> tuple[str, ...]:
-        """What the game calls the seats."""
-        known = getattr(self.view.rules, "players", None)
-        return tuple(known or (f"Player {seat + 1}" for seat in range(getattr(self.view.rules, "seats", 0) or 0)))
+        """The game's names for the seats."""
+        names = getattr(self.view.rules, "players", None)
+        return tuple(names or (f"Player {seat + 1}" for seat in range(getattr(self.view.rules, "seats", 0) or 0)))
 
     @property
     def order(self) -> list[int]:
-        """Seats, one's own first."""
+        """All seats, one's own first."""
         return sorted(range(len(self.players)), key=lambda seat: seat != self.own)
 
     def given(self, aid: str) -> bool:
         """Whether an aid is shown."""
         return self.aids is None or aid in self.aids
 
-    def name(self, seat: int, most: int = 60) -> str:
-        """A player in plain words: `Player 2`, `Player 2 (Ada)`, `Player 1 (you)`."""
-        called = self.players[seat] if seat < len(self.players) else f"Player {seat + 1}"
-        named = label(self.names[seat], 24) if seat < len(self.names) else ""
-        more = "you" if seat == self.own else named if named != called else ""
-        return label(f"{called} ({more})" if more else called, most)
+    def name(self, seat: int, limit: int = 60) -> str:
+        """A player as plain text: `Player 2`, `Player 2 (Ada)`, `Player 1 (you)`."""
+        player = self.players[seat] if seat < len(self.players) else f"Player {seat + 1}"
+        person = label(self.names[seat], 24) if seat < len(self.names) else ""
+        note = "you" if seat == self.own else person if person != player else ""
+        return label(f"{player} ({note})" if note else player, limit)
 
     def who(self, seat: int) -> str:
-        """The same as HTML."""
+        """A player as HTML."""
         return text(self.name(seat))
 
     def called(self, player: object) -> str:
-        """A player that the game names, as HTML."""
+        """A player as HTML, by the game's name for it."""
         return self.who(self.players.index(player)) if player in self.players else text(player)
 
     def short(self, seat: int) -> str:
-        """What the game calls a player, for pictures, where there is little room."""
+        """A short name of a player, for pictures."""
         return "you" if seat == self.own else label(self.players[seat], 14)
 
     def done(self, action: object) -> str:
@@ -86,22 +86,22 @@ class Scene(NamedTuple):
         return self.unread if action is None else text(action)
 
     def rounds(self) -> list[tuple[Any, ...]]:
-        """In games of rounds alone: what was done in each, in seat order."""
-        own = 0 if self.watched else self.own
-        return [(*done[1 : own + 1], done[0], *done[own + 1 :]) for done in self.view.past]
+        """The actions of each round in seat order, for games of rounds alone."""
+        seat = 0 if self.watched else self.own
+        return [(*actions[1 : seat + 1], actions[0], *actions[seat + 1 :]) for actions in self.view.past]
 
 
-def standing(scene: Scene) -> str:
-    """Everybody's points at the end, the own first, as a list."""
+def final_points(scene: Scene) -> str:
+    """A list of everybody's points at the end, one's own first."""
     totals = scene.totals or ()
-    own = [f"<strong>{number(round(each, 4))} point{'' if each == 1 else 's'}</strong>" for each in totals]
+    points_html = [f"<strong>{number(round(total, 4))} point{'' if total == 1 else 's'}</strong>" for total in totals]
     return items(
-        f"{scene.who(seat)}: {own[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
+        f"{scene.who(seat)}: {points_html[seat]}" for seat in sorted(range(len(totals)), key=lambda at: at != scene.own)
     )
 
 
 def points(scene: Scene) -> str:
-    """Totals as a table; nothing where they are not known, or nobody has any."""
+    """A table of the totals; empty where they are not known, or all are 0."""
     totals = scene.totals or ()
     if not any(totals):
         return ""
@@ -109,9 +109,9 @@ def points(scene: Scene) -> str:
     return table("Points so far", ["Player", "Points"], rows, True)
 
 
-def happened(event: Event, named: Sequence[str], value: str | None = None) -> str:
-    """An event in words: who, in which phase, and what, or `value` in its place."""
-    what = event.phase if event.seat is None else f"{named[event.seat]}, {event.phase}"
+def happened(event: Event, names: Sequence[str], value: str | None = None) -> str:
+    """An event in words: player, phase and value, or `value` instead."""
+    what = event.phase if event.seat is None else f"{names[event.seat]}, {event.phase}"
     if value is None and event.value is None:
         value = "nobody" if event.seat is None else UNREADABLE
     value = written(event.value) if value is None else value
@@ -119,20 +119,22 @@ def happened(event: Event, named: Sequence[str], value: str | None = None) -> st
 
 
 def news(
-    item: Any, view: Observation, place: int, named: Sequence[str], own: str = "own", unread: str = UNREADABLE
+    item: Any, view: Observation, place: int, names: Sequence[str], own: str = "own", unread: str = UNREADABLE
 ) -> str:
-    """What `view.past` holds at `place`, in words: an event, or a round, in which the view's own action comes first."""
+    """The entry of `view.past` at `place` in words: an event, or a round with the seat's own action first."""
     if isinstance(item, Event):
-        return happened(item, named)
+        return happened(item, names)
     first = [] if view.seat == PUBLIC else [own]
-    others = [name for seat, name in enumerate(named) if seat != view.seat]
-    done = [f"{who} {unread if each is None else each}" for who, each in zip([*first, *others], item, strict=True)]
-    return f"round {place + 1}: {', '.join(done)}"
+    others = [name for seat, name in enumerate(names) if seat != view.seat]
+    parts = [
+        f"{who} {unread if action is None else action}" for who, action in zip([*first, *others], item, strict=True)
+    ]
+    return f"round {place + 1}: {', '.join(parts)}"
 
 
 def hides_totals(view: Observation) -> bool:
-    """Whether points so far are shown to nobody before the end: they are known where all that has been played is."""
-    return any(isinstance(each, Event) for each in view.past[:1])
+    """Whether points are hidden before the end, as in games whose history has events and not whole rounds."""
+    return any(isinstance(item, Event) for item in view.past[:1])
 
 
 def asked_for(space: Mapping[str, Any]) -> str:
@@ -148,128 +150,128 @@ def asked_for(space: Mapping[str, Any]) -> str:
         case {"offer": names, "total": total}:
             return f"shares that sum to {total}, for {', '.join(map(str, names))}"
         case {"form": {}}:
-            return "\n".join(f"{name}: {asked_for(each)}" for name, each in space["form"].items())
+            return "\n".join(f"{name}: {asked_for(part)}" for name, part in space["form"].items())
     if len(space) == 1 and isinstance(some := next(iter(space.values())), list):
         return f"a {next(iter(space))} of one of: {', '.join(map(str, some))}"
     return written(space)
 
 
 class Desk(Protocol):
-    """A page of a family's own, for people who have a link each. All of it may raise AgonError, which is shown."""
+    """A family's own page outside matches, for people with a link each. Its methods may raise AgonError, which is shown."""
 
     template: Path
-    """Of the page, in Jinja; it extends the hall's base.html."""
+    """The page's Jinja template; it extends the hall's base.html."""
 
     def opened(self, key: str) -> str:
-        """Whose link it is; empty for nobody's."""
+        """The owner of a link; empty where there is none."""
 
     def progress(self) -> Sequence[tuple[str, str]]:
-        """For the experimenter: everybody who has a link, and how far they are."""
+        """(person, progress) of everybody with a link, for the experimenter."""
 
     def shown(self, who: str, asked: Mapping[str, str]) -> Mapping[str, Any]:
-        """What the template is filled in with; `asked`: what the address says."""
+        """The template's variables. `asked`: the query of the address."""
 
     def sent(self, who: str, form: Mapping[str, str]) -> Mapping[str, Any]:
-        """What comes of a form: {"to": what the address says next}, or what the template is filled in with."""
+        """Handles a form. Returns {"to": the next address's query}, or the template's variables."""
 
 
 class FamilyPage:
-    """What a family's pages do; this one knows no game, and shows any."""
+    """The page of a family of games. This class itself shows any game."""
 
     title: ClassVar[str] = ""
-    """What its games are called at a table, where their own name would say how to play; empty: by their name."""
+    """The title of its games at a table, where their name would give away how to play; empty: their name."""
     aids: ClassVar[Mapping[str, str]] = {}
-    """What people are given beyond what models are told, each by its name, with a few words on what it is: parts of the
-    board, and helps in forms. A table, or a model's agent (setting `aids`), has those that its settings name."""
+    """Aid -> a short description. Aids are parts of boards and forms that a model's prompt does not have. A table, or a
+    model's agent (setting `aids`), has those that its settings name."""
     needed: ClassVar[Collection[str]] = ("round", "own")
-    """Parts of the board that one must know to answer: they stand above the form, all others beside or below it."""
+    """Parts of the board that are needed for an answer. They stand above the form, all others beside or below it."""
     own_agents: ClassVar[Collection[str]] = ()
-    """Agents of conf/agent that are made for this family alone: no others' tables offer them."""
+    """Agents of conf/agent for this family alone; tables of other games do not offer them."""
 
     def board(self, scene: Scene) -> Parts:
-        """What is shown of a view. A part called `own` is what the seat alone knows: its form is filled in by it."""
+        """The board of a view. A part `own` has what the seat alone knows; the seat's form uses it."""
         view = scene.view
         if view.rules is None:
             return {"known": "<p>There is nothing to watch.</p>"}
-        seats = [(each.seat or 0) + 1 if isinstance(each, Event) else len(each) for each in view.past]
-        named = [scene.name(seat) for seat in range(max([len(scene.players), *seats]))]
-        known = [text(news(each, view, place, named, own="you")) for place, each in enumerate(view.past)]
+        seats = [(item.seat or 0) + 1 if isinstance(item, Event) else len(item) for item in view.past]
+        names = [scene.name(seat) for seat in range(max([len(scene.players), *seats]))]
+        lines = [text(news(item, view, place, names, own="you")) for place, item in enumerate(view.past)]
         role = f"<p>Your role: <strong>{text(view.role)}</strong></p>" if view.role else ""
         return {
             "round": f"<h2>{'The match is over' if scene.over else f'Round {view.round}'}</h2>{role}",
-            "known": f"<h3>What is known, newest first</h3>{items(reversed(known)) or '<p>Nothing yet.</p>'}",
+            "known": f"<h3>What is known, newest first</h3>{items(reversed(lines)) or '<p>Nothing yet.</p>'}",
         }
 
-    def latest(self, event: Event, named: Sequence[str]) -> str:
-        """An event told as what was done last; empty: something else was. What the table says is not, unless a page says so."""
-        return "" if event.seat is None else happened(event, named, "" if isinstance(event.value, Mapping) else None)
+    def latest(self, event: Event, names: Sequence[str]) -> str:
+        """The text of the latest action; empty for an event that is none, such as a statement of the table."""
+        return "" if event.seat is None else happened(event, names, "" if isinstance(event.value, Mapping) else None)
 
     def question(self, view: Observation) -> str:
-        """What a seat is asked, as HTML; empty: as its prompt asks."""
+        """The question to a seat, as HTML; empty: that of its prompt."""
         return ""
 
     def told(self, view: Observation, action: Any) -> str:
-        """An action as its player is told that it was sent, in words."""
+        """The player's own action in words, to confirm that it was sent."""
         return label(view.legal.spelled(action), 200)
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
-        """How a match has ended, as HTML for its players: who was what, who has what, and why. By default roles and points."""
+        """The end of a match, as HTML for its players: roles, points and reasons. By default roles and points."""
         roles = [f"{scene.who(seat)} was {text(role)}." for seat, role in enumerate(game.roles)]
-        return items(roles) + standing(scene)
+        return items(roles) + final_points(scene)
 
     def part(self, view: Observation, name: str) -> str:
-        """What a part of a form of several questions is called."""
+        """The label of a part of a form of several questions."""
         return label(name)
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing] | None:
-        """What a seat fills in, after something has been entered; None: what any space of actions is filled in by."""
+        """A seat's form after some entries; None: the default form of its action space."""
         return None
 
     def ask(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """What can be asked of the rules on the board, which is no action."""
+        """Questions to the rules that the board offers; they are no actions."""
         return ()
 
     def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
-        """What the rows of a match tell, as HTML, where it cannot be replayed: before round `before`, or in all."""
+        """The rows of a match as HTML, where it cannot be replayed: those before round `before`, or all."""
         return ""
 
     def desks(self, folder: Path) -> Mapping[str, "Desk"]:
-        """Pages of its own, which stand outside matches: name -> what they are. They keep what they keep in `folder`."""
+        """Name -> page of the family outside matches. Pages keep their files in `folder`."""
         return {}
 
 
 _ANY = FamilyPage()
 
 
-def page_of(made: object) -> FamilyPage:
-    """The page of the family of a game, of its rules, or of a class or function of it, or of one that it inherits from.
+def page_of(source: object) -> FamilyPage:
+    """The page of a family, or of one that it inherits from; `source`: a game, its rules, a class or a function.
 
-    Raises AgonError for a page.py that makes none.
+    Raises AgonError for a page.py without a FamilyPage.
     """
-    module = family_module(made, "page")
-    found = _ANY if module is None else getattr(module, "page", None)
-    if not isinstance(found, FamilyPage):
+    module = family_module(source, "page")
+    page = _ANY if module is None else getattr(module, "page", None)
+    if not isinstance(page, FamilyPage):
         raise AgonError(f"{module} makes no FamilyPage called page")
-    return found
+    return page
 
 
 def board_of(scene: Scene) -> Parts:
-    """Everything that is shown of a view, and the points so far; empty parts for aids that are not given."""
+    """The board of a view with the points so far. Parts of aids that are not shown are empty."""
     page = page_of(scene.view.rules)
-    shown = page.board(scene)
-    shown.setdefault("totals", points(scene))
-    return {name: "" if name in page.aids and not scene.given(name) else html for name, html in shown.items()}
+    parts = page.board(scene)
+    parts.setdefault("totals", points(scene))
+    return {name: "" if name in page.aids and not scene.given(name) else html for name, html in parts.items()}
 
 
 def known_aids(game: Any, names: Collection[str]) -> None:
-    """Raises AgonError for the name of an aid that a game does not have."""
-    known = page_of(game).aids if names else ()
-    if unknown := [each for each in names if each not in known]:
-        there = f"there are {', '.join(known)}" if known else "it has none"
-        raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {there}")
+    """Raises AgonError for an aid that the game does not have."""
+    aids = page_of(game).aids if names else ()
+    if unknown := [name for name in names if name not in aids]:
+        hint = f"there are {', '.join(aids)}" if aids else "it has none"
+        raise AgonError(f"{game.name} has no aid {unknown[0]!r}: {hint}")
 
 
 def aids_told(view: Observation, names: Collection[str]) -> str:
-    """The aids of a view as a text, for a model; empty where they have nothing to tell."""
-    shown = board_of(Scene(view, aids=names)) if names else {}
-    return "\n".join(filter(None, (as_text(shown[name]) for name in names if name in shown)))
+    """The aids of a view as text for a model; empty where they have no content."""
+    parts = board_of(Scene(view, aids=names)) if names else {}
+    return "\n".join(filter(None, (as_text(parts[name]) for name in names if name in parts)))

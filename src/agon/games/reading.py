@@ -17,33 +17,33 @@ _MARKS = re.compile(r"[\W_]*")
 
 
 class Reading(NamedTuple):
-    """What was made of one answer."""
+    """The reading of one answer."""
 
     action: Any | None
-    """The legal action, spelled as the game spells it; None when none could be read."""
+    """The legal action, in the game's spelling; None where none could be read."""
     fault: str
     """One sentence that says why there is no action; empty when there is one."""
     note: str = ""
     """The explanation that came with the action."""
 
 
-class Readable(Protocol):
+class ReadableSpace(Protocol):
     """An action space, as far as reading goes (agon.games.spaces.Space)."""
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The action in an answer."""
 
 
-def read(text: str, legal: Readable, last: bool = False) -> Reading:
+def read(text: str, legal: ReadableSpace, last: bool = False) -> Reading:
     """The action in an answer; None, never a guess, where the answer strays from the protocol.
 
-    Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `label_in`).
+    Thinking (`<think>...</think>`) is no part of the answer. `last`: the answer will not be sent back (see `read_label`).
     """
     return legal.read(spoken(text) if "think>" in text else text, last)
 
 
-def label_in(text: str, options: tuple[str, ...], last: bool = False) -> Reading:
-    """The one of some labels that an answer names.
+def read_label(text: str, options: tuple[str, ...], last: bool = False) -> Reading:
+    """The one of the labels `options` that an answer names.
 
     As done: nothing but the one [move], in small letters, may be in square brackets anywhere; one space stands before the
     explanation and one before the action; the first ) ends the explanation. What surrounds the message does not matter.
@@ -52,15 +52,15 @@ def label_in(text: str, options: tuple[str, ...], last: bool = False) -> Reading
     """
     labels = _labels(options)
     tags = labels.tags(text)
-    if (last or tags == [_TAG]) and (found := _message(text, labels)):
-        return found
+    if (last or tags == [_TAG]) and (reading := _message(text, labels)):
+        return reading
     return Reading(None, _fault(text, tags, labels))
 
 
-def line_in(text: str, parsed: Callable[[str], Any | None], skip_breaks: bool = False) -> Reading:
-    """What stands after the one [move] in its line, without an explanation, as `parsed` reads it.
+def read_line(text: str, parse: Callable[[str], Any | None], skip_breaks: bool = False) -> Reading:
+    """The action that `parse` reads in the line after the one [move].
 
-    `parsed` gives None for what is no legal action. `skip_breaks`: the line may begin below the tag.
+    `parse` returns None for text that is no legal action. `skip_breaks`: the action may begin below the line of the tag.
     """
     _, tag, after = text.partition(_TAG)
     if not tag:
@@ -68,53 +68,55 @@ def line_in(text: str, parsed: Callable[[str], Any | None], skip_breaks: bool = 
     if _TAG in after:
         return Reading(None, f"there are {text.count(_TAG)} [move] tags")
     line = (after.strip() if skip_breaks else after).partition("\n")[0].strip(" \t*`")
-    action = parsed(line.strip())
+    action = parse(line.strip())
     return Reading(None, "what follows the tag is no valid action") if action is None else Reading(action, "")
 
 
-def named_parts(text: str, parts: Sequence[tuple[str, Callable[[str], Any | None]]], between: str) -> Any | None:
-    """What stands after each `name:`, as the part's function reads it (a tuple), where all are there in the order of `parts`.
+def read_parts(text: str, parts: Sequence[tuple[str, Callable[[str], Any | None]]], between: str) -> Any | None:
+    """A tuple of the values after each `name:`, read by the part's function; all must be there in the order of `parts`.
 
-    None where one cannot be read, or in more than one way: a text may hold the name of the part that follows.
+    None where a value cannot be read, or in more than one way: a text may contain the name of the next part.
     """
-    found, at = [], 0
+    values, at = [], 0
     marks = [*(rf"{re.escape(between)} {re.escape(name)}:" for name, _ in parts[1:]), r"\Z"]
-    for (name, parsed), mark in zip(parts, marks, strict=False):
+    for (name, parse), mark in zip(parts, marks, strict=False):
         start = re.compile(f"{re.escape(name)}:", re.IGNORECASE).match(text, at)
         if start is None:
             return None
         ends = [end.start() for end in re.compile(mark, re.IGNORECASE).finditer(text, start.end())]
-        ways = [(parsed(text[start.end() : end].strip()), end + len(between) + 1) for end in ends]
-        readable = [(value, after) for value, after in ways if value is not None]
-        if len(readable) != 1:
+        ways = [(parse(text[start.end() : end].strip()), end + len(between) + 1) for end in ends]
+        readings = [(value, after) for value, after in ways if value is not None]
+        if len(readings) != 1:
             return None
-        value, at = readable[0]
-        found.append(value)
-    return tuple(found)
+        value, at = readings[0]
+        values.append(value)
+    return tuple(values)
 
 
 class _Labels(NamedTuple):
     """How one game's actions are recognised."""
 
-    spelled: tuple[tuple[str, str], ...]
+    forms: tuple[tuple[str, str], ...]
     """(a space and the folded label, the label), longest first: a label may begin with another."""
     fold: Callable[[str], str]
-    """What spellings are compared by; case matters only where labels differ in nothing else."""
+    """Normalises texts before they are compared; case matters only where labels differ in nothing else."""
     reach: int
-    """Characters that hold any label, however its accents are encoded."""
+    """So many characters hold any label, whatever the encoding of its accents."""
     bracketed: bool
-    """Whether labels hold square brackets themselves; then only [move] tags are counted."""
+    """Whether labels contain square brackets; then only [move] tags are counted."""
 
     def tags(self, text: str) -> list[str]:
         if self.bracketed:
             return _MOVE.findall(text)
-        return _BRACKETED.findall(text, 0, text.rfind("]") + 1)  # each [ looks for a ]: none may look in vain
+        return _BRACKETED.findall(
+            text, 0, text.rfind("]") + 1
+        )  # without the last ] each later [ would scan the whole rest
 
     def at(self, text: str, start: int) -> str | None:
-        """The label that stands there after one space."""
-        there = self.fold(text[start : start + self.reach])
-        for spelled, label in self.spelled:
-            if there.startswith(spelled) and not _inside_word(there, len(spelled)):
+        """The label after one space at `start`; None where there is none."""
+        following = self.fold(text[start : start + self.reach])
+        for form, label in self.forms:
+            if following.startswith(form) and not _inside_word(following, len(form)):
                 return label
         return None
 
@@ -122,14 +124,14 @@ class _Labels(NamedTuple):
 @lru_cache(maxsize=1024)
 def _labels(options: tuple[str, ...]) -> _Labels:
     fold = folded if len({folded(label) for label in options}) == len(options) else str
-    spelled = [(" " + fold(label), label) for label in options if label]
-    spelled.sort(key=lambda pair: len(pair[0]), reverse=True)
-    reach = 4 * max([len(folded) for folded, _ in spelled], default=0) + 4
-    return _Labels(tuple(spelled), fold, reach, any("[" in label or "]" in label for label in options))
+    forms = [(" " + fold(label), label) for label in options if label]
+    forms.sort(key=lambda pair: len(pair[0]), reverse=True)
+    reach = 4 * max([len(folded) for folded, _ in forms], default=0) + 4
+    return _Labels(tuple(forms), fold, reach, any("[" in label or "]" in label for label in options))
 
 
 def folded(text: str) -> str:
-    """A label as labels are compared: case and the encoding of accents do not matter."""
+    """A label in the form in which labels are compared, without case and the encoding of accents."""
     text = text.casefold()
     return text if text.isascii() else normalize("NFC", text)
 
@@ -145,7 +147,7 @@ def _message(text: str, labels: _Labels) -> Reading | None:
     for tag in _MOVE.finditer(text):
         after = tag.end()
         if text.startswith(" (", after):
-            if close < after + 2:  # else no ) is nearer than the one found before
+            if close < after + 2:  # else the last ) that was found is still the nearest
                 close = text.find(")", after + 2)
                 close = len(text) if close < 0 else close
             if close > after + 2 and (action := labels.at(text, close + 1)) is not None:
@@ -156,16 +158,16 @@ def _message(text: str, labels: _Labels) -> Reading | None:
 
 
 def spoken(text: str) -> str:
-    """The text without its thinking; a lone closing tag ends thinking that began before the text."""
-    said: list[str] = []
+    """The text without its thinking. Text before a lone closing tag is thinking, too."""
+    parts: list[str] = []
     start, thinking = 0, False
     for tag in _THINKING.finditer(text):
         if tag[1] and not thinking:
-            said.clear()
+            parts.clear()
         elif not thinking:
-            said.append(text[start : tag.start()])
+            parts.append(text[start : tag.start()])
         start, thinking = tag.end(), not tag[1]
-    return "".join(said) if thinking else "".join([*said, text[start:]])
+    return "".join(parts) if thinking else "".join([*parts, text[start:]])
 
 
 def _fault(text: str, tags: list[str], labels: _Labels) -> str:

@@ -1,7 +1,7 @@
-"""Actions as JSON whose form a provider can enforce: schemas, what they say in words, and the one reader of such answers.
+"""Actions as JSON in a form that a provider can enforce: schemas, their descriptions in words, and the reader of such answers.
 
-Schemas keep to what OpenAI's strict structured outputs, Anthropic's and llama.cpp's grammars have in common: objects with all
-their keys required, `enum`, `anyOf`, and of limits those on whole numbers and on the length and `pattern` of texts.
+Schemas use only what OpenAI's strict structured outputs, Anthropic's and llama.cpp's grammars have in common: objects with all
+keys required, `enum`, `anyOf`, limits of whole numbers, and the length and `pattern` of texts.
 """
 
 import json
@@ -17,19 +17,19 @@ Schema = dict[str, Any]
 THOUGHT, ACTION = "thought", "action"
 """Keys of an answer."""
 TOOL = "tool"
-"""Key, in an action that is the call of a tool, of the tool's name."""
+"""Key of the tool's name, in an action that calls a tool."""
 AMOUNT: Schema = {
     "type": "string",
     "pattern": r"^[0-9]{1,9}(\.[0-9]{1,6})?$",
     "description": 'a number, written as a text such as "12.5"',
 }
-"""A number of at most six decimals; as a text, since llama.cpp's grammars set no limits to numbers with decimals."""
+"""A number of at most six decimals. It is a text, as llama.cpp's grammars cannot limit numbers with decimals."""
 LONGEST = 1000
-"""Characters of an action of which nothing else is known than that it is written as a text."""
+"""Most characters of an action that is a text of no known form."""
 _KEY = re.compile(r"[^A-Za-z0-9_.-]")
 
 
-class Formed(Protocol):
+class JsonSpace(Protocol):
     """An action space, as far as answers in JSON go (agon.games.spaces.Space)."""
 
     def __contains__(self, action: object) -> bool: ...
@@ -38,42 +38,42 @@ class Formed(Protocol):
         """What an action is as JSON."""
 
     def of_value(self, value: Any) -> Any | None:
-        """The action that a value of the schema stands for."""
+        """The action of a value of the schema."""
 
     def as_tools(self) -> Mapping[str, Schema]:
         """Tools one of which an action calls: name -> arguments; empty where actions are no calls of tools."""
 
 
 def object_of(parts: Mapping[str, Schema]) -> Schema:
-    """An object with just these keys."""
+    """The schema of an object with exactly these keys."""
     return {"type": "object", "properties": dict(parts), "required": list(parts), "additionalProperties": False}
 
 
 def keys(names: Iterable[str]) -> list[str]:
-    """Names as keys that every provider takes: ASCII letters, digits, `_.-`, 64 at most, all different."""
-    found: list[str] = []
+    """Distinct keys for names that every provider accepts: at most 64 ASCII letters, digits and `_.-`."""
+    result: list[str] = []
     for name in names:
-        key = known = _KEY.sub("_", name)[:60] or "_"
+        key = base = _KEY.sub("_", name)[:60] or "_"
         number = 1
-        while key in found:
+        while key in result:
             number += 1
-            key = f"{known}{number}"
-        found.append(key)
-    return found
+            key = f"{base}{number}"
+        result.append(key)
+    return result
 
 
 def answer_schema(action: Schema, thought: int) -> Schema:
-    """An answer: reasoning of at most `thought` characters (0: none), then the action."""
+    """The schema of an answer: reasoning of at most `thought` characters (0: none), then the action."""
     before: dict[str, Schema] = {THOUGHT: {"type": "string", "maxLength": thought}} if thought else {}
     return object_of({**before, ACTION: action})
 
 
 def shortened(schema: Schema, most: int) -> Schema:
-    """A schema of which no text is longer than `most` characters, but for labels and numbers."""
+    """The schema with texts of at most `most` characters; labels and numbers stay as they are."""
     if "maxLength" in schema:
         return schema | {"maxLength": min(most, schema["maxLength"])}
     if "anyOf" in schema:
-        return schema | {"anyOf": [shortened(each, most) for each in schema["anyOf"]]}
+        return schema | {"anyOf": [shortened(option, most) for option in schema["anyOf"]]}
     parts = {name: shortened(part, most) for name, part in schema.get("properties", {}).items()}
     return schema | {"properties": parts} if parts else schema
 
@@ -85,82 +85,81 @@ def written(value: Any, thought: str | None = None) -> str:
 
 
 def calling(said: str, tool: str, arguments: Any) -> str:
-    """An answer that is the call of a tool, as `read_called` reads it; `said`: what the model wrote besides.
+    """A tool call as an answer that `read_called` reads. `said`: the model's text beside the call.
 
-    Raises ValueError where the arguments, as JSON or as its text, are no JSON object.
+    `arguments` is a JSON object or its text. Raises ValueError for anything else.
     """
-    given = json.loads(arguments, object_pairs_hook=_once) if isinstance(arguments, str) else arguments
-    if not isinstance(given, dict):
+    values = json.loads(arguments, object_pairs_hook=_unique_keys) if isinstance(arguments, str) else arguments
+    if not isinstance(values, dict):
         raise ValueError("no arguments")
-    reasons = given.get(THOUGHT, "")
+    reasons = values.get(THOUGHT, "")
     if isinstance(reasons, str):
-        given = {name: each for name, each in given.items() if name != THOUGHT}
+        values = {name: value for name, value in values.items() if name != THOUGHT}
         said = "\n".join(filter(None, (said.strip(), reasons)))
-    return written({**given, TOOL: tool}, said or None)
+    return written({**values, TOOL: tool}, said or None)
 
 
-def read_called(text: str, legal: Formed) -> Reading:
-    """The action in an answer that is the call of a tool (`calling`), with its reasoning as the note."""
+def read_called(text: str, legal: JsonSpace) -> Reading:
+    """The action in an answer that calls a tool (`calling`), with its reasoning as the note."""
     tools = legal.as_tools()
     if not text.lstrip().startswith("{"):
         return Reading(
             None, f"no tool is called; there are {', '.join(tools)}" if text.strip() else "the answer is empty"
         )
-    return read_answer(text, legal, {"anyOf": [called_schema(name, schema) for name, schema in tools.items()]})
+    return read_answer(text, legal, {"anyOf": [call_schema(name, schema) for name, schema in tools.items()]})
 
 
-def called_schema(name: str, arguments: Schema) -> Schema:
-    """The call of a tool: its arguments, and its name among them."""
+def call_schema(name: str, arguments: Schema) -> Schema:
+    """The schema of a tool call: the arguments, and the tool's name among them."""
     return object_of({**arguments["properties"], TOOL: {"type": "string", "enum": [name]}})
 
 
-def read_answer(text: str, legal: Formed, schema: Schema | None = None) -> Reading:
+def read_answer(text: str, legal: JsonSpace, schema: Schema | None = None) -> Reading:
     """The action in an answer that is one JSON object, with its reasoning as the note; None, never a guess, for all else.
 
-    `schema`: of the action; None: the space's.
+    `schema` is the action's; None: that of the space.
     """
     text = spoken(text) if "think>" in text else text
     if not text.strip():
         return Reading(None, "the answer is empty")
     try:
-        said = json.loads(text, object_pairs_hook=_once)
-        said = json.loads(
-            json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
-        )  # half a surrogate pair is a "?"
+        answer = json.loads(text, object_pairs_hook=_unique_keys)
+        text = json.dumps(answer, ensure_ascii=False)
+        answer = json.loads(text.encode("utf-8", "replace"))  # half a surrogate pair becomes "?"
     except (ValueError, RecursionError):
         return Reading(None, "the answer is not one whole JSON object")
-    if not isinstance(said, dict) or ACTION not in said:
+    if not isinstance(answer, dict) or ACTION not in answer:
         return Reading(None, f'there is no "{ACTION}" in the answer')
-    if fault := misfit(said[ACTION], schema or legal.schema()):
+    if fault := misfit(answer[ACTION], schema or legal.schema()):
         return Reading(None, f'"{ACTION}": {fault}')
-    action = legal.of_value(said[ACTION])
+    action = legal.of_value(answer[ACTION])
     if action is None or action not in legal:
         return Reading(None, f'"{ACTION}" is not a legal one')
-    thought = said.get(THOUGHT)
+    thought = answer.get(THOUGHT)
     return Reading(action, "", thought.strip() if isinstance(thought, str) else "")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise ValueError("it has a key twice")
-    return made
+    return result
 
 
 def misfit(value: Any, schema: Schema) -> str:
-    """What keeps a JSON value from a schema, in a few words; empty where it fits. For schemas as they are made here."""
+    """Why a JSON value does not match a schema of this module, in a few words; empty where it does."""
     if "anyOf" in schema:
-        faults = [misfit(value, each) for each in schema["anyOf"]]
+        faults = [misfit(value, option) for option in schema["anyOf"]]
         return "" if "" in faults else f"it is none of the {len(faults)} forms that are offered"
     if "enum" in schema:
-        known = any(value == each and type(value) is type(each) for each in schema["enum"])
-        return "" if known else f"it must be {worded(schema)}"
+        is_option = any(value == option and type(value) is type(option) for option in schema["enum"])
+        return "" if is_option else f"it must be {worded(schema)}"
     if schema["type"] == "object":
         parts = schema["properties"]
         if not isinstance(value, dict) or value.keys() != parts.keys():
             return f"it must be an object with {', '.join(parts)}"
-        found = [f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part))]
-        return found[0] if found else ""
+        faults = [f"{name}: {fault}" for name, part in parts.items() if (fault := misfit(value[name], part))]
+        return faults[0] if faults else ""
     kinds = {"string": str, "integer": int, "boolean": bool}
     return "" if type(value) is kinds[schema["type"]] and _within(value, schema) else f"it must be {worded(schema)}"
 
@@ -173,14 +172,14 @@ def _within(value: Any, schema: Schema) -> bool:
 
 
 def worded(schema: Schema, depth: int = 0) -> str:
-    """What a schema asks for, in words; parts of objects are lines of their own."""
+    """A schema in words; parts of objects have lines of their own."""
     line = f"\n{'  ' * depth}- "
     if "description" in schema:
         return str(schema["description"])
     if "enum" in schema:
         return _options(schema["enum"])
     if "anyOf" in schema:
-        return "one of these" + "".join(line + worded(each, depth + 1) for each in schema["anyOf"])
+        return "one of these" + "".join(line + worded(option, depth + 1) for option in schema["anyOf"])
     if schema["type"] == "object":
         return "an object with" + "".join(
             f"{line}{json.dumps(name)}: {worded(part, depth + 1)}" for name, part in schema["properties"].items()
@@ -193,9 +192,9 @@ def worded(schema: Schema, depth: int = 0) -> str:
 
 
 def _options(values: Sequence[Any]) -> str:
-    if len(values) > 3 and all(type(each) is int for each in values):
+    if len(values) > 3 and all(type(value) is int for value in values):
         step = values[1] - values[0]
         if list(values) == list(range(values[0], values[-1] + 1, step)):
             return f"a whole number from {values[0]} to {values[-1]}" + (f" in steps of {step}" if step > 1 else "")
-    said = [json.dumps(each, ensure_ascii=False) for each in values]
-    return said[0] if len(said) == 1 else f"one of {', '.join(said)}"
+    texts = [json.dumps(value, ensure_ascii=False) for value in values]
+    return texts[0] if len(texts) == 1 else f"one of {', '.join(texts)}"

@@ -1,7 +1,7 @@
-"""Settings: files that make many games of one. A game's yaml names a folder; every file in it is a setting, and checked.
+"""Settings: files that make many variants of a game. A game's yaml names a folder; every file in it is a checked setting.
 
 A family's `settings.py` has the schema `Setting`. It may also make settings, for `agon make-settings`: `candidates` yields them, and
-`chosen` keeps some.
+`chosen` selects some.
 """
 
 import functools
@@ -19,20 +19,20 @@ from agon.registry import located
 Seat = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Candidate = dict[str, Any]
-"""What the file of a setting holds."""
+"""The content of a setting's file."""
 
 LARGEST = 16_000_000
-"""Bytes of a file."""
+"""Largest file (bytes)."""
 
 
 class Setting(msgspec.Struct, forbid_unknown_fields=True):
-    """What a file says; field for field what a game takes."""
+    """The content of a file; its fields are parameters of the game."""
 
     by_folder: ClassVar[bool] = False
-    """Whether the folder's name comes before the file's in that of the variant: for games with several folders."""
+    """Whether variants are named by folder and file; else by the file alone. For games with several folders."""
 
     def variants(self) -> dict[str, dict[str, Any]]:
-        """The fields of each game that the setting makes, by what the variant's name gets besides the file's."""
+        """The parameters of each game of the setting, by the suffix of its variant."""
         return {"": msgspec.to_builtins(self)}
 
 
@@ -47,22 +47,21 @@ class OneTested(Setting, kw_only=True):
 
 
 def variants(game: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The games that a game's yaml and its folder of settings make: the variant's name -> what builds it.
+    """Variant -> its whole conf, for a game's yaml whose `settings` names a folder (from the project's root).
 
-    The yaml's `settings` is the folder, from the project's root. Raises AgonError for a folder without settings, and for
-    a file that does not fit, in one line.
+    Raises AgonError for a folder without settings, and for a file that does not fit, in one line.
     """
-    own = {key: value for key, value in game.items() if key != "settings"}
+    shared = {key: value for key, value in game.items() if key != "settings"}
     if not isinstance(game["settings"], str) or not game["settings"].isprintable():
         raise AgonError(f"settings is {game['settings']!r}; it must be the name of a folder")
     return {
-        name: own | {"variant": name} | fields
-        for name, fields in _found(game["settings"], game.get("_target_", "")).items()
+        name: shared | {"variant": name} | fields
+        for name, fields in _load_settings(game["settings"], game.get("_target_", "")).items()
     }
 
 
 @functools.cache
-def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
+def _load_settings(folder: str, target: str) -> dict[str, dict[str, Any]]:
     paths = input_files(folder, "*.json")
     if not paths:
         raise AgonError(
@@ -70,33 +69,33 @@ def _found(folder: str, target: str) -> dict[str, dict[str, Any]]:
         )
     module = family_module(located(target), "settings")
     schema = None if module is None else module.Setting
-    before = Path(folder).name if schema is not None and schema.by_folder else ""
+    prefix = Path(folder).name if schema is not None and schema.by_folder else ""
     return {
-        "-".join(filter(None, (before, path.stem, suffix))): fields
+        "-".join(filter(None, (prefix, path.stem, suffix))): fields
         for path in paths
-        for suffix, fields in _read(path, schema).items()
+        for suffix, fields in _read_setting(path, schema).items()
     }
 
 
-def _read(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
+def _read_setting(path: Path, schema: type[Setting] | None) -> dict[str, dict[str, Any]]:
     text = text_of(path, most=LARGEST)
     try:
         if schema is None:
-            found = {"": msgspec.json.decode(text, type=dict[str, Any])}
+            games = {"": msgspec.json.decode(text, type=dict[str, Any])}
         else:
-            found = msgspec.json.decode(text, type=schema).variants()
+            games = msgspec.json.decode(text, type=schema).variants()
     except (msgspec.DecodeError, RecursionError) as error:  # a ValidationError is one
         raise AgonError(f"{shown(path)}: {fault_of(error, schema)}") from None
-    if directive := next(_directives(found), None):
+    if directive := next(_directives(games), None):
         raise AgonError(
             f"{shown(path)}: {directive} has no place in a setting, which is data: conf/game says what is built"
         )
-    return found
+    return games
 
 
 def _directives(value: Any) -> Iterator[str]:
-    """The names in a value that would have something built."""
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
-        yield from _directives(each)
+    """The keys in a value by which Hydra would build something."""
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from _directives(item)
     if isinstance(value, dict):
         yield from value.keys() & {"_target_", "_partial_", "_args_"}

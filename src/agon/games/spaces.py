@@ -1,4 +1,4 @@
-"""What a seat may answer: action spaces, each of which knows its own legal actions."""
+"""Action spaces: the legal answers of a seat, and how they are written and read."""
 
 import json
 import re
@@ -12,17 +12,17 @@ from itertools import product
 from math import prod
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from agon.games.reading import Reading, folded, label_in, line_in, named_parts
+from agon.games.reading import Reading, folded, read_label, read_line, read_parts
 from agon.games.schemas import AMOUNT, LONGEST, Schema, keys, object_of
 
 T = TypeVar("T")
 
 LISTED = 500
-"""At most so many actions are listed, but for a choice: where there are more numbers, a schema says the first and the last."""
+"""Most actions that are enumerated, but for a choice. A schema gives the first and the last of more numbers."""
 
 
 class Dice(Protocol):
-    """The only source of chance there is; `random.Random` is one."""
+    """The only source of chance in games and agents, such as `random.Random`."""
 
     def random(self) -> float:
         """A float in [0, 1)."""
@@ -32,26 +32,26 @@ class Dice(Protocol):
 
 
 def from_json(text: str) -> Any:
-    """A JSON text as an action: its lists are tuples. Raises ValueError, or RecursionError where it is nested too deep."""
-    return _looked_up(json.loads(text, parse_constant=_no_number))
+    """A JSON text as an action, with tuples for lists. Raises ValueError, or RecursionError for too deep nesting."""
+    return _freeze(json.loads(text, parse_constant=_no_number))
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _looked_up(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _looked_up(each) for name, each in value.items()}
-    return tuple(map(_looked_up, value)) if isinstance(value, list) else value
+        return {name: _freeze(item) for name, item in value.items()}
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
 class Space(ABC):
-    """What a seat may answer. Actions are JSON values that can be looked up: words, numbers, and tuples of them.
+    """The legal answers of a seat. Actions are hashable JSON values: words, numbers, and tuples of them.
 
-    A space says how its actions are written (`spelled`) and how they are read (`parsed`, or all of `read`): by default as JSON.
-    Who writes one of the two writes the other. Where answers are constrained (agon.games.schemas), `schema` says what an action
-    is as JSON, and `as_value` and `of_value` go there and back: by default a text, as `spelled`. A space must be hashable: a
+    `spelled` writes an action, and `parsed` (or all of `read`) reads it; the default is JSON. A subclass that overrides one
+    overrides the other. Where answers are constrained (agon.games.schemas), `schema` describes an action as JSON, and
+    `as_value` and `of_value` convert to it and back; the default is a text as of `spelled`. A space must be hashable, as a
     frozen dataclass is.
     """
 
@@ -74,27 +74,27 @@ class Space(ABC):
         return json.dumps(action, ensure_ascii=False)
 
     def parsed(self, text: str) -> Any | None:
-        """The action that a text without blanks around it stands for, legal or not; None where it stands for none."""
+        """The action of a stripped text, legal or not; None where there is none."""
         with suppress(ValueError, RecursionError):
             return from_json(text)
         return None
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """The action in a player's answer: what stands after the one [move], in its line (agon.games.reading)."""
-        return line_in(text, self._legal)
+        """The action in a player's answer, after the one [move] in its line (agon.games.reading)."""
+        return read_line(text, self._legal)
 
     def _legal(self, text: str) -> Any | None:
         action = self.parsed(text)
         return action if action is not None and action in self else None
 
     def schema(self) -> Schema:
-        """What an action is as JSON, in a form that a provider can enforce."""
+        """The JSON schema of an action, in a form that a provider can enforce."""
         return {"type": "string", "maxLength": LONGEST, "description": "a text: what would stand after [move]"}
 
     def as_tools(self) -> Mapping[str, Schema]:
-        """Tools one of which an action calls: name -> arguments, which with the name under "tool" are a value of `schema`.
+        """Tool -> schema of its arguments, where an action calls a tool; else empty.
 
-        Empty where actions are no calls of tools.
+        The arguments, with the tool's name under "tool", are a value of `schema`.
         """
         return {}
 
@@ -103,11 +103,11 @@ class Space(ABC):
         return self.spelled(action)
 
     def of_value(self, value: Any) -> Any | None:
-        """The action that a value of `schema` stands for, legal or not; None where it stands for none."""
+        """The action of a value of `schema`, legal or not; None where there is none."""
         return self.read(f"[move] {value}").action
 
     def listed(self) -> Sequence[Any] | None:
-        """Every legal action, in the game's order; None where there are too many to be listed, or they cannot be told."""
+        """Every legal action, in the game's order; None where they are too many, or not known."""
         return None
 
 
@@ -135,13 +135,13 @@ class Choice(Space):
     def parsed(self, text: str) -> str | None:
         """The option, whatever its case; a full stop may follow."""
         bare = text.rstrip(".").strip()
-        exact = next((each for each in (text, bare) if each in self.options), None)
+        exact = next((option for option in (text, bare) if option in self.options), None)
         labels = {folded(label): label for label in self.options}
         return exact or (labels.get(folded(bare)) if len(labels) == len(self.options) else None)
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The option in a move message, which may hold an explanation."""
-        return label_in(text, self.options, last)
+        return read_label(text, self.options, last)
 
     def schema(self) -> Schema:
         """An option, letter by letter."""
@@ -188,26 +188,26 @@ class Number(Space):
         if (numbers := self.listed()) is not None:
             return {"type": "integer", "enum": list(numbers)}
         steps = f" in steps of {self.step}; one between two steps counts as the lower"
-        told = {"description": f"a whole number from {self.low} to {self.high}{steps}"} if self.step > 1 else {}
-        return {"type": "integer", "minimum": self.low, "maximum": self.high, **told}
+        description = {"description": f"a whole number from {self.low} to {self.high}{steps}"} if self.step > 1 else {}
+        return {"type": "integer", "minimum": self.low, "maximum": self.high, **description}
 
     def as_value(self, action: Any) -> Any:
         """The number."""
         return action
 
     def of_value(self, value: Any) -> Any | None:
-        """The number, or the step below it: a schema that every provider keeps cannot say steps."""
+        """The number, rounded down to a step, as no schema of all providers has steps."""
         return value - (value - self.low) % self.step
 
     def listed(self) -> Sequence[int] | None:
-        """The numbers, where there are few."""
-        few = (self.high - self.low) // self.step < LISTED
-        return range(self.low, self.high + 1, self.step) if few else None
+        """The numbers; None where they are too many."""
+        is_short = (self.high - self.low) // self.step < LISTED
+        return range(self.low, self.high + 1, self.step) if is_short else None
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Space):
-    """A legal action is a text of at most `length` characters that is not blank, and can be written down (UTF-8)."""
+    """A legal action is a text of at most `length` characters that is not blank and is valid UTF-8."""
 
     length: int
 
@@ -230,7 +230,7 @@ class Text(Space):
         return " ".join(str(action).split())
 
     def parsed(self, text: str) -> str | None:
-        """The text, where there is any."""
+        """The text; None for an empty one."""
         return text or None
 
     def schema(self) -> Schema:
@@ -269,7 +269,7 @@ class Offer(Space):
         return {"offer": list(self.names), "total": self.total, "tolerance": self.tolerance}
 
     def example(self, dice: Dice) -> tuple[float, ...]:
-        """Shares in twentieths of the total, cut at random; whole numbers where they are."""
+        """Random shares in twentieths of the total, as integers where they are whole."""
         cuts = sorted(int(dice.random() * 21) for _ in self.names[1:])
         shares = [self.total * (high - low) / 20 for low, high in zip([0, *cuts], [*cuts, 20], strict=True)]
         return tuple(int(share) if share == int(share) else share for share in shares)
@@ -280,13 +280,13 @@ class Offer(Space):
 
     def parsed(self, text: str) -> tuple[float, ...] | None:
         """The shares, with or without a percent sign."""
-        return named_parts(text, [(name, _share) for name in self.names], ",")
+        return read_parts(text, [(name, _share) for name in self.names], ",")
 
     def schema(self) -> Schema:
-        """A number for each name; where they must sum to the total, their proportions count."""
-        return object_of(dict.fromkeys(keys(self.names), AMOUNT)) | {"description": self._told()}
+        """An amount for each name; if they must sum to the total, only their proportions matter."""
+        return object_of(dict.fromkeys(keys(self.names), AMOUNT)) | {"description": self._description()}
 
-    def _told(self) -> str:
+    def _description(self) -> str:
         names = ", ".join(f'"{key}"' for key in keys(self.names))
         sum_ = "" if self.tolerance is None else f" that sum to {_digits(self.total)}; other sums are scaled to it"
         return f'an object with {names}: the share of each, as a text such as "12.5"{sum_}'
@@ -299,17 +299,17 @@ class Offer(Space):
         }
 
     def of_value(self, value: Any) -> Any | None:
-        """The shares as they are where they are legal; else in the same proportions, and equal where all are 0.
+        """The shares if they are legal; else scaled to the total, and equal where all are 0.
 
-        Where sums are not checked, more than the total is the total.
+        Where sums are not checked, each share is cut to the total.
         """
-        given = [Fraction(each) for each in value.values()]
-        said = tuple(int(each) if each.denominator == 1 else float(each) for each in given)
-        if said in self:
-            return said
+        fractions = [Fraction(share) for share in value.values()]
+        shares = tuple(int(share) if share.denominator == 1 else float(share) for share in fractions)
+        if shares in self:
+            return shares
         if self.tolerance is None:
-            return tuple(min(share, self.total) for share in said)
-        parts = given if any(given) else [Fraction(1)] * len(given)
+            return tuple(min(share, self.total) for share in shares)
+        parts = fractions if any(fractions) else [Fraction(1)] * len(fractions)
         return tuple(float(Fraction(self.total) * part / sum(parts)) for part in parts)
 
 
@@ -318,8 +318,8 @@ def _digits(number: float) -> str:
 
 
 def _share(text: str) -> float | None:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%?\.?", text, re.ASCII)
-    return float(found[1]) if found else None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?%?\.?", text, re.ASCII)
+    return float(match[1]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,21 +342,21 @@ class Form(Space):
         return tuple(space.example(dice) for _, space in self.parts)
 
     def spelled(self, action: Any) -> str:
-        """`part: answer; part: answer`; as JSON where an answer holds the name of the next part, so that this could be misread."""
-        said = "; ".join(
-            f"{name}: {space.spelled(each)}" for (name, space), each in zip(self.parts, action, strict=True)
+        """`part: answer; part: answer`; JSON where that could be misread, as an answer contains the name of the next part."""
+        text = "; ".join(
+            f"{name}: {space.spelled(value)}" for (name, space), value in zip(self.parts, action, strict=True)
         )
-        return super(Form, self).spelled(action) if self.parsed(said) is None else said
+        return super(Form, self).spelled(action) if self.parsed(text) is None else text
 
     def parsed(self, text: str) -> tuple[Any, ...] | None:
-        """The value of every part, where each can be read in just one way; or a JSON list of them."""
-        found = named_parts(text, [(name, space.parsed) for name, space in self.parts], ";")
-        written = super(Form, self).parsed(text) if found is None else found
-        return written if isinstance(written, tuple) else None
+        """The values of `part: answer` texts that can be read in only one way, or of a JSON list."""
+        values = read_parts(text, [(name, space.parsed) for name, space in self.parts], ";")
+        answer = super(Form, self).parsed(text) if values is None else values
+        return answer if isinstance(answer, tuple) else None
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The parts after the one [move], which may begin in the next line."""
-        return line_in(text, self._legal, skip_breaks=True)
+        return read_line(text, self._legal, skip_breaks=True)
 
     def schema(self) -> Schema:
         """An object of the answers, with the questions as its keys."""
@@ -367,19 +367,19 @@ class Form(Space):
 
     def as_value(self, action: Any) -> Any:
         """The answers by question."""
-        values = [space.as_value(each) for (_, space), each in zip(self.parts, action, strict=True)]
+        values = [space.as_value(value) for (_, space), value in zip(self.parts, action, strict=True)]
         return dict(zip(keys(name for name, _ in self.parts), values, strict=True))
 
     def of_value(self, value: Any) -> Any | None:
-        """The answers, where each is one."""
+        """The answers; None where one cannot be read."""
         names = keys(name for name, _ in self.parts)
-        found = tuple(space.of_value(value[name]) for name, (_, space) in zip(names, self.parts, strict=True))
-        return None if None in found else found
+        answers = tuple(space.of_value(value[name]) for name, (_, space) in zip(names, self.parts, strict=True))
+        return None if None in answers else answers
 
     def listed(self) -> Sequence[tuple[Any, ...]] | None:
-        """Every combination of answers, where each question has few."""
-        each = [space.listed() for _, space in self.parts]
-        known = [answers for answers in each if answers is not None]
-        if len(known) < len(each) or prod(map(len, known)) > LISTED:
+        """Every combination of answers; None where they are too many."""
+        lists = [space.listed() for _, space in self.parts]
+        finite = [answers for answers in lists if answers is not None]
+        if len(finite) < len(lists) or prod(map(len, finite)) > LISTED:
             return None
-        return list(product(*known))
+        return list(product(*finite))

@@ -1,4 +1,4 @@
-"""The rules of games as tables, for metrics, which never see a game."""
+"""The rules of games as tables. Metrics read these tables, and never a game."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ SEATS = [
 
 
 def games_table(games: Iterable[Game[Any]], settings: Iterable[Mapping[str, Any]] = ()) -> pd.DataFrame:
-    """Games as they are played, a row each: the columns of agon.turns.GAMES.
+    """One row per game, with the columns of agon.turns.GAMES.
 
-    `settings`: what conf/game says of each, in the same order; without them a row cannot build its game again.
+    `settings`: each game's conf, in the same order; without it a row cannot build its game again.
     """
-    given = list(settings)
-    rows = {id(game): (game, given[place] if given else {}) for place, game in enumerate(games)}
-    return games_frame([_row(game, own) for game, own in rows.values()])
+    confs = list(settings)
+    rows = {id(game): (game, confs[place] if confs else {}) for place, game in enumerate(games)}
+    return games_frame([_row(game, conf) for game, conf in rows.values()])
 
 
 def _row(game: Game[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,25 +52,25 @@ def _row(game: Game[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PayoffTable:
-    """One round of a row of games, as agon.games.base.NormalForm has it."""
+    """The NormalForm (agon.games.base) of a row of games."""
 
     name: str
     variant: str
     options: tuple[str, ...]
     seats: int
-    paid: tuple[tuple[float, ...], ...]
+    cells: tuple[tuple[float, ...], ...]
     """Points of every seat for each action profile; the last seat's action changes fastest."""
 
     @classmethod
     def of(cls, game: Any) -> "PayoffTable":
-        """That of a row which has one."""
-        paid = tuple(map(tuple, game.payoffs))
-        return cls(game.game, game.variant, tuple(game.options), len(game.players), paid)
+        """The table of a row that has one."""
+        cells = tuple(map(tuple, game.payoffs))
+        return cls(game.game, game.variant, tuple(game.options), len(game.players), cells)
 
     @property
     def payoff(self) -> Sequence[Any]:
         """Points, nested by seat."""
-        nested: tuple[Any, ...] = self.paid
+        nested: tuple[Any, ...] = self.cells
         for _ in range(self.seats - 1):
             count = len(self.options)
             nested = tuple(nested[at : at + count] for at in range(0, len(nested), count))
@@ -78,21 +78,21 @@ class PayoffTable:
 
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one action profile. Raises KeyError for another one."""
-        return dict(zip(product(self.options, repeat=self.seats), self.paid, strict=True))[tuple(map(str, profile))]
+        return dict(zip(product(self.options, repeat=self.seats), self.cells, strict=True))[tuple(map(str, profile))]
 
 
 def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
-    """The payoff tables of those `games` (agon.turns.read_games) that have one, in long form: a row per action profile and seat.
+    """The payoff tables of `games` (agon.turns.read_games) in long form: a row per action profile and seat.
 
     Columns: game, variant, seat, action, others (labels of the other seats, joined by a space), payoff (points per round; whole
     numbers where all are whole).
-    Raises AgonError where two games of one name and variant pay otherwise.
+    Games without a table have no rows. Raises AgonError where two games of one name and variant pay differently.
     """
     rows = [
-        (game.game, game.variant, seat, own, " ".join(profile[:seat] + profile[seat + 1 :]), paid[seat])
+        (game.game, game.variant, seat, action, " ".join(profile[:seat] + profile[seat + 1 :]), payoffs[seat])
         for game in normal_forms(games)
-        for profile, paid in zip(product(game.options, repeat=len(game.players)), game.payoffs, strict=True)
-        for seat, own in enumerate(profile)
+        for profile, payoffs in zip(product(game.options, repeat=len(game.players)), game.payoffs, strict=True)
+        for seat, action in enumerate(profile)
     ]
     table = pd.DataFrame(rows, columns=PAYOFFS)
     return table.astype({"payoff": "int64"}) if table.payoff.mod(1).eq(0).all() else table
@@ -100,24 +100,24 @@ def payoff_table(games: pd.DataFrame) -> pd.DataFrame:
 
 def normal_forms(games: pd.DataFrame) -> Iterator[Any]:
     """The rows of games that have a payoff table, one for each name and variant. Raises AgonError where two differ."""
-    known: dict[tuple[str, str], tuple[Any, ...]] = {}
+    rules_of: dict[tuple[str, str], tuple[Any, ...]] = {}
     for row in games[games.options.map(len) > 0].itertuples(index=False):
         rounds = None if pd.isna(row.rounds) else row.rounds
         rules = tuple(row.options), tuple(map(tuple, row.payoffs)), rounds
-        first = (row.game, row.variant) not in known
-        if known.setdefault((row.game, row.variant), rules) != rules:
+        is_first = (row.game, row.variant) not in rules_of
+        if rules_of.setdefault((row.game, row.variant), rules) != rules:
             raise AgonError(
                 f"two different games are called {row.game}, variant {row.variant}: they have other options, payoffs or rounds; "
                 "look at them apart, or give one another `variant` in conf/game and play it again"
             )
-        if first:
+        if is_first:
             yield row
 
 
 def equilibrium_table(games: pd.DataFrame) -> pd.DataFrame:
     """One row per equilibrium of one round, seat and action: game, variant, equilibrium (number), seat, action, weight.
 
-    All equilibria of games that are not degenerate, computed exactly; of degenerate ones the extreme points.
+    Equilibria are computed exactly: all of them, or the extreme points where a game is degenerate.
     """
     rows = [
         (game.game, game.variant, number, seat, action, float(weight))
@@ -130,12 +130,11 @@ def equilibrium_table(games: pd.DataFrame) -> pd.DataFrame:
 
 
 def seat_table(games: pd.DataFrame) -> pd.DataFrame:
-    """One row per game and seat: what turns cannot say of a setting; absent where there is none.
+    """One row per game and seat, with facts of the setting that turns do not have; absent where there is none.
 
-    game, variant, setting (the games of one file share it), seat, tested; player (what the seat is called), role (the true one; the
-    game's name where seats differ in nothing); win (what a win is: credits, agreement or top), credits (most that the role can
-    get), spy (the player who is the spy), opening (JSON: the shares that the table proposes for the seat at first), defection (the
-    action that is one), endowment (points).
+    Columns: game, variant, setting (shared by the games of one file), seat, tested; player (the seat's name), role (the true
+    one; the game's name where all seats are alike); win (its kind: credits, agreement or top), credits (the most that the role
+    can get), spy (a player), opening (the seat's scripted shares, as JSON), defection (an action), endowment (points).
     """
     rows = [
         _seat_row(game, seat, facts)

@@ -1,4 +1,4 @@
-"""What one seat believes in Chameleon, and when and what it is asked about it."""
+"""One seat's beliefs in Chameleon, and the questions about them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from agon.games.spaces import Choice, Form
 
 
 class Mind(Suspecting):
-    """After every clue: one question. The chameleon has no view of its own, and says what it takes for the word."""
+    """One question after every clue. The chameleon has no view of its own to report, and names its guess of the word instead."""
 
     def __init__(self, view: Observation, form: str, semantics: Semantics) -> None:
         self.spy = view.role == view.rules.roles[0]
@@ -18,7 +18,7 @@ class Mind(Suspecting):
 
     @classmethod
     def questions(cls, game: Any) -> Times:
-        """One after each clue: all have been given when the ballot comes."""
+        """One after each clue; the ballot comes after all clues."""
         clues = game.seats * game.max_rounds
         return Times(clues, clues)
 
@@ -27,7 +27,7 @@ class Mind(Suspecting):
         return [count for count, event in enumerate(view.past, 1) if event.phase == "clue"][self.done :]
 
     def think(self, view: Observation) -> Thinking:
-        """More suspicious, less, or neither: in the own view, and in each other's."""
+        """Asks for each player whether it has become more suspicious or less: in the seat's own view, and in each other's."""
         self.done += 1
         self.written = ()
         if self.by_numbers:
@@ -35,10 +35,10 @@ class Mind(Suspecting):
             return
         views = self.others if self.spy else [self.seat, *self.others]
         pairs = self.pairs(("find", "finds"), views, self.players)
-        rest = [("word", WORDS)] if self.spy else []
-        form = Form((*((name, Choice(tuple(RATINGS))) for name in pairs), *rest, ("because", WORDS)))
+        word = [("word", WORDS)] if self.spy else []
+        form = Form((*((name, Choice(tuple(RATINGS))) for name in pairs), *word, ("because", WORDS)))
         answer = yield form
-        self.update(None if answer is None else matched(pairs.values(), [RATINGS.get(each) for each in answer]))
+        self.update(None if answer is None else matched(pairs.values(), [RATINGS.get(rating) for rating in answer]))
         if answer is not None:
             self.written = (form.spelled(answer),)
 
@@ -52,11 +52,11 @@ class Mind(Suspecting):
 
     @property
     def suspect(self) -> int | None:
-        """Of the others, the one that stands out; the chameleon need not suspect anybody."""
+        """The most suspicious of the others; None for the chameleon, which knows the answer."""
         return None if self.spy else super().suspect
 
     @property
     def target(self) -> int | None:
-        """Crowd: who suspects it most, to look worse than itself; chameleon: who suspects it least, to be imitated."""
+        """For the crowd, the player that suspects the seat most; for the chameleon, the one that suspects it least, to be imitated."""
         ties: Any = "nobody" if not self.published else "first" if self.spy else "last"
         return watcher(self.matrix, self.seat, not self.spy, ties)

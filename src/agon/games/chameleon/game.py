@@ -1,4 +1,4 @@
-"""Chameleon: all know the topic, all but one the word; the one who does not tries to pass for one who does."""
+"""Chameleon: all know the topic, and all but one the word; the chameleon pretends that it knows the word, too."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ ROLES = ("chameleon", "non-chameleon")
 
 @dataclass(frozen=True)
 class Facts(game.Facts):
-    """What everybody knows."""
+    """The public rules."""
 
     topic: str
     roles: tuple[str, str] = ROLES
@@ -49,22 +49,22 @@ class Chameleon(Deduction):
         steps: list[Ask] = []
         for round_ in range(1, self.rounds + 1):
             for seat in range(self.seats):
-                steps += [*self._asking("identify", round_), Ask("clue", round_, (seat,))]
-                steps += self._asking("evaluate", round_)
-        return (*steps, *self._asking("vote", self.rounds), Ask("guess", self.rounds, (self.spy,)))
+                steps += [*self._ask_everybody("identify", round_), Ask("clue", round_, (seat,))]
+                steps += self._ask_everybody("evaluate", round_)
+        return (*steps, *self._ask_everybody("vote", self.rounds), Ask("guess", self.rounds, (self.spy,)))
 
     def _facts(self) -> Facts:
         return Facts(self.name, self.seats, self.players, self.rounds, self.topic)
 
     def _opening(self, seat: int) -> tuple[Event, ...]:
-        known = (*self._openly, Event("role", None, self.roles[seat]))
-        return known if seat == self.spy else (*known, Event("word", None, self.word))
+        events = (*self._public_opening, Event("role", None, self.roles[seat]))
+        return events if seat == self.spy else (*events, Event("word", None, self.word))
 
     @property
-    def _openly(self) -> tuple[Event, ...]:
+    def _public_opening(self) -> tuple[Event, ...]:
         return (Event("topic", None, self.topic),)
 
-    def _role_seen(self, seat: int) -> str:
+    def _visible_role(self, seat: int) -> str:
         return self.roles[seat]
 
     def _space(self, phase: str, seat: int) -> Space:

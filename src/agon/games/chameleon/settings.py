@@ -5,7 +5,7 @@ from functools import partial
 from random import Random
 
 from agon.games.chameleon.game import Chameleon
-from agon.games.deduction.clue_settings import ClueSetting, drawn_clues, most_even, topics_of
+from agon.games.deduction.clue_settings import ClueSetting, draw_clues, most_even, topics_of
 from agon.games.settings import Candidate
 
 
@@ -25,7 +25,7 @@ def candidates(dice: Random, topics: str) -> Iterator[Candidate]:
         for word in topic.words:
             spy = dice.randrange(3)
             broad = [clue for clue in topic.clues if 3 <= len(clue.fits) < len(topic.words)]
-            clues = drawn_clues(topic, [word] * 3, dice, {spy: broad})
+            clues = draw_clues(topic, [word] * 3, dice, {spy: broad})
             yield {"topic": topic.topic, "word": word, "spy": spy, "clues": clues}
 
 

@@ -13,9 +13,9 @@ from agon.games.base import (
     Game,
     Observation,
     Times,
-    known_counts,
-    known_seats,
-    known_semantics,
+    check_counts,
+    check_seats,
+    check_semantics,
     refuse_illegal,
 )
 from agon.games.spaces import Choice, Offer, Space
@@ -75,11 +75,11 @@ class CostSharing(Game[State]):
 
     All votes for one proposal, or for proposals of the same numbers, are an agreement, which ends the match and pays
     everybody 1, the paper's win; after `rounds` rounds without one it ends with 0. Votes are known once all are cast.
-    A seat that is not `tested` opens with its proposal of the setting (one for each seat): the table says it.
+    A seat that is not `tested` does not choose its first proposal: the table makes the one that the setting has for it.
 
     A proposal that cannot be read, or does not sum to 100 within 0.5, is missing, and never matches; an unreadable vote
     agrees with nothing. `semantics` published: sums are not checked and missing proposals match each other, as in the
-    released code; published_pgm: besides, votes are cast in turn and seen at once, as in its second environment.
+    released code. `published_pgm`: votes are also cast in turn and seen at once, as in its second environment.
     """
 
     name: str
@@ -99,8 +99,10 @@ class CostSharing(Game[State]):
     _vote: Choice = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        airlines = tuple(Airline(**each) if isinstance(each, Mapping) else Airline(*each) for each in self.airlines)
-        seats, names = len(airlines), tuple(each.name for each in airlines)
+        airlines = tuple(
+            Airline(**airline) if isinstance(airline, Mapping) else Airline(*airline) for airline in self.airlines
+        )
+        seats, names = len(airlines), tuple(airline.name for airline in airlines)
         if seats < 2 or len(set(names)) < seats:
             raise ValueError(f"{self.name}: the airlines {list(names)} must be two at least, with different names")
         for airline in airlines:
@@ -110,13 +112,13 @@ class CostSharing(Game[State]):
                 )
             if airline.flights < 1 or airline.passengers < 1 or not airline.hours > 0:
                 raise ValueError(f"{self.name}: the numbers of airline {airline.name} must be above 0")
-        known_counts(self.name, rounds=self.rounds, fee=self.fee)
-        known_semantics(self.name, self.semantics, get_args(Semantics))
-        proper = Offer(names)
+        check_counts(self.name, rounds=self.rounds, fee=self.fee)
+        check_semantics(self.name, self.semantics, get_args(Semantics))
+        strict_offer = Offer(names)
         if len(self.proposals) != seats:
             raise ValueError(f"{self.name}: {len(self.proposals)} opening proposals for {seats} airlines")
         for seat, shares in enumerate(self.proposals):
-            if shares not in proper:
+            if shares not in strict_offer:
                 raise ValueError(
                     f"{self.name}: the opening proposal of seat {seat}, {list(shares)}, must be {seats} shares that sum to 100"
                 )
@@ -124,11 +126,11 @@ class CostSharing(Game[State]):
         for name, value in {
             "airlines": airlines,
             "proposals": tuple(map(tuple, self.proposals)),
-            "tested": known_seats(self.name, self.tested, seats),
+            "tested": check_seats(self.name, self.tested, seats),
             "seats": seats,
             "players": players,
             "_facts": Facts(self.name, seats, players, self.rounds, self.fee, airlines),
-            "_offer": proper if self.semantics == "strict" else Offer(names, tolerance=None),
+            "_offer": strict_offer if self.semantics == "strict" else Offer(names, tolerance=None),
             "_vote": Choice(players),
         }.items():
             object.__setattr__(self, name, value)
@@ -139,13 +141,13 @@ class CostSharing(Game[State]):
         return self.rounds
 
     def times_asked(self, seat: int) -> Times:
-        """A proposal and a vote a round, from one round to all; an opening that the table says is not asked for."""
-        said = bool(self.tested) and seat not in self.tested
-        return Times(2 - said, 2 * self.rounds - said)
+        """A proposal and a vote in each round, for one round or all of them. A scripted opening is not asked for."""
+        scripted = self._is_scripted(seat)
+        return Times(2 - scripted, 2 * self.rounds - scripted)
 
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes airlines and seats."""
-        return self._opened(State(1, (), (), ()))
+        return self._play_openings(State(1, (), (), ()))
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """One seat for a proposal, everybody for the vote."""
@@ -167,7 +169,7 @@ class CostSharing(Game[State]):
         )
 
     def watch(self, state: State) -> Observation:
-        """All there is to know but the votes of an unfinished round."""
+        """Everything but the votes of an unfinished round."""
         return self.observe(state, 0)._replace(seat=PUBLIC, legal=None)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
@@ -175,36 +177,41 @@ class CostSharing(Game[State]):
         refuse_illegal(self, state, actions)
         if len(state.proposals) < self.seats:
             ((seat, shares),) = actions.items()
-            return self._opened(_proposed(state, seat, None if shares is None else tuple(shares))), (0.0,) * self.seats
+            proposal = None if shares is None else tuple(shares)
+            return self._play_openings(_add_proposal(state, seat, proposal)), (0.0,) * self.seats
         events = tuple(Event("vote", seat, ballot) for seat, ballot in sorted(actions.items()))
         state = state._replace(ballots=state.ballots + tuple(event.value for event in events), past=state.past + events)
         if len(state.ballots) < self.seats:
             return state, (0.0,) * self.seats
-        return self._counted(state)
+        return self._count_votes(state)
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
-        """A win is an agreement; the opening that the table proposes for a seat, as JSON."""
-        said = bool(self.tested) and seat not in self.tested
-        return {"win": "agreement", "opening": json.dumps(self.proposals[seat]) if said else None}
+        """`win`: an agreement is one. `opening`: the proposal that the table makes for the seat, as JSON."""
+        opening = json.dumps(self.proposals[seat]) if self._is_scripted(seat) else None
+        return {"win": "agreement", "opening": opening}
 
-    def _counted(self, state: State) -> tuple[State, tuple[float, ...]]:
-        """After the last vote of a round."""
+    def _count_votes(self, state: State) -> tuple[State, tuple[float, ...]]:
+        """The state after the last vote of a round, and the payoffs (points)."""
         unreadable = None in state.ballots
-        chosen = [state.proposals[self.players.index(ballot)] for ballot in state.ballots if ballot is not None]
-        matching = len(set(chosen)) == 1 and (chosen[0] is not None or self.semantics != "strict")
+        choices = [state.proposals[self.players.index(ballot)] for ballot in state.ballots if ballot is not None]
+        matching = len(set(choices)) == 1 and (choices[0] is not None or self.semantics != "strict")
         if matching and not unreadable:
-            return state._replace(outcome="agree", agreed=chosen[0]), (1.0,) * self.seats
+            return state._replace(outcome="agree", agreed=choices[0]), (1.0,) * self.seats
         if state.round == self.rounds:
             return state._replace(outcome="fail"), (0.0,) * self.seats
         return State(state.round + 1, (), (), state.past), (0.0,) * self.seats
 
-    def _opened(self, state: State) -> State:
-        """Says the setting's proposal where one comes next."""
+    def _is_scripted(self, seat: int) -> bool:
+        """Whether the table proposes for the seat in round 1."""
+        return bool(self.tested) and seat not in self.tested
+
+    def _play_openings(self, state: State) -> State:
+        """Adds the scripted proposals that come next."""
         seat = len(state.proposals)
-        if state.round == 1 and self.tested and seat < self.seats and seat not in self.tested:
-            return self._opened(_proposed(state, seat, self.proposals[seat]))
+        if state.round == 1 and seat < self.seats and self._is_scripted(seat):
+            return self._play_openings(_add_proposal(state, seat, self.proposals[seat]))
         return state
 
 
-def _proposed(state: State, seat: int, shares: Any) -> State:
+def _add_proposal(state: State, seat: int, shares: Any) -> State:
     return state._replace(proposals=state.proposals + (shares,), past=state.past + (Event("propose", seat, shares),))

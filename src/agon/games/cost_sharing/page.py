@@ -1,4 +1,4 @@
-"""How people see cost sharing: the airlines, and what was proposed and voted in each round."""
+"""The page of cost sharing: the airlines, and the proposals and votes of each round."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -7,7 +7,7 @@ from agon.games.html import bars, count, items, number, table, text
 from agon.games.pages import FamilyPage, Parts, Scene
 
 
-class RoundSeen:
+class RoundRecord:
     """Proposals and votes of one round, by seat."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class RoundSeen:
 
 
 class CostSharingPage(FamilyPage):
-    """Of cost sharing."""
+    """The boards of cost sharing."""
 
     needed: ClassVar = ("round", "airlines", *(f"round {place}" for place in range(1, 100)))
 
@@ -24,81 +24,81 @@ class CostSharingPage(FamilyPage):
         """Whether all agreed, who pays what of the fee, and what that was worth."""
         if state.agreed is None:
             return "<p><strong>No agreement was reached</strong>: nobody has a point.</p>"
-        facts, named = scene.view.rules, [text(each.name) for each in game.airlines]
+        facts, names = scene.view.rules, [text(airline.name) for airline in game.airlines]
         shares = [
-            f"{scene.who(seat)}, {named[seat]}: {number(share)} %, that is {number(facts.fee * share / 100)}"
+            f"{scene.who(seat)}, {names[seat]}: {number(share)} %, that is {number(facts.fee * share / 100)}"
             for seat, share in enumerate(state.agreed)
         ]
         return f"<p><strong>All agreed.</strong> Each has 1 point, whatever it pays of the fee:</p>{items(shares)}"
 
     def board(self, scene: Scene) -> Parts:
         """The airlines, then one part per round, the newest first."""
-        rounds, most = rounds_of(scene), scene.view.rules.rounds
-        shown = {f"round {place}": "" for place in range(most, 0, -1)}
-        for place, each in enumerate(rounds, 1):
-            shown[f"round {place}"] = _round(scene, each, place, place >= len(rounds) - 1)
-        head = f"<h2>Round {min(scene.view.round, most)} of at most {most}</h2>"
-        return {"round": head, "airlines": _airlines(scene), **shown}
+        rounds, limit = rounds_of(scene), scene.view.rules.rounds
+        parts = {f"round {place}": "" for place in range(limit, 0, -1)}
+        for place, round_ in enumerate(rounds, 1):
+            parts[f"round {place}"] = _round(scene, round_, place, place >= len(rounds) - 1)
+        head = f"<h2>Round {min(scene.view.round, limit)} of at most {limit}</h2>"
+        return {"round": head, "airlines": _airlines(scene), **parts}
 
 
 page = CostSharingPage()
 
 
-def rounds_of(scene: Scene) -> list[RoundSeen]:
-    """Everything that was proposed and voted, by round."""
-    found: list[RoundSeen] = []
+def rounds_of(scene: Scene) -> list[RoundRecord]:
+    """The proposals and votes of every round."""
+    rounds: list[RoundRecord] = []
     for event in scene.view.past:
-        if event.phase == "propose" and (not found or event.seat in found[-1].proposals):
-            found.append(RoundSeen())
-        if found and event.seat is not None:
-            (found[-1].proposals if event.phase == "propose" else found[-1].votes)[event.seat] = event.value
-    return found
+        if event.phase == "propose" and (not rounds or event.seat in rounds[-1].proposals):
+            rounds.append(RoundRecord())
+        if rounds and event.seat is not None:
+            (rounds[-1].proposals if event.phase == "propose" else rounds[-1].votes)[event.seat] = event.value
+    return rounds
 
 
 def _airlines(scene: Scene) -> str:
     facts = scene.view.rules
-    head = ["Airline", *(f"{text(each.name)}<br>{scene.who(seat)}" for seat, each in enumerate(facts.airlines))]
+    head = ["Airline", *(f"{text(airline.name)}<br>{scene.who(seat)}" for seat, airline in enumerate(facts.airlines))]
     rows = [
-        ["Flights a month", *(number(each.flights) for each in facts.airlines)],
-        ["Passengers a month", *(number(each.passengers) for each in facts.airlines)],
-        ["Hours a flight", *(number(each.hours) for each in facts.airlines)],
-        ["Largest aircraft", *(text(each.aircraft) for each in facts.airlines)],
+        ["Flights a month", *(number(airline.flights) for airline in facts.airlines)],
+        ["Passengers a month", *(number(airline.passengers) for airline in facts.airlines)],
+        ["Hours a flight", *(number(airline.hours) for airline in facts.airlines)],
+        ["Largest aircraft", *(text(airline.aircraft) for airline in facts.airlines)],
     ]
     return table(f"The airlines, which share a fee of {number(facts.fee)}", head, rows)
 
 
-def _round(scene: Scene, round_: RoundSeen, place: int, recent: bool) -> str:
-    """Proposals as bars and as a table, and the votes for each; folded away where it is not `recent`."""
-    airlines = [each.name for each in scene.view.rules.airlines]
+def _round(scene: Scene, round_: RoundRecord, place: int, recent: bool) -> str:
+    """A round's proposals, as bars and as a table, with the votes for each. A round that is not `recent` is folded."""
+    airlines = [airline.name for airline in scene.view.rules.airlines]
     rows = [(f"{scene.name(seat, 34)} proposes:", shares) for seat, shares in round_.proposals.items()]
     picture = bars(f"Round {place}: who would pay which part of the fee, in percent", rows, airlines, 100)
-    ended = f": {count(len(round_.votes), 'vote')}" if round_.votes else ""
+    vote_note = f": {count(len(round_.votes), 'vote')}" if round_.votes else ""
     return (
-        f"<details{' open' if recent else ''}><summary>Round {place}{ended}</summary>"
-        f"{picture}{_votes(scene, round_, airlines)}{_agreed(scene, round_)}</details>"
+        f"<details{' open' if recent else ''}><summary>Round {place}{vote_note}</summary>"
+        f"{picture}{_votes(scene, round_, airlines)}{_agreement(scene, round_)}</details>"
     )
 
 
-def _votes(scene: Scene, round_: RoundSeen, airlines: Sequence[str]) -> str:
+def _votes(scene: Scene, round_: RoundRecord, airlines: Sequence[str]) -> str:
     voted = bool(round_.votes)
     rows = []
     for seat, shares in round_.proposals.items():
         cells = [scene.done(None)] * len(airlines) if shares is None else [f"{number(share)} %" for share in shares]
         backers = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot == scene.players[seat]]
         rows.append([scene.who(seat), *cells, *([", ".join(backers) or "none"] if voted else [])])
-    lost = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot is None]
-    note = f"<p>No vote that could be read: {', '.join(lost)}</p>" if lost else ""
+    unreadable = [scene.who(voter) for voter, ballot in round_.votes.items() if ballot is None]
+    note = f"<p>No vote that could be read: {', '.join(unreadable)}</p>" if unreadable else ""
     head = ["Proposal of", *(f"{text(name)} pays" for name in airlines), *(["Votes for it"] if voted else [])]
     return table("The same in numbers" + (", and the votes" if voted else ""), head, rows) + note
 
 
-def _agreed(scene: Scene, round_: RoundSeen) -> str:
-    """Whether the votes of a round agree; nothing before all are known."""
+def _agreement(scene: Scene, round_: RoundRecord) -> str:
+    """Whether the votes of a round agree; empty before all are cast."""
     players = scene.players
     if len(round_.votes) < len(players):
         return ""
-    named = [ballot for ballot in round_.votes.values() if ballot in players]
-    chosen = {None if (p := round_.proposals.get(players.index(b))) is None else tuple(p) for b in named}
-    if len(named) == len(players) and len(chosen) == 1:
-        return "" if None in chosen else "<p><strong>All agree.</strong></p>"
+    ballots = [ballot for ballot in round_.votes.values() if ballot in players]
+    choices = {None if (p := round_.proposals.get(players.index(b))) is None else tuple(p) for b in ballots}
+    if len(ballots) == len(players) and len(choices) == 1:
+        return "" if None in choices else "<p><strong>All agree.</strong></p>"
     return "<p><strong>No agreement in this round.</strong></p>"

@@ -14,8 +14,8 @@ Shares = tuple[float, ...]
 
 
 def proportional(airlines: Sequence[Airline]) -> Shares:
-    """Each pays by its use: the mean of its parts of all flights and of all passengers (percent)."""
-    flights, passengers = _parts([a.flights for a in airlines]), _parts([a.passengers for a in airlines])
+    """Shares (percent) by use: the mean of an airline's shares of all flights and of all passengers."""
+    flights, passengers = _percentages([a.flights for a in airlines]), _percentages([a.passengers for a in airlines])
     return tuple((by_flights + by_people) / 2 for by_flights, by_people in zip(flights, passengers, strict=True))
 
 
@@ -30,7 +30,7 @@ def shapley(airlines: Sequence[Airline]) -> Shares:
         using = [a.flights if SIZES.index(a.aircraft) + 1 >= size else 0 for a in airlines]
         if any(using):
             shares = [share + flights / sum(using) for share, flights in zip(shares, using, strict=True)]
-    return _parts(shares)
+    return _percentages(shares)
 
 
 STANDARDS: dict[str, Callable[[Sequence[Airline]], Shares]] = {"proportional": proportional, "shapley": shapley}
@@ -41,49 +41,49 @@ def reference(
 ) -> Any:
     """The reference player: a proposal or a vote.
 
-    It proposes between what is fair by its `standard` and the division by use that is cheapest for itself: `greed` of the
-    way at first, and less by an equal step every round, down to what is fair in round `patience`. It votes for the proposal
-    that is nearest to what it would propose; from that round on for the one nearest to the middle of all, which others who
-    do so choose as well.
+    Its proposal lies between the fair division by its `standard` and the division by use that is cheapest for itself.
+    It starts `greed` of the way towards the cheapest, and concedes an equal step every round; in round `patience` it
+    proposes the fair one. It votes for the proposal nearest to its own; from round `patience` on for the one nearest to
+    the mean of all, so that players of this kind agree.
     """
-    airlines, own = view.rules.airlines, view.seat
-    wanted = wanted_by(airlines, own, standard, greed * max(0.0, 1 - (view.round - 1) / max(1, patience - 1)))
+    airlines, own_seat = view.rules.airlines, view.seat
+    target = target_shares(airlines, own_seat, standard, greed * max(0.0, 1 - (view.round - 1) / max(1, patience - 1)))
     if view.phase == "propose":
-        return rounded(wanted)
+        return rounded(target)
     table = {event.seat: event.value for event in view.past if event.phase == "propose"}  # the last of each seat
-    known = {seat: shares for seat, shares in table.items() if shares is not None}
-    if not known:
-        return view.legal.options[own]
+    proposals = {seat: shares for seat, shares in table.items() if shares is not None}
+    if not proposals:
+        return view.legal.options[own_seat]
     if view.round >= patience:
-        wanted = tuple(sum(column) / len(known) for column in zip(*known.values(), strict=True))
-    return view.legal.options[min(known, key=lambda seat: (_distance(known[seat], wanted), seat))]
+        target = tuple(sum(column) / len(proposals) for column in zip(*proposals.values(), strict=True))
+    return view.legal.options[min(proposals, key=lambda seat: (_distance(proposals[seat], target), seat))]
 
 
 @cache
-def wanted_by(airlines: tuple[Airline, ...], own: int, standard: str, greed: float) -> Shares:
-    """What the airline at seat `own` asks for: `greed` of the way from what is fair to what is cheapest for itself."""
+def target_shares(airlines: tuple[Airline, ...], seat: int, standard: str, greed: float) -> Shares:
+    """The division that the airline at `seat` wants: `greed` of the way from the fair one to the cheapest for itself."""
     fair = STANDARDS[standard](airlines)
     by_use = [
         fair,
-        _parts([a.flights for a in airlines]),
-        _parts([a.passengers for a in airlines]),
-        _parts([a.flights * a.hours for a in airlines]),
+        _percentages([a.flights for a in airlines]),
+        _percentages([a.passengers for a in airlines]),
+        _percentages([a.flights * a.hours for a in airlines]),
     ]
-    best = min(by_use, key=lambda shares: shares[own])
+    best = min(by_use, key=lambda shares: shares[seat])
     return tuple(greed * one + (1 - greed) * other for one, other in zip(best, fair, strict=True))
 
 
 def rounded(shares: Sequence[float]) -> tuple[int, ...]:
-    """In steps of 5 that sum to 100; what rounding down leaves goes to the largest remainders."""
+    """Shares as multiples of STEP that sum to 100: the steps lost by rounding down go to the largest remainders."""
     steps = [share / STEP for share in shares]
-    whole = [int(step) for step in steps]
-    order = sorted(range(len(steps)), key=lambda seat: (whole[seat] - steps[seat], seat))
-    for seat in order[: 100 // STEP - sum(whole)]:
-        whole[seat] += 1
-    return tuple(STEP * step for step in whole)
+    floors = [int(step) for step in steps]
+    order = sorted(range(len(steps)), key=lambda seat: (floors[seat] - steps[seat], seat))
+    for seat in order[: 100 // STEP - sum(floors)]:
+        floors[seat] += 1
+    return tuple(STEP * step for step in floors)
 
 
-def _parts(amounts: Sequence[float]) -> Shares:
+def _percentages(amounts: Sequence[float]) -> Shares:
     return tuple(100 * amount / sum(amounts) for amount in amounts)
 
 

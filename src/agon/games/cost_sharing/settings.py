@@ -8,7 +8,7 @@ import msgspec
 
 from agon.games.cost_sharing import game
 from agon.games.cost_sharing.game import CostSharing
-from agon.games.cost_sharing.scripts import rounded, wanted_by
+from agon.games.cost_sharing.scripts import rounded, target_shares
 from agon.games.settings import Candidate, OneTested
 
 SIZES = {"small": (40, 90, 0.75, 2.0), "medium": (110, 180, 1.25, 3.5), "large": (220, 340, 3.0, 9.0)}
@@ -41,8 +41,8 @@ def candidates(dice: Random, topics: str) -> Iterator[Candidate]:
     """Seven triples out of twenty airlines, each with every seat under test, and what each seat asks for at first."""
     pool = [_airline(dice) for _ in range(20)]
     for _ in range(7):
-        airlines = tuple(game.Airline(name, *each) for name, each in zip("ABC", dice.sample(pool, 3), strict=True))
-        proposals = [rounded(wanted_by(airlines, seat, "proportional", 1.0)) for seat in range(3)]
+        airlines = tuple(game.Airline(name, *fields) for name, fields in zip("ABC", dice.sample(pool, 3), strict=True))
+        proposals = [rounded(target_shares(airlines, seat, "proportional", 1.0)) for seat in range(3)]
         for tested in range(3):
             yield {
                 "tested": tested,
@@ -55,7 +55,7 @@ def candidates(dice: Random, topics: str) -> Iterator[Candidate]:
 def _airline(dice: Random) -> tuple[int, int, float, str]:
     """Flights and passengers (per month), hours a flight, and the size of the aircraft."""
     aircraft = dice.choice(list(SIZES))
-    least, most, short, long = SIZES[aircraft]
+    low, high, short, long = SIZES[aircraft]
     flights = 5 * dice.randrange(6, 31)
-    passengers = 100 * round(flights * dice.randint(least, most) / 100)
+    passengers = 100 * round(flights * dice.randint(low, high) / 100)
     return flights, passengers, round(4 * dice.uniform(short, long)) / 4, aircraft

@@ -13,7 +13,7 @@ BY_SEAT = frozenset({"airlines", "names", "propose"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """The Shapley value (percent, and of the fee) and the division by use, by airline; and who pays most and least."""
+    """By airline: the Shapley value (percent, and `carries` in units of the fee) and the division by use; who carries most."""
     rules = game.observe(game.start(Random(0)), 0).rules
     names = [airline.name for airline in rules.airlines]
     shares = dict(zip(names, shapley(rules.airlines), strict=True))
@@ -26,15 +26,20 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[Any, float]]:
-    """Who proposes the Shapley value (percent, to four digits), and votes for the proposal that is nearest to it; of several any."""
+    """A player that proposes the Shapley value (percent, four digits) and votes for the proposal nearest to it.
+
+    Equally near proposals are equally likely.
+    """
 
     def mix(view: Observation) -> Mapping[Any, float]:
         fair = shapley(view.rules.airlines)
         if view.phase == "propose":
             return {tuple(round(share, 4) for share in fair): 1.0}
-        made = {event.seat: event.value for event in view.past if event.phase == "propose" and event.value is not None}
-        far = {seat: round(sum(map(abs, map(sub, shares, fair))), 6) for seat, shares in made.items()}
-        near = [view.rules.players[seat] for seat in far if far[seat] == min(far.values())]
-        return dict.fromkeys(near, 1 / max(1, len(near)))
+        proposals = {
+            event.seat: event.value for event in view.past if event.phase == "propose" and event.value is not None
+        }
+        distances = {seat: round(sum(map(abs, map(sub, shares, fair))), 6) for seat, shares in proposals.items()}
+        nearest = [view.rules.players[seat] for seat in distances if distances[seat] == min(distances.values())]
+        return dict.fromkeys(nearest, 1 / max(1, len(nearest)))
 
     return mix

@@ -1,7 +1,7 @@
-"""The settings of games of clues, and how they are made: clues for every seat, and a choice of the most even ones.
+"""The settings of games of clues, and how they are made.
 
-As in MAgIC, A.1, settings are chosen by playing them: out of many, those in which the two sides come out most even, here between
-reference players instead of GPT-4, over both roles under test.
+As in MAgIC, A.1, candidates are played, and those are chosen in which the two sides are most even. Here reference players
+play them instead of GPT-4, with each role under test.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ class ClueSetting(Setting):
     """The word of all but the spy, who is the spy, and a first clue for every seat."""
 
     names: ClassVar[tuple[str, str]]
-    """What the two games are called in which the spy is under test, and everybody else."""
+    """Suffixes of the two variants: the spy is under test, or everybody else is."""
 
     word: str
     spy: Seat
@@ -41,61 +41,61 @@ def topics_of(path: str) -> Iterable[Topic]:
     return lexicon(path).by_name.values()
 
 
-def drawn_clues(
-    topic: Topic, words: Sequence[str], dice: Random, given: Mapping[int, Sequence[Clue]] | None = None
+def draw_clues(
+    topic: Topic, words: Sequence[str], dice: Random, candidates: Mapping[int, Sequence[Clue]] | None = None
 ) -> list[str]:
     """A clue for every seat, all different, by the word that the seat knows.
 
-    A seat has one of its `given` clues, or else one that fits its word; clues that fit two to five words come first.
-    Raises AgonError where no clue is left.
+    A seat gets one of its `candidates`; a seat without candidates gets a clue that fits its word. Clues that fit two to
+    five words are preferred. Raises AgonError where no clue is left.
     """
     clues: list[str] = []
-    given = given or {}
+    candidates = candidates or {}
     for seat, word in enumerate(words):
-        left = [clue for clue in given.get(seat, topic.clues) if clue.clue not in clues]
-        fitting = left if seat in given else [clue for clue in left if word in clue.fits]
-        if not fitting:
+        free = [clue for clue in candidates.get(seat, topic.clues) if clue.clue not in clues]
+        suitable = free if seat in candidates else [clue for clue in free if word in clue.fits]
+        if not suitable:
             raise AgonError(
                 f"topic {topic.topic} has too few clues: none is left for seat {seat}, whose word is {word!r}"
             )
-        graded = [clue for clue in fitting if 2 <= len(clue.fits) <= 5]
-        clues.append(dice.choice(graded or fitting).clue)
+        graded = [clue for clue in suitable if 2 <= len(clue.fits) <= 5]
+        clues.append(dice.choice(graded or suitable).clue)
     return clues
 
 
 def most_even(
     game: Callable[..., Deduction], candidates: Sequence[Candidate], topics: str, keep: int, matches: int
 ) -> tuple[list[Candidate], str]:
-    """The `keep` candidates in which the spy's part of the credits is nearest to a half, and how even they are, in words.
+    """The `keep` candidates in which the spy's share of the credits is nearest to a half, and a sentence on how even they are.
 
-    At most one of a topic or of a word, and no seat with more than its part of the spies. `matches` are played per candidate and role.
+    No topic and no word occurs twice, and no seat is the spy in more than a third. `matches` are played per candidate and role.
     """
     shares = [_spy_share(game, setting, topics, matches) for setting in candidates]
-    kept: list[Candidate] = []
-    own: list[float] = []
+    selection: list[Candidate] = []
+    selection_shares: list[float] = []
     spies, words = Counter[int](), set[str]()
-    for share, setting in sorted(zip(shares, candidates, strict=True), key=lambda each: abs(each[0] - 0.5)):
+    for share, setting in sorted(zip(shares, candidates, strict=True), key=lambda pair: abs(pair[0] - 0.5)):
         names = {setting.get("topic") or setting["word"], setting.get("spy_word")} - {None}
-        if len(kept) < keep and spies[setting["spy"]] < -(-keep // 3) and not names & words:
-            kept.append(setting)
-            own.append(share)
+        if len(selection) < keep and spies[setting["spy"]] < -(-keep // 3) and not names & words:
+            selection.append(setting)
+            selection_shares.append(share)
             spies[setting["spy"]] += 1
             words |= names
-    said = f"of {len(shares)} candidates; the spy's part of the credits is {_span(own)}, of all {_span(shares)}"
-    return sorted(kept, key=lambda setting: (setting.get("topic", ""), setting["word"])), said
+    summary = f"of {len(shares)} candidates; the spy's part of the credits is {_span(selection_shares)}, of all {_span(shares)}"
+    return sorted(selection, key=lambda setting: (setting.get("topic", ""), setting["word"])), summary
 
 
 def _spy_share(game: Callable[..., Deduction], setting: Candidate, topics: str, matches: int) -> float:
-    """The spy's part of the credits where reference players play the setting, with either side under test."""
+    """The spy's share of the credits when reference players play the setting, with each side under test."""
     answer = partial(reference, knowledge=topics)
     spy, crowd = setting["spy"], [seat for seat in range(3) if seat != setting["spy"]]
-    paid = [0.0, 0.0]
+    credits = [0.0, 0.0]
     for tested in ([spy], crowd):
-        played = game("", "", tested=tested, interviews=False, **setting)
+        instance = game("", "", tested=tested, interviews=False, **setting)
         for match in range(matches):
-            points = total(played, [answer] * 3, match)
-            paid = [paid[0] + points[spy], paid[1] + points[crowd[0]]]
-    return paid[0] / sum(paid)
+            points = total(instance, [answer] * 3, match)
+            credits = [credits[0] + points[spy], credits[1] + points[crowd[0]]]
+    return credits[0] / sum(credits)
 
 
 def _span(shares: Sequence[float]) -> str:

@@ -21,9 +21,9 @@ from agon.games.base import (
     Observation,
     Seen,
     Times,
-    known_counts,
-    known_seats,
-    known_semantics,
+    check_counts,
+    check_seats,
+    check_semantics,
     refuse_illegal,
     told,
 )
@@ -52,12 +52,12 @@ class State(NamedTuple):
     outcome: str = ""
     """How it ended; empty before the ballot."""
     notes: tuple[Note, ...] = ()
-    """What the last step leaves in the records alone: (seat, what, value)."""
+    """Notes of the last step for the records, which no seat sees: (seat, name, value)."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What everybody knows; a game of clues adds its own. By this class its family's scripts, beliefs and page are found."""
+    """The public rules. Each game of clues has a subclass, by which its family's scripts, beliefs and page are found."""
 
     name: str
     seats: int
@@ -66,7 +66,7 @@ class Facts:
 
 
 class Table(dict[str, Sequence[int]]):
-    """A table that can be looked up, and is never changed."""
+    """A hashable mapping; it is never changed."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -78,10 +78,10 @@ class Deduction(Game[State]):
 
     The player with most votes is accused; a tie, no votes at all included, accuses nobody. An unreadable clue is heard as
     none, an unreadable ballot is an abstention, an unreadable interview is no answer. Ballots and interviews are seen by
-    nobody else; interviews pay nothing. `semantics` published: a ballot may be for oneself, as the released code counts it.
+    nobody else; interviews pay nothing. `semantics` published: a player may vote for itself, as in the released code.
 
-    `tested` are the seats of the player under test. The others that speak before it open with their scripted clue (in
-    `clues`, one for each seat): the table says it, they are not asked. With nobody under test all clues are live.
+    `tested` are the seats of the player under test. Seats that speak before it do not choose their first clue: the table
+    says the scripted one (`clues` has one for each seat). With nobody under test no clue is scripted.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Deduction(Game[State]):
     """Characters that a text may have."""
     rules: int = 1
     pays: Mapping[str, Sequence[int]] | None = None
-    """Outcome -> credits of the spy, and of each other player, where these are not the published ones."""
+    """Outcome -> credits of the spy, and of each other player; None: the published ones."""
     seats: int = field(init=False)
     players: tuple[str, ...] = field(init=False, repr=False)
     """What seats are called: Player 1 sits at seat 0."""
@@ -110,9 +110,9 @@ class Deduction(Game[State]):
         seats = len(self.clues)
         if seats < 3:
             raise ValueError(f"{self.name}: there are {seats} clues; one for each of at least 3 players is needed")
-        known_semantics(self.name, self.semantics, get_args(Semantics))
-        known_counts(self.name, rounds=self.rounds, length=self.length)
-        known_seats(self.name, (self.spy,), seats)
+        check_semantics(self.name, self.semantics, get_args(Semantics))
+        check_counts(self.name, rounds=self.rounds, length=self.length)
+        check_seats(self.name, (self.spy,), seats)
         for seat, clue in enumerate(self.clues):
             for word in self._words:
                 if holds(clue, word):
@@ -125,29 +125,29 @@ class Deduction(Game[State]):
             raise ValueError(f"{self.name}: the clues {list(self.clues)} must be different, and not empty")
         for name, value in {
             "clues": tuple(self.clues),
-            "tested": known_seats(self.name, self.tested, seats),
+            "tested": check_seats(self.name, self.tested, seats),
             "seats": seats,
             "players": tuple(f"Player {seat + 1}" for seat in range(seats)),
-            "pays": None if self.pays is None else Table({each: tuple(paid) for each, paid in self.pays.items()}),
+            "pays": None if self.pays is None else Table({outcome: tuple(pay) for outcome, pay in self.pays.items()}),
         }.items():
             object.__setattr__(self, name, value)
-        for name, made in {"_schedule": self._steps(), "_spaces": {}, "_public": self._facts()}.items():
-            object.__setattr__(self, name, made)
+        for name, value in {"_schedule": self._steps(), "_spaces": {}, "_public": self._facts()}.items():
+            object.__setattr__(self, name, value)
         for phase in dict.fromkeys(step.phase for step in self._schedule):
             self._spaces.update({(phase, seat): self._space(phase, seat) for seat in range(seats)})
 
-    # --- what each of the two games says for itself
+    # --- each game defines these
 
     credits: ClassVar[Mapping[str, tuple[int, int]]]
     """Outcome -> credits of the spy, and of each other player."""
     sides: ClassVar[tuple[str, str]]
     """The spy's role, and the others'."""
     doubt: ClassVar[tuple[str, ...]] = ()
-    """What a player may say of its role besides."""
+    """Further answers to the question for one's role."""
 
     @property
     def _credits(self) -> dict[str, Sequence[int]]:
-        """What is paid."""
+        """Outcome -> credits, as this game pays them."""
         return {**self.credits, **(self.pays or {})}
 
     @property
@@ -169,18 +169,18 @@ class Deduction(Game[State]):
 
     @abstractmethod
     def _opening(self, seat: int) -> tuple[Event, ...]:
-        """What a seat is told at the start."""
+        """Events that a seat sees at the start."""
 
     @property
-    def _openly(self) -> tuple[Event, ...]:
-        """What the public is told at the start."""
+    def _public_opening(self) -> tuple[Event, ...]:
+        """Events that the public sees at the start."""
         return ()
 
-    def _role_seen(self, seat: int) -> str:
-        """The role that a seat is told."""
+    def _visible_role(self, seat: int) -> str:
+        """The role that a seat knows; empty where it knows none."""
         return ""
 
-    # --- what they share
+    # --- both games share these
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ class Deduction(Game[State]):
         return self.rounds
 
     def times_asked(self, seat: int) -> Times:
-        """All that the schedule has for the seat; a guess may be left out, and a scripted clue is not asked for."""
+        """The seat's steps in the schedule. A guess may not take place, and a scripted clue is not asked for."""
         least = most = 0
         for step in self._schedule:
             if seat in step.seats and not self._is_scripted(step):
@@ -202,7 +202,9 @@ class Deduction(Game[State]):
 
     def start(self, dice: Dice) -> State:
         """No chance: a setting fixes words and seats."""
-        return self._scripted(State(0, (*(self._opening(seat) for seat in range(self.seats)), self._openly)))
+        return self._play_scripted(
+            State(0, (*(self._opening(seat) for seat in range(self.seats)), self._public_opening))
+        )
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """One seat for a clue or the guess, everybody for interviews and the ballot."""
@@ -210,53 +212,53 @@ class Deduction(Game[State]):
 
     def legal_actions(self, state: State, seat: int) -> Space:
         """A text for a clue, a player for the ballot, a form for an interview."""
-        return self._spaces[self._now(state).phase, seat]
+        return self._spaces[self._next_step(state).phase, seat]
 
     def observe(self, state: State, seat: int) -> Observation:
-        """What the seat was told, and the clues; of the ballot its own, and who was accused; nothing of interviews."""
-        phase, round_, _ = self._now(state)
+        """The seat's own opening and ballot, all clues, and who was accused; no interviews."""
+        phase, round_, _ = self._next_step(state)
         legal = self._spaces[phase, seat]
-        return Observation(seat, round_, legal, state.seen[seat], self._public, phase, self._role_seen(seat))
+        return Observation(seat, round_, legal, state.seen[seat], self._public, phase, self._visible_role(seat))
 
     def watch(self, state: State) -> Observation:
-        """The clues and who was accused; neither words nor roles nor ballots."""
-        phase, round_, _ = self._now(state)
+        """The clues and who was accused, without words, roles and ballots."""
+        phase, round_, _ = self._next_step(state)
         return Observation(PUBLIC, round_, None, state.seen[PUBLIC], self._public, phase)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """Plays one step. Raises IllegalAction."""
         refuse_illegal(self, state, actions)
         phase = self._schedule[state.at].phase
-        seen, done = state.seen, state.at + 1
+        histories, at = state.seen, state.at + 1
         if phase == "vote":
             for seat, ballot in actions.items():
-                seen = told(seen, Event("vote", seat, ballot), (seat,))
+                histories = told(histories, Event("vote", seat, ballot), (seat,))
             accused = most_voted(actions.values())
-            seen = told(seen, Event("accused", None, accused))
+            histories = told(histories, Event("accused", None, accused))
             outcome = "even" if accused is None else "caught" if accused == self.players[self.spy] else "escaped"
-            return self._end(State(done, seen), outcome)
+            return self._end(State(at, histories), outcome)
         notes: list[tuple[int, str, Any]] = []
         if phase in ("clue", "guess"):
             ((seat, text),) = actions.items()
-            seen = told(seen, Event(phase, seat, text))
+            histories = told(histories, Event(phase, seat, text))
             if phase == "guess":
                 right = text is not None and plain(text) == plain(self.word)
-                return self._end(State(done, seen), "guessed" if right else "caught")
+                return self._end(State(at, histories), "guessed" if right else "caught")
             if text is not None and holds(text, self._word_of(seat)):
                 notes = [(seat, "leak", True)]
-        return self._scripted(State(done, seen, notes=tuple(notes))), (0.0,) * self.seats
+        return self._play_scripted(State(at, histories, notes=tuple(notes))), (0.0,) * self.seats
 
     def notes(self, state: State) -> tuple[Note, ...]:
-        """A clue that gives the word away: `leak`."""
+        """`leak`: the clue contains the word."""
         return state.notes
 
     def secrets(self, seat: int) -> tuple[str, ...]:
-        """The words that the seat was not told."""
-        own = self._word_of(seat) if seat != PUBLIC and (seat != self.spy or len(self._words) > 1) else None
-        return tuple(word for word in self._words if word != own)
+        """The words that the seat does not know."""
+        own_word = self._word_of(seat) if seat != PUBLIC and (seat != self.spy or len(self._words) > 1) else None
+        return tuple(word for word in self._words if word != own_word)
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
-        """A win is most credits; the most that the role can get; who the spy is; the setting that both roles under test share."""
+        """`setting`: shared by both roles under test. `win`: most credits win. `credits`: the most a role can get. `spy`: a player."""
         return {
             "setting": self.variant.rpartition("-")[0] or self.variant,
             "win": "credits",
@@ -265,46 +267,46 @@ class Deduction(Game[State]):
         }
 
     def _end(self, state: State, outcome: str) -> tuple[State, tuple[float, ...]]:
-        """After the ballot or the guess: the match pays, unless a spy that is caught may still guess."""
+        """The state and payoffs (points) after the ballot or the guess. A caught spy that may still guess is not paid yet."""
         if outcome == "caught" and state.at < len(self._schedule):
             return state._replace(outcome=outcome), (0.0,) * self.seats
         spy, crowd = self._credits[outcome]
-        paid = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
-        return state._replace(at=len(self._schedule), outcome=outcome), paid
+        payoffs = tuple(float(spy if seat == self.spy else crowd) for seat in range(self.seats))
+        return state._replace(at=len(self._schedule), outcome=outcome), payoffs
 
-    def _now(self, state: State) -> Ask:
-        """The step to come, or the last one of a match that is over."""
+    def _next_step(self, state: State) -> Ask:
+        """The next step; the last one where the match is over."""
         return self._schedule[min(state.at, len(self._schedule) - 1)]
 
-    def _scripted(self, state: State) -> State:
-        """Says the scripted clue where one comes next."""
-        step = self._now(state)
+    def _play_scripted(self, state: State) -> State:
+        """Adds the scripted clues that come next."""
+        step = self._next_step(state)
         if self._is_scripted(step):
             event = Event("clue", step.seats[0], self.clues[step.seats[0]])
-            return self._scripted(state._replace(at=state.at + 1, seen=told(state.seen, event)))
+            return self._play_scripted(state._replace(at=state.at + 1, seen=told(state.seen, event)))
         return state
 
     def _is_scripted(self, step: Ask) -> bool:
         """Whether the table says the clue that comes next."""
         return bool(step.phase == "clue" and step.round == 1 and self.tested and step.seats[0] < self.tested[0])
 
-    def _asking(self, phase: str, round_: int = 1) -> tuple[Ask, ...]:
-        """Everybody is asked at once; nobody where interviews are off."""
-        wanted = self.interviews or phase not in ("identify", "evaluate")
-        return (Ask(phase, round_, tuple(range(self.seats))),) if wanted else ()
+    def _ask_everybody(self, phase: str, round_: int = 1) -> tuple[Ask, ...]:
+        """A step in which all seats answer at once; none for an interview where interviews are off."""
+        is_asked = self.interviews or phase not in ("identify", "evaluate")
+        return (Ask(phase, round_, tuple(range(self.seats))),) if is_asked else ()
 
     def _space(self, phase: str, seat: int) -> Space:
         """What a seat may answer in a phase."""
         if phase == "identify":
             return Choice(tuple(f"{player}, {role}" for player in self.players for role in self.sides + self.doubt))
         if phase == "vote":
-            return Choice(self.players if self.semantics == "published" else self._others(seat))
+            return Choice(self.players if self.semantics == "published" else self._other_players(seat))
         if phase == "evaluate":
-            views = [Choice((*self._others(view), NOBODY)) for view in range(self.seats)]
+            views = [Choice((*self._other_players(view), NOBODY)) for view in range(self.seats)]
             return Form(tuple(zip(self.players, views, strict=True)))
         return Text(self.length)
 
-    def _others(self, seat: int) -> tuple[str, ...]:
+    def _other_players(self, seat: int) -> tuple[str, ...]:
         return self.players[:seat] + self.players[seat + 1 :]
 
 
@@ -316,15 +318,15 @@ def most_voted(ballots: Collection[str | None]) -> str | None:
 
 def holds(text: str, word: str) -> bool:
     """Whether `word` occurs in `text` as a whole word; case, and blanks or hyphens between its parts, do not matter."""
-    return _whole(word).search(text if text.isascii() else normalize("NFKC", text)) is not None
+    return _word_pattern(word).search(text if text.isascii() else normalize("NFKC", text)) is not None
 
 
 @cache
-def _whole(word: str) -> re.Pattern[str]:
+def _word_pattern(word: str) -> re.Pattern[str]:
     parts = r"[\s_-]*".join(map(re.escape, re.split(r"[\s_-]+", normalize("NFKC", word).strip())))
     return re.compile(rf"(?<!\w){parts}(?!\w)", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """Letters and digits alone, in small letters: what guesses are compared by."""
+    """The letters and digits of a text, in small letters. Guesses are compared in this form."""
     return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))

@@ -1,7 +1,4 @@
-"""For twins of games of clues (agon_twins.family).
-
-What solves one once all is known: whom to accuse, and what every outcome is worth. Found by playing it.
-"""
+"""For twins of games of clues (agon_twins.family): whom to accuse, and what every outcome is worth, computed by playing."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -15,60 +12,66 @@ POINTS = frozenset({"worth"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """The spy, the words of each player, what each outcome is worth to both sides, and which one either side would choose.
+    """The spy, each player's words, the payoffs (points) of both sides for each outcome, and each side's best outcomes.
 
-    Outcomes: the spy is accused (`caught`; `guessed` where it may then guess, and is right), another player (`escaped`), nobody (`even`).
+    Outcomes: `caught` (the spy is accused), `guessed` (and then guesses the word), `escaped` (another is accused), `even` (nobody).
     """
     spy = game.players.index(game.seat_facts(0)["spy"])
     other = next(seat for seat in range(game.seats) if seat != spy)
     state = game.start(Random(0))
-    known = {
+    words = {
         game.players[seat]: [event.value for event in game.observe(state, seat).past if event.phase == "word"]
         for seat in range(game.seats)
     }
-    word = known[game.players[other]][0]
-    worth = {"caught": _paid(game, spy, {spy}, ""), "guessed": _paid(game, spy, {spy}, word)}
-    worth |= {"escaped": _paid(game, spy, {other}, ""), "even": _paid(game, spy, set(), "")}
+    word = words[game.players[other]][0]
+    worth = {"caught": _outcome_payoffs(game, spy, {spy}, ""), "guessed": _outcome_payoffs(game, spy, {spy}, word)}
+    worth |= {"escaped": _outcome_payoffs(game, spy, {other}, ""), "even": _outcome_payoffs(game, spy, set(), "")}
     if worth["guessed"] == worth["caught"]:  # a guess is in vain, or not asked for
         del worth["guessed"]
     sides = {
-        side: {outcome: float(paid[seat]) for outcome, paid in worth.items()}
+        side: {outcome: float(payoffs[seat]) for outcome, payoffs in worth.items()}
         for side, seat in (("spy", spy), ("crowd", other))
     }
-    best = {side: frozenset(each for each in paid if paid[each] == max(paid.values())) for side, paid in sides.items()}
-    return {"spy": game.players[spy], "words": known, "worth": sides, "best": best}
+    best = {
+        side: frozenset(outcome for outcome in payoffs if payoffs[outcome] == max(payoffs.values()))
+        for side, payoffs in sides.items()
+    }
+    return {"spy": game.players[spy], "words": words, "worth": sides, "best": best}
 
 
-def _paid(game: Game[Any], spy: int, accused: set[int], guess: str) -> list[float]:
-    """What everybody gets where all vote for one of the `accused`, or nobody votes, and an accused spy makes a guess."""
-    state, total, said = game.start(Random(0)), [0.0] * game.seats, 0
-    while asked := game.to_move(state):
+def _outcome_payoffs(game: Game[Any], spy: int, accused: set[int], guess: str) -> list[float]:
+    """Everybody's payoffs where all vote for one of the `accused` (nobody votes where there are none), and the spy guesses."""
+    state, total, count = game.start(Random(0)), [0.0] * game.seats, 0
+    while seats := game.to_move(state):
         actions: dict[int, Any] = {}
-        for seat in asked:
-            view, said = game.observe(state, seat), said + 1
+        for seat in seats:
+            view, count = game.observe(state, seat), count + 1
             if view.phase == "vote":
-                wanted = [game.players[each] for each in accused if each != seat]
-                actions[seat] = wanted[0] if wanted else None
+                targets = [game.players[player] for player in accused if player != seat]
+                actions[seat] = targets[0] if targets else None
             elif isinstance(view.legal, Text):
-                actions[seat] = guess or "nothing" if view.phase == "guess" else f"a clue, {said}"
+                actions[seat] = guess or "nothing" if view.phase == "guess" else f"a clue, {count}"
             else:
                 actions[seat] = None
-        state, paid = game.step(state, actions)
-        total = [before + now for before, now in zip(total, paid, strict=True)]
+        state, payoffs = game.step(state, actions)
+        total = [before + now for before, now in zip(total, payoffs, strict=True)]
     return total
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
-    """Who knows all, and votes so that the crowd is paid most: for the spy, for another, or either way as often. No answer for the spy."""
-    found = solutions(game)
-    caught, escaped = (found["worth"]["crowd"][outcome] for outcome in ("caught", "escaped"))
+    """A player that knows the spy and votes for what pays the crowd most; it mixes evenly where both votes pay the same.
+
+    It has no answer for the spy.
+    """
+    solution = solutions(game)
+    caught, escaped = (solution["worth"]["crowd"][outcome] for outcome in ("caught", "escaped"))
 
     def mix(view: Observation) -> Mapping[str, float]:
-        if view.phase != "vote" or game.players[view.seat] == found["spy"]:
+        if view.phase != "vote" or game.players[view.seat] == solution["spy"]:
             return {}
-        others = [each for each in view.legal.options if each != found["spy"]]
+        others = [player for player in view.legal.options if player != solution["spy"]]
         share = 1.0 if caught > escaped else 0.0 if caught < escaped else 1 / (len(others) + 1)
-        voted = {found["spy"]: share} | dict.fromkeys(others, (1 - share) / len(others))
-        return {player: each for player, each in voted.items() if each}
+        votes = {solution["spy"]: share} | dict.fromkeys(others, (1 - share) / len(others))
+        return {player: weight for player, weight in votes.items() if weight}
 
     return mix

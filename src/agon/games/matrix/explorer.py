@@ -1,4 +1,4 @@
-"""Repeated games of two for pages to look at: matches action by action, and payoff tables that a reader may change."""
+"""Data of repeated two-player games for explorer pages: matches action by action, and payoff tables to change."""
 
 from importlib.resources import files
 from typing import Any
@@ -11,13 +11,13 @@ MATCHES, EQUILIBRIA, TABLE = (
     files("agon.games.matrix").joinpath(f"{name}.js").read_text(encoding="utf-8")
     for name in ("matches", "equilibria", "table")
 )
-"""What shows matches, what finds equilibria, and what lets a payoff table be changed."""
+"""Scripts that show matches, find equilibria and edit payoff tables."""
 
 KEYS = ["match", "game", "variant", "model", "agent", "opponent", "repetition"]
 
 
 def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
-    """Of every game of two with a payoff table: name, variant, options, payoff ([row][column] -> points of both), rounds."""
+    """The two-player games with a payoff table: name, variant, options, payoff ([row][column] -> points of both), rounds."""
     return [
         {
             "name": game.game,
@@ -32,9 +32,9 @@ def rules(games: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def courses(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
-    """A row per match of two: KEYS (agent and model of the first seat, opponent: the second's agent), own, other, points, points_other.
+    """One row per two-player match: KEYS, own, other, points, points_other; agent and model are the first seat's.
 
-    own, other: a character per round, the action's place among the game's options, or "." where none could be read.
+    `own` and `other` have a character per round: the action's place among the game's options, or "." for an unreadable one.
     """
     places = {
         (game["name"], game["variant"], option): str(place)
@@ -42,11 +42,11 @@ def courses(turns: pd.DataFrame, games: pd.DataFrame) -> pd.DataFrame:
         for place, option in enumerate(game["options"])
     }
     keys = turns[["game", "variant", "action"]].astype(object)
-    found = turns[["match", "seat", "round", "payoff"]].assign(
+    moves = turns[["match", "seat", "round", "payoff"]].assign(
         move=[places.get(key, ".") for key in keys.itertuples(index=False, name=None)]
     )
-    found = found.sort_values(["match", "seat", "round"], kind="stable")
-    sums = found.groupby(["match", "seat"], observed=True).agg(moves=("move", "".join), points=("payoff", "sum"))
+    moves = moves.sort_values(["match", "seat", "round"], kind="stable")
+    sums = moves.groupby(["match", "seat"], observed=True).agg(moves=("move", "".join), points=("payoff", "sum"))
     sums = sums.unstack("seat")
     seats = turns.drop_duplicates(["match", "seat"]).astype({"match": str})
     first = seats[seats.seat == 0].set_index("match")

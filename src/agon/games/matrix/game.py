@@ -35,8 +35,8 @@ class MatrixGame(Game[State]):
     def __post_init__(self) -> None:
         options, payoff = tuple(self.options), _frozen(self.payoff)
         seats = _depth(payoff) - 1
-        known = all(isinstance(option, str) and option.strip() and option.isprintable() for option in options)
-        if len(set(options)) != len(options) or len(options) < 1 or not known:
+        are_labels = all(isinstance(option, str) and option.strip() and option.isprintable() for option in options)
+        if len(set(options)) != len(options) or len(options) < 1 or not are_labels:
             raise ValueError(
                 f"{self.name}: the options {list(options)} must be distinct labels, at least one, and none empty or with "
                 "characters that cannot be printed"
@@ -70,7 +70,7 @@ class MatrixGame(Game[State]):
         return self.rounds
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
+        return type(self), tuple(getattr(self, item.name) for item in fields(self) if item.init)
 
     def __hash__(self) -> int:
         return self._hash
@@ -91,12 +91,14 @@ class MatrixGame(Game[State]):
 
     def outcomes(self, seat: int) -> list[tuple[Profile, tuple[float, ...]]]:
         """Every action profile and what it pays, as `seat` sees them: own action and points first, then the others'."""
-        order = sorted(range(self.seats), key=lambda each: each != seat)
+        order = sorted(range(self.seats), key=lambda other: other != seat)
 
-        def seen(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(values[each] for each in order)
+        def reorder(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[other] for other in order)
 
-        rows = [(seen(profile), seen(self.payoffs(profile))) for profile in product(self.options, repeat=self.seats)]
+        rows = [
+            (reorder(profile), reorder(self.payoffs(profile))) for profile in product(self.options, repeat=self.seats)
+        ]
         return sorted(rows, key=lambda row: [self.options.index(str(action)) for action in row[0]])
 
     def start(self, dice: Dice) -> State:
@@ -126,8 +128,8 @@ class MatrixGame(Game[State]):
         if sorted(actions) != [*to_move]:
             raise IllegalAction(f"{self.name}: seats {sorted(actions)} acted; to move: {list(to_move)}")
         profile = tuple([actions[seat] for seat in to_move])
-        seen = [(own, *profile[:seat], *profile[seat + 1 :]) for seat, own in enumerate(profile)]
-        return tuple([(*past, new) for past, new in zip(state, seen, strict=True)]), self.payoffs(profile)
+        views = [(action, *profile[:seat], *profile[seat + 1 :]) for seat, action in enumerate(profile)]
+        return tuple([(*past, new) for past, new in zip(state, views, strict=True)]), self.payoffs(profile)
 
 
 @kind("agon.games.relabel")

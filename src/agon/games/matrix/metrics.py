@@ -22,7 +22,7 @@ from agon.turns import decoded, replaced, tidy
 KEYS = ["experiment", "match", "game", "variant", "repetition", "seat", "agent", "model", "opponent", "opponent_model"]
 
 USED = [*KEYS[:8], "round", "turn", "action", "fallback", "valid", "payoff", "tokens"]
-"""Columns of turns that count; of weighed ones `detail` too."""
+"""Columns of turns that are read; of weighed decisions `detail` too."""
 
 METRICS = {
     "total_points": "points over all rounds that count",
@@ -40,25 +40,26 @@ METRICS = {
     "void": "rounds in which it gave no readable action",
     "replaced": "rounds in which something was done in a player's stead",
 }
-"""What `per_match` has of every match and player, and in a line what it is."""
+"""Columns of `per_match`, with a line on each."""
 OF_ASKING = {"validity_rate", "void", "replaced"}
-"""Of these, those that say how asking went, not what was played (agon.scores)."""
+"""Metrics of how asking went, not of what was played (agon.scores)."""
 RANGES = {"validity_rate": (0.0, 100.0)} | dict.fromkeys(
     ["cooperation_rate", "cooperation_of_readable", "distance_to_uniform", "distance_to_equilibrium"], (0.0, 1.0)
 )
-"""Of these, those that have a least and a most value in every game (agon.scores)."""
+"""(least, most) of the metrics that have the same limits in every game (agon.scores)."""
 
 REPLACED, STRANGE = -2, -3
-"""In the place of an action: something was done in the player's stead; it is none of the game."""
+"""Codes in the place of an action: a substitute acted for the player; the action is not in the game."""
 
 WEIGHED = ["expected_payoff", "regret", "exploitability", "distance_to_uniform", "distance_to_equilibrium", "mass"]
 
 
 @dataclass(frozen=True)
 class Course:
-    """Matches of one game as arrays (matches x rounds), from one player's side; actions are positions, -1 is void.
+    """Matches of one game as arrays (matches x rounds), from one player's side.
 
-    REPLACED stands where something was done in a player's stead, such as a random action: that is nobody's behaviour.
+    Actions are positions among the game's options; -1 is void. REPLACED marks a substitute's action, such as a random one,
+    which is nobody's behaviour.
     """
 
     own: NDArray[np.int8]
@@ -75,7 +76,7 @@ class Course:
 
     @property
     def played(self) -> NDArray[np.bool_]:
-        """Rounds that count: in none of them was anything done in a player's stead."""
+        """Rounds that count: those without a substitute's action."""
         played: NDArray[np.bool_] = (self.own != REPLACED) & (self.other != REPLACED)
         return played
 
@@ -98,22 +99,22 @@ def opponent_comprehension_as_done(course: Course) -> NDArray[np.float64]:
     """
     if len(course.payoff) != 2:
         return opponent_comprehension(course)
-    own = np.where(course.own < 0, 1, course.own)
-    earned, copied = course.payoff[own, course.other], course.payoff[course.other, course.other]
-    return _earliest((earned >= copied) & (course.other >= 0), course.played)
+    own_action = np.where(course.own < 0, 1, course.own)
+    points, copy_points = course.payoff[own_action, course.other], course.payoff[course.other, course.other]
+    return _earliest((points >= copy_points) & (course.other >= 0), course.played)
 
 
-def _earliest(good: NDArray[np.bool_], played: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The first round from which nine in ten of those that count are good; absent where none counts."""
+def _earliest(good: NDArray[np.bool_], counting: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The first round from which nine in ten counting rounds are good; rounds + 1 if never; absent where none counts."""
     rounds = good.shape[1]
-    left, fine = (np.cumsum(each[:, ::-1], axis=1)[:, ::-1] for each in (played, good & played))
-    enough = (fine >= 0.9 * left - 1e-9) & (left > 0)
-    first = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1.0, rounds + 1.0)
-    return np.where(played.any(axis=1), first, np.nan)
+    total, good_count = (np.cumsum(flags[:, ::-1], axis=1)[:, ::-1] for flags in (counting, good & counting))
+    qualifies = (good_count >= 0.9 * total - 1e-9) & (total > 0)
+    first = np.where(qualifies.any(axis=1), qualifies.argmax(axis=1) + 1.0, rounds + 1.0)
+    return np.where(counting.any(axis=1), first, np.nan)
 
 
 def mix(course: Course) -> NDArray[np.float64]:
-    """How often the player took each action, over its non-void actions (matches x actions); absent if all were void."""
+    """Share of each action among the player's non-void ones (matches x actions); absent where all were void."""
     counts = np.stack([(course.own == action).sum(axis=1) for action in range(len(course.payoff))], axis=1)
     total = counts.sum(axis=1, keepdims=True).astype(float)
     return np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
@@ -122,7 +123,7 @@ def mix(course: Course) -> NDArray[np.float64]:
 def cooperation_rate(course: Course) -> NDArray[np.float64]:
     """Share of rounds with the first action, void ones counted, as printed; absent in games of more than two actions.
 
-    Rounds in which something was done in the player's stead do not count.
+    Rounds in which a substitute acted for the player do not count.
     """
     if len(course.payoff) != 2:
         return np.full(course.shape[0], np.nan)
@@ -137,13 +138,13 @@ def cooperation_of_readable(course: Course) -> NDArray[np.float64]:
 
 
 def regret(course: Course) -> NDArray[np.float64]:
-    """Points per round that the best single action would have added, given what the other did (external regret)."""
+    """Points per round that the best single action would have added against the other's actions (external regret)."""
     both = (course.own >= 0) & (course.other >= 0)
-    faced = course.payoff[:, course.other]
-    best = np.where(both, faced, 0).sum(axis=2).max(axis=0)
-    earned = np.where(both, course.payoff[course.own, course.other], 0).sum(axis=1)
+    alternatives = course.payoff[:, course.other]
+    best = np.where(both, alternatives, 0).sum(axis=2).max(axis=0)
+    points = np.where(both, course.payoff[course.own, course.other], 0).sum(axis=1)
     rounds = both.sum(axis=1).astype(float)
-    return np.divide(best - earned, rounds, out=np.full(len(rounds), np.nan), where=rounds > 0)
+    return np.divide(best - points, rounds, out=np.full(len(rounds), np.nan), where=rounds > 0)
 
 
 def exploitability(course: Course) -> NDArray[np.float64]:
@@ -169,7 +170,7 @@ def expected_payoff(
 def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """The maximin mix and its guaranteed payoff, by linear programming."""
     actions = len(payoff)
-    found = linprog(
+    solution = linprog(
         [*[0.0] * actions, -1.0],
         A_ub=np.column_stack([-payoff.T, np.ones(payoff.shape[1])]),
         b_ub=np.zeros(payoff.shape[1]),
@@ -177,7 +178,7 @@ def security(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         b_eq=[1.0],
         bounds=[*[(0, None)] * actions, (None, None)],
     )
-    return found.x[:-1], float(found.x[-1])
+    return solution.x[:-1], float(solution.x[-1])
 
 
 def distance(course: Course, targets: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -218,18 +219,16 @@ def per_match(
     `payoffs`: game, variant, seat, action, others, payoff (agon.games.tables.payoff_table). `equilibria`: game, variant,
     equilibrium (number), seat, action, weight. Efficiency is points per 1000 tokens: as printed over the match's
     tokens, as done over the tokens of its largest round; absent where tokens are. `void` and `replaced` are numbers of rounds:
-    the player gave no readable action; something was done in a player's stead, which no metric counts. `least`, `most`: points that
-    the match can give. Raises AgonError when a match has not two seats, gaps in its rounds, or a game without payoffs.
+    in a void one the player gave no readable action; in a replaced one a substitute acted, and no metric counts it. `least`
+    and `most` are the least and most points of a match.
+    Raises AgonError for a match without two seats or with gaps in its rounds, and for a game without payoffs.
     """
-    found = _game_by_game(_one_game, turns, payoffs, equilibria, seats)
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*KEYS, *METRICS])
+    tables = _game_by_game(_measure_game, turns, payoffs, equilibria, seats)
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*KEYS, *METRICS])
 
 
 def limits(matches: pd.DataFrame) -> dict[str, Limits]:
-    """What each metric can be at the least and at the most, for agon.metrics.summary of `matches` (as of `per_match`).
-
-    Efficiency has no limits.
-    """
+    """(least, most) of each metric but efficiency, for agon.metrics.summary of `matches` (a table of `per_match`)."""
     per_round, never = (matches.most - matches.least) / matches.rounds, matches.rounds + 1
     return {
         "total_points": (matches.least, matches.most),
@@ -244,7 +243,7 @@ def limits(matches: pd.DataFrame) -> dict[str, Limits]:
 
 
 def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
-    """`per_match` for agon.scores; what has to do with equilibria only if it is among `names`."""
+    """`per_match` for agon.scores; equilibria are computed only if `names` has a metric that needs them."""
     equilibria = equilibrium_table(games) if "distance_to_equilibrium" in names else None
     return per_match(turns, payoff_table(games), equilibria, seats)
 
@@ -255,16 +254,16 @@ def weighed(
     equilibria: pd.DataFrame | None = None,
     seats: Sequence[int] = (0,),
 ) -> pd.DataFrame:
-    """One row per decision that was weighed (agon.agents.reads), of the players in `seats`: what its mix is worth, exactly.
+    """Exact values of the players' mixes: one row per weighed decision (agon.agents.reads) of the players in `seats`.
 
-    `expected_payoff` is over the player's mix, against the other's mix where that was weighed too, else against what the other
-    did; absent where that was void. It is what the round pays on average at this history: its sum over a match estimates the
-    match's points without the chance of the player's own draws. `regret`: what the best reply to the same would pay more.
-    `exploitability` (see the function) and the distances are those of the mix, without sampling noise. `mass`: the probability
-    that the model gives any legal answer. Decisions that were not weighed have no row. Tables and errors as of `per_match`.
+    `expected_payoff` (points) is the mean over the player's mix. The other side is the other's mix if it was weighed too, else
+    its action; the value is absent where that was void. Summed over a match it estimates the match's points without the chance
+    of the player's own draws. `regret`: how much more the best reply would pay. `exploitability` and the distances are those
+    of the mix, without sampling noise. `mass`: the probability that the model gives any legal answer. Decisions that were not
+    weighed have no row. Tables and errors are those of `per_match`.
     """
-    found = _game_by_game(_weighed, turns, payoffs, equilibria, seats, ["detail"])
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
+    tables = _game_by_game(_weigh_game, turns, payoffs, equilibria, seats, ["detail"])
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=[*KEYS, "round", *WEIGHED])
 
 
 def _game_by_game(
@@ -273,26 +272,26 @@ def _game_by_game(
     payoffs: pd.DataFrame,
     equilibria: pd.DataFrame | None,
     seats: Sequence[int],
-    more: Sequence[str] = (),
+    extra_columns: Sequence[str] = (),
 ) -> list[pd.DataFrame]:
-    """What `measure` makes of the turns, payoffs and equilibria of every game, for each of `seats`. Raises AgonError without payoffs.
+    """The tables that `measure` makes of each game's turns, payoffs and equilibria, for each of `seats`.
 
-    `more`: columns beside USED.
+    `extra_columns` are read beside USED. Raises AgonError for a game without payoffs.
     """
-    found = []
-    turns = tidy(turns[[each for each in [*USED, *more] if each in turns]])
+    tables = []
+    turns = tidy(turns[[column for column in [*USED, *extra_columns] if column in turns]])
     for (game, variant), group in turns.groupby(["game", "variant"], observed=True, sort=True):
         rules = _of_game(payoffs, game, variant)
         if rules.empty:
             raise AgonError(f"no payoffs for {game}, {variant}: add the game to the payoff table")
-        known = None if equilibria is None else _of_game(equilibria, game, variant)
+        game_equilibria = None if equilibria is None else _of_game(equilibria, game, variant)
         sides = _sides(group)
-        found += [measure(sides[seat], sides[1 - seat], rules, known, seat) for seat in seats]
-    return found
+        tables += [measure(sides[seat], sides[1 - seat], rules, game_equilibria, seat) for seat in seats]
+    return tables
 
 
 def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
-    """One row per match and player: means over its rows of `weighed`; absent values do not count.
+    """One row per match and player: means over its rows of `weighed`, without absent values.
 
     `n`: decisions that were weighed; `n_paid`: those of them with an expected payoff.
     """
@@ -301,21 +300,21 @@ def weighed_per_match(decisions: pd.DataFrame) -> pd.DataFrame:
     return counts.join(groups[WEIGHED].mean()).reset_index()
 
 
-def _weighed(
-    mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int
+def _weigh_game(
+    mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, equilibria: pd.DataFrame | None, seat: int
 ) -> pd.DataFrame:
     payoff, options = _payoff_matrix(rules, seat)
     mixes, others = chances(mine.detail, options), chances(theirs.detail, options)
-    played = _positions(theirs, options)
-    pure = np.where((played < 0)[:, None], np.nan, np.eye(len(options))[played])
+    actions = _positions(theirs, options)
+    pure = np.where((actions < 0)[:, None], np.nan, np.eye(len(options))[actions])
     others = np.where(np.isnan(others), pure, others)
     rows = ~np.isnan(mixes).any(axis=1)
-    mixes, targets = mixes[rows], _targets(known, seat, options)
+    mixes, targets = mixes[rows], _targets(equilibria, seat, options)
     table = mine[[*KEYS[:8], "round"]].reset_index(drop=True)
     table = table.assign(opponent=theirs.agent.to_numpy(), opponent_model=theirs.model.to_numpy())[rows]
     return table.assign(
-        expected_payoff=(paid := expected_payoff(mixes, others[rows], payoff)),
-        regret=(others[rows] @ payoff.T).max(axis=1) - paid,
+        expected_payoff=(value := expected_payoff(mixes, others[rows], payoff)),
+        regret=(others[rows] @ payoff.T).max(axis=1) - value,
         exploitability=shortfall(mixes, payoff),
         distance_to_uniform=to_nearest(mixes, np.full((1, len(options)), 1 / len(options))),
         distance_to_equilibrium=np.nan if targets is None else to_nearest(mixes, targets),
@@ -325,16 +324,16 @@ def _weighed(
 
 def chances(details: Sequence[Any], options: Sequence[str]) -> NDArray[np.float64]:
     """The probability of each option (rows x options) from the turns' column `detail`; absent in rows that were not weighed."""
-    found = np.full((len(details), len(options)), np.nan)
+    probabilities = np.full((len(details), len(options)), np.nan)
     for row, detail in enumerate(details):
         if isinstance(detail, str) and '"chances"' in detail:
-            told = dict(json.loads(detail)["chances"])
-            found[row] = [told[option] for option in options]
-    return found
+            shares = dict(json.loads(detail)["chances"])
+            probabilities[row] = [shares[option] for option in options]
+    return probabilities
 
 
-def _one_game(
-    mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, known: pd.DataFrame | None, seat: int
+def _measure_game(
+    mine: pd.DataFrame, theirs: pd.DataFrame, rules: pd.DataFrame, equilibria: pd.DataFrame | None, seat: int
 ) -> pd.DataFrame:
     payoff, options = _payoff_matrix(rules, seat)
     rounds = int(mine["round"].max())
@@ -346,7 +345,7 @@ def _one_game(
         paid_other=theirs.payoff.to_numpy().reshape(grid),
         payoff=payoff,
     )
-    targets = _targets(known, seat, options)
+    targets = _targets(equilibria, seat, options)
     first, other = mine.iloc[::rounds], theirs.iloc[::rounds]
     tokens = mine.tokens.to_numpy(dtype=float, na_value=np.nan).reshape(grid)
     points = total_points(course)
@@ -379,7 +378,7 @@ def of_arrays(
     equilibria: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """`of_course` for seat 0 of played arrays (matches, rounds, 2): positions of actions, and points (agon.games.matrix.simulate)."""
-    known = None if equilibria is None else _of_game(equilibria, game, variant)
+    game_equilibria = None if equilibria is None else _of_game(equilibria, game, variant)
     payoff, options = _payoff_matrix(_of_game(payoffs, game, variant), 0)
     course = Course(
         own=actions[:, :, 0].astype(np.int8),
@@ -388,7 +387,7 @@ def of_arrays(
         paid_other=paid[:, :, 1].astype(float),
         payoff=payoff,
     )
-    return of_course(course, _targets(known, 0, options)).assign(game=game, variant=variant)
+    return of_course(course, _targets(game_equilibria, 0, options)).assign(game=game, variant=variant)
 
 
 def _of_game(table: pd.DataFrame, game: object, variant: object) -> pd.DataFrame:
@@ -397,44 +396,44 @@ def _of_game(table: pd.DataFrame, game: object, variant: object) -> pd.DataFrame
 
 def _payoff_matrix(rules: pd.DataFrame, seat: int) -> tuple[NDArray[np.float64], list[str]]:
     rows = rules[rules.seat == seat]
-    paid = dict(zip(zip(rows.action, rows.others, strict=True), rows.payoff, strict=True))
+    payoffs = dict(zip(zip(rows.action, rows.others, strict=True), rows.payoff, strict=True))
     options = list(dict.fromkeys(rows.action))
-    return np.array([[paid[own, other] for other in options] for own in options], dtype=float), options
+    return np.array([[payoffs[action, other] for other in options] for action in options], dtype=float), options
 
 
-def _targets(known: pd.DataFrame | None, seat: int, options: Sequence[str]) -> NDArray[np.float64] | None:
-    if known is None or known.empty:
+def _targets(equilibria: pd.DataFrame | None, seat: int, options: Sequence[str]) -> NDArray[np.float64] | None:
+    if equilibria is None or equilibria.empty:
         return None
-    own = known[known.seat == seat]
-    return own.pivot_table(index="equilibrium", columns="action", values="weight")[list(options)].to_numpy(dtype=float)
+    rows = equilibria[equilibria.seat == seat]
+    return rows.pivot_table(index="equilibrium", columns="action", values="weight")[list(options)].to_numpy(dtype=float)
 
 
 def _sides(group: pd.DataFrame) -> list[pd.DataFrame]:
-    """The turns of seat 0 and those of seat 1, row by row of the same round, matches one behind another. Raises AgonError."""
+    """The turns of seat 0 and of seat 1, sorted by match and round, so that rows correspond. Raises AgonError for gaps."""
     keys = group.match.cat.codes.to_numpy() * np.int64(1 << 32) + group.turn.to_numpy()
     sides = []
-    for own in (group.seat == 0, group.seat == 1):
-        side = group[own]
-        key = keys[own.to_numpy()]
+    for mask in (group.seat == 0, group.seat == 1):
+        side = group[mask]
+        key = keys[mask.to_numpy()]
         sides.append(side if (key[1:] > key[:-1]).all() else side.iloc[np.argsort(key, kind="stable")])
     one, other = (side.match.cat.codes.to_numpy() for side in sides)
-    whole = len(one) == len(other) and len(one) + len(other) == len(group)
+    is_paired = len(one) == len(other) and len(one) + len(other) == len(group)
     counts = np.bincount(one)
-    if not whole or (counts[counts > 0] != group["round"].max()).any() or (one != other).any():
+    if not is_paired or (counts[counts > 0] != group["round"].max()).any() or (one != other).any():
         raise AgonError("matches of a game must have two seats and equally many rounds, without gaps")
     return sides
 
 
 def _positions(turns: pd.DataFrame, options: Sequence[str]) -> NDArray[np.int8]:
-    """The actions of some turns, as a course has them."""
+    """The actions of some turns as positions (see `Course`). Raises AgonError for an action that the game does not have."""
     labels = decoded(turns.action).cat
     lookup = np.array(
         [options.index(label) if label in options else STRANGE for label in labels.categories] + [-1], dtype=np.int8
     )
     positions = lookup[labels.codes.to_numpy()]
     if (positions == STRANGE).any():
-        strange = [label for label in labels.categories if label not in options]
-        raise AgonError(f"actions {strange} are not in the game: {list(options)}")
+        unknown = [label for label in labels.categories if label not in options]
+        raise AgonError(f"actions {unknown} are not in the game: {list(options)}")
     return np.where(replaced(turns), np.int8(REPLACED), positions)
 
 
@@ -455,8 +454,8 @@ def action_shares(turns: pd.DataFrame, by: Sequence[str] = ("game", "variant", "
     legal["action"] = pd.Series([options[label] for label in legal.legal], index=legal.index, dtype=object)
     possible = legal.explode("action").astype({"action": "str"}).drop(columns="legal").drop_duplicates()
     keys = [*by, "action"]
-    taken = valid.assign(action=decoded(valid.action).astype("str"))
-    counts = taken.groupby(keys, observed=True, dropna=False).size().rename("count").reset_index()
+    decisions = valid.assign(action=decoded(valid.action).astype("str"))
+    counts = decisions.groupby(keys, observed=True, dropna=False).size().rename("count").reset_index()
     table = possible.merge(counts, on=keys, how="left").fillna({"count": 0})
     total = table.groupby(list(by), observed=True, dropna=False)["count"].transform("sum")
     return table.assign(value=table["count"] / total, n=total.astype(int)).drop(columns="count").reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""How people see normal-form games: the payoff table from one's own side, and what was done and paid, round by round."""
+"""The page of normal-form games: the payoff table from one's own side, and actions and points, round by round."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,19 +9,19 @@ from agon.games.html import count, lines, number, table, text
 from agon.games.matrix.game import MatrixGame
 from agon.games.pages import FamilyPage, Parts, Scene
 
-MOST = 64
-"""Outcomes that are listed."""
+MAX_OUTCOMES = 64
+"""More outcomes than these are not listed."""
 
 
 def rounds_played(scene: Scene) -> str:
-    """Which round it is, and of how many."""
-    rounds, done = scene.view.rules.rounds, len(scene.view.past)
-    said = f"All {count(rounds, 'round')} are played" if done >= rounds else f"Round {done + 1} of {rounds}"
-    return f"<h2>{said}</h2>"
+    """The number of the round, and of all rounds."""
+    rounds, past = scene.view.rules.rounds, len(scene.view.past)
+    title = f"All {count(rounds, 'round')} are played" if past >= rounds else f"Round {past + 1} of {rounds}"
+    return f"<h2>{title}</h2>"
 
 
 class MatrixPage(FamilyPage):
-    """Of all normal-form games."""
+    """The boards of all normal-form games."""
 
     title = "A repeated game"
     needed: ClassVar = ("rounds", "payoffs")
@@ -32,17 +32,17 @@ class MatrixPage(FamilyPage):
     }
 
     def board(self, scene: Scene) -> Parts:
-        """What each outcome pays, what was done, and what it paid."""
+        """The payoff table, and the history with its points."""
         game: MatrixGame = scene.view.rules
         rounds = scene.rounds()
-        paid = [game.payoffs(profile) for profile in rounds]
-        running = [list(accumulate(each[seat] for each in paid)) for seat in range(game.seats)]
+        round_payoffs = [game.payoffs(profile) for profile in rounds]
+        running = [list(accumulate(points[seat] for points in round_payoffs)) for seat in range(game.seats)]
         return {
             "rounds": rounds_played(scene)
             + '<p class="soft">In this match you are told how many rounds there are.</p>',
             "payoffs": payoffs(scene),
             "chart": lines("Points so far", [(scene.short(seat), running[seat]) for seat in scene.order]),
-            "history": _history(scene, rounds, paid),
+            "history": _history(scene, rounds, round_payoffs),
             "totals": "",  # the history has them
         }
 
@@ -50,16 +50,19 @@ class MatrixPage(FamilyPage):
 page = MatrixPage()
 
 
-def _history(scene: Scene, rounds: Sequence[Sequence[Any]], paid: Sequence[Sequence[float]]) -> str:
-    """What was done, newest round first, with the points of each."""
+def _history(scene: Scene, rounds: Sequence[Sequence[Any]], round_payoffs: Sequence[Sequence[float]]) -> str:
+    """Actions and points of each round, the newest first."""
     if not rounds:
         return "<p>No round is finished yet.</p>"
 
     def cell(place: int, seat: int) -> str:
-        return f"{scene.done(rounds[place][seat])}<br><small>{_points(paid[place][seat])}</small>"
+        return f"{scene.done(rounds[place][seat])}<br><small>{_points(round_payoffs[place][seat])}</small>"
 
     head = ["Round", *(scene.who(seat) for seat in scene.order)]
-    sums = ["All rounds", *(f"<strong>{_points(sum(each[seat] for each in paid))}</strong>" for seat in scene.order)]
+    sums = [
+        "All rounds",
+        *(f"<strong>{_points(sum(points[seat] for points in round_payoffs))}</strong>" for seat in scene.order),
+    ]
     rows = [[str(at + 1), *(cell(at, seat) for seat in scene.order)] for at in reversed(range(len(rounds)))]
     return table("What was done, newest round first, and what it paid", head, [sums, *rows])
 
@@ -72,21 +75,23 @@ def payoffs(scene: Scene) -> str:
     """The payoff table, as one seat reads it."""
     game: MatrixGame = scene.view.rules
     if game.seats == 2:
-        return _two(scene, game)
-    if len(game.options) ** game.seats <= 1024 and (pays := _alike(game)):
-        return _symmetric(scene, game, pays)
-    return _list(scene, game)
+        return _two_player_table(scene, game)
+    if len(game.options) ** game.seats <= 1024 and (pays := _symmetric_payoffs(game)):
+        return _symmetric_table(scene, game, pays)
+    return _outcome_table(scene, game)
 
 
-def _two(scene: Scene, game: MatrixGame) -> str:
+def _two_player_table(scene: Scene, game: MatrixGame) -> str:
     first, second = scene.order
     mine, other = ("you", "the other") if not scene.watched else (scene.short(first), scene.short(second))
     rows = []
     for own in game.options:
         cells = []
         for theirs in game.options:
-            got = game.payoffs((own, theirs) if first == 0 else (theirs, own))
-            cells.append(f"<strong>{text(mine)} {number(got[first])}</strong><br>{text(other)} {number(got[second])}")
+            points = game.payoffs((own, theirs) if first == 0 else (theirs, own))
+            cells.append(
+                f"<strong>{text(mine)} {number(points[first])}</strong><br>{text(other)} {number(points[second])}"
+            )
         rows.append([f"{'you play ' if not scene.watched else ''}{text(own)}", *cells])
     theirs = "the other plays" if not scene.watched else f"{text(other)}:"
     head = ["" if not scene.watched else text(f"{mine}:"), *(f"{theirs} {text(option)}" for option in game.options)]
@@ -94,37 +99,37 @@ def _two(scene: Scene, game: MatrixGame) -> str:
 
 
 @lru_cache(maxsize=256)
-def _alike(game: MatrixGame) -> dict[tuple[str, tuple[int, ...]], float] | None:
-    """Points by own action and how many of the others do what; None where it matters who does it."""
+def _symmetric_payoffs(game: MatrixGame) -> dict[tuple[str, tuple[int, ...]], float] | None:
+    """Points by own action and the counts of the others' actions; None where it matters who plays what."""
     pays: dict[tuple[str, tuple[int, ...]], float] = {}
     for profile in product(game.options, repeat=game.seats):
-        for seat, got in enumerate(game.payoffs(profile)):
+        for seat, points in enumerate(game.payoffs(profile)):
             others = profile[:seat] + profile[seat + 1 :]
             key = str(profile[seat]), tuple(others.count(option) for option in game.options)
-            if pays.setdefault(key, got) != got:
+            if pays.setdefault(key, points) != points:
                 return None
     return pays
 
 
-def _symmetric(scene: Scene, game: MatrixGame, pays: dict[tuple[str, tuple[int, ...]], float]) -> str:
-    """One column per own action, one row per what the others do, whoever does it."""
+def _symmetric_table(scene: Scene, game: MatrixGame, pays: dict[tuple[str, tuple[int, ...]], float]) -> str:
+    """One column per own action, one row per combination of the others' actions."""
     kinds = list(dict.fromkeys(others for _, others in pays))
     who = "you play" if not scene.watched else "a player plays"
-    rows = [[_others(game, others), *(number(pays[own, others]) for own in game.options)] for others in kinds]
+    rows = [[_format_others(game, others), *(number(pays[own, others]) for own in game.options)] for others in kinds]
     whose = "Your points" if not scene.watched else "A player's points"
     head = [f"The {game.seats - 1} others", *(f"{who} {text(own)}" for own in game.options)]
     return table(f"{whose} for a round; the same for everybody", head, rows)
 
 
-def _others(game: MatrixGame, counts: tuple[int, ...]) -> str:
+def _format_others(game: MatrixGame, counts: tuple[int, ...]) -> str:
     return ", ".join(f"{times} {text(option)}" for times, option in zip(counts, game.options, strict=True) if times)
 
 
-def _list(scene: Scene, game: MatrixGame) -> str:
+def _outcome_table(scene: Scene, game: MatrixGame) -> str:
     """Every outcome in a row."""
     outcomes = game.outcomes(max(scene.own, 0))
     who = [scene.who(seat) for seat in scene.order]
-    head = [*(f"{each} plays" for each in who), *(f"{each} gets" for each in who)]
-    rows = [[*map(text, profile), *map(number, got)] for profile, got in outcomes[:MOST]]
-    more = f"<p>And {count(len(outcomes) - MOST, 'more outcome')}.</p>" if len(outcomes) > MOST else ""
-    return table("Points for a round, by what everybody does in it", head, rows) + more
+    head = [*(f"{player} plays" for player in who), *(f"{player} gets" for player in who)]
+    rows = [[*map(text, profile), *map(number, points)] for profile, points in outcomes[:MAX_OUTCOMES]]
+    note = f"<p>And {count(len(outcomes) - MAX_OUTCOMES, 'note outcome')}.</p>" if len(outcomes) > MAX_OUTCOMES else ""
+    return table("Points for a round, by what everybody does in it", head, rows) + note

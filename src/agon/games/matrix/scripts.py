@@ -16,8 +16,8 @@ from agon.games.matrix import MatrixGame
 from agon.registry import kind
 
 
-def _drawn(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:
-    """An option with probability `weights`; no dice are thrown where one option is certain."""
+def _draw(options: Sequence[str], weights: Sequence[float], dice: Dice) -> str:
+    """An option drawn with probabilities `weights`. A certain option uses no dice."""
     for option, weight in zip(options, weights, strict=True):
         if weight == 1:
             return option
@@ -41,7 +41,7 @@ def _best_replies(game: MatrixGame) -> dict[str | None, str]:
 @kind("agon.agents.scripted.one_shot_equilibrium")
 def one_shot_equilibrium(view: Observation, dice: Dice) -> str:
     """Play the one-shot game's symmetric equilibrium, the most mixed one where there are several. Theirs: srep."""
-    return _drawn(view.legal.options, symmetric_equilibrium(view.rules), dice)
+    return _draw(view.legal.options, symmetric_equilibrium(view.rules), dice)
 
 
 @kind("agon.agents.scripted.cycle")
@@ -49,8 +49,8 @@ def cycle(view: Observation, dice: Dice, orders: Sequence[Sequence[str]]) -> str
     """Repeat an order of actions: the first of `orders` whose labels the game has; void rounds do not count. Theirs: pp."""
     for order in orders:
         if order[0] in view.legal.options:
-            played = sum(own is not None for own, *_ in view.past)
-            return order[played % len(order)]
+            count = sum(action is not None for action, *_ in view.past)
+            return order[count % len(order)]
     raise ValueError(f"cycle: none of the orders {[list(o) for o in orders]} fits the actions {view.legal.options}")
 
 
@@ -111,20 +111,20 @@ def alternator(view: Observation, dice: Dice) -> str:
 def random_mix(view: Observation, dice: Dice, weights: Sequence[float] | None = None) -> str:
     """Each round anew, an action with probability `weights` in the game's order; uniform where none are given."""
     options = view.legal.options
-    return _drawn(options, weights or [1 / len(options)] * len(options), dice)
+    return _draw(options, weights or [1 / len(options)] * len(options), dice)
 
 
 @kind("agon.agents.scripted.remembered")
 def remembered(view: Observation, dice: Dice, shares: Mapping[str, float]) -> str:
-    """Go by the words alone: each option with the share that its word has elsewhere; any, where no word is known."""
-    known = [shares.get(option, 0.0) for option in view.legal.options]
-    return random_mix(view, dice, [each / sum(known) for each in known] if any(known) else None)
+    """Draw options by the `shares` that their words have elsewhere; uniformly where no word has one."""
+    weights = [shares.get(option, 0.0) for option in view.legal.options]
+    return random_mix(view, dice, [weight / sum(weights) for weight in weights] if any(weights) else None)
 
 
 @kind("agon.agents.scripted.favourite_equilibrium")
 def favourite_equilibrium(view: Observation, dice: Dice) -> str:
     """Play the own part of that equilibrium of the one-shot game which pays the seat most; of equally good ones the first."""
-    return _drawn(view.legal.options, _favourite(view.rules, view.seat), dice)
+    return _draw(view.legal.options, _favourite(view.rules, view.seat), dice)
 
 
 @cache
@@ -134,7 +134,7 @@ def _favourite(game: MatrixGame, seat: int) -> Sequence[float]:
 
 @cache
 def favourites(game: MatrixGame, seat: int) -> Sequence[Sequence[Sequence[Fraction]]]:
-    """The equilibria of the one-shot game that pay the seat most: of each player the shares of the options."""
+    """The one-shot equilibria that pay the seat most, as [equilibrium][player][option] -> probability."""
 
     def worth(profile: Sequence[Sequence[Fraction]]) -> Fraction:
         cells = product(range(len(game.options)), repeat=game.seats)
@@ -148,7 +148,7 @@ def favourites(game: MatrixGame, seat: int) -> Sequence[Sequence[Sequence[Fracti
         )
 
     worths = {profile: worth(profile) for profile in equilibria(game).profiles}
-    return [profile for profile, own in worths.items() if own == max(worths.values())]
+    return [profile for profile, value in worths.items() if value == max(worths.values())]
 
 
 # --- Memory-one strategies: what to do depends on the last round alone
@@ -165,7 +165,7 @@ def memory_one(view: Observation, dice: Dice, first: float, kind: Sequence[float
     if view.past:
         own, other = view.past[-1]
         probability = kind[2 * (own == options[1]) + (other == options[1])]
-    return _drawn(options, (probability, 1 - probability), dice)
+    return _draw(options, (probability, 1 - probability), dice)
 
 
 @kind("agon.agents.scripted.win_stay_lose_shift")

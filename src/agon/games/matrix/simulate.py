@@ -76,8 +76,8 @@ def win_stay_lose_shift() -> Policy:
 def best_reply_to_last(game: MatrixGame) -> Policy:
     """The best reply of seat 0 to the other's last option, the earlier of equals; uniform at first."""
     size = len(game.options)
-    paid = np.array([[game.payoffs((own, other))[0] for own in game.options] for other in game.options])
-    return Policy(np.full(size, 1 / size), np.broadcast_to(np.eye(size)[paid.argmax(axis=1)], (size,) * 3))
+    payoffs = np.array([[game.payoffs((action, other))[0] for action in game.options] for other in game.options])
+    return Policy(np.full(size, 1 / size), np.broadcast_to(np.eye(size)[payoffs.argmax(axis=1)], (size,) * 3))
 
 
 def cycle(order: Sequence[int]) -> Policy:
@@ -105,9 +105,9 @@ def simulate(
         raise ValueError(f"{game.name} has {game.seats} seats and {size} options: the policies do not fit")
     if draws is not None and draws.shape != shape:
         raise ValueError(f"draws have the shape {draws.shape}, not {shape}")
-    paid = _payoffs(game)
+    cell_payoffs = _payoffs(game)
     actions = np.zeros((game.rounds, 2, matches), dtype=np.uint8)
-    payoffs = np.empty((game.rounds, 2, matches), dtype=paid.dtype)
+    payoffs = np.empty((game.rounds, 2, matches), dtype=cell_payoffs.dtype)
     precision = np.dtype(np.float32) if draws is None else draws.dtype
     players = [_Player(policy, seat, precision) for seat, policy in enumerate(policies)]
     for low in range(0, matches, CHUNK):
@@ -116,13 +116,15 @@ def simulate(
         cell = np.empty(last.size, dtype=np.min_scalar_type(size * size))
         for turn in range(game.rounds):
             for seat, player in enumerate(players):
-                draw = player.thrown(rng, last.size) if draws is None else draws[part, turn, seat]
+                draw = player.draws(rng, last.size) if draws is None else draws[part, turn, seat]
                 player.act(last if turn else None, draw, actions[turn, seat, part])
             np.multiply(actions[turn, 0, part], size, out=cell, dtype=cell.dtype)
             np.add(cell, actions[turn, 1, part], out=cell, dtype=cell.dtype)
             np.copyto(last, cell)
             for seat in (0, 1):
-                paid[seat].take(last, out=payoffs[turn, seat, part], mode="clip")  # clip: the mode without a copy
+                cell_payoffs[seat].take(
+                    last, out=payoffs[turn, seat, part], mode="clip"
+                )  # clip: the mode without a copy
     return Simulated(actions.transpose(2, 0, 1), payoffs.transpose(2, 0, 1))
 
 
@@ -135,17 +137,17 @@ class _Player:
         self.remembers = bool((self.after != self.first[:, None]).any())
         self.certain = bool(np.isinf(self.first).all() and np.isinf(self.after).all())
 
-    def thrown(self, rng: np.random.Generator, matches: int) -> NDArray[np.float32]:
-        """A draw per match; zeros for a player that needs none."""
+    def draws(self, rng: np.random.Generator, matches: int) -> NDArray[np.float32]:
+        """One uniform number per match; zeros for a player that needs none."""
         if self.certain:
             return np.zeros(matches, dtype=np.float32)
         return rng.random(matches, dtype=np.float32)
 
-    def act(self, last: NDArray[np.intp] | None, draw: NDArray[Any], played: NDArray[np.uint8]) -> None:
+    def act(self, last: NDArray[np.intp] | None, draw: NDArray[Any], actions: NDArray[np.uint8]) -> None:
         """Writes the options played into `played` (zeros before); `last` is None in round 1."""
         for cut, cuts in zip(self.first, self.after, strict=True):
             limit = cuts.take(last, mode="clip") if last is not None and self.remembers else cut
-            played += draw >= limit
+            actions += draw >= limit
 
 
 def _cuts(weights: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[Any]:
@@ -160,22 +162,23 @@ def _cuts(weights: NDArray[np.float64], precision: np.dtype[Any]) -> NDArray[Any
     for _ in range(near):
         cuts = np.nextafter(cuts, precision.type(-1))
     for _ in range(2 * near):
-        used_up = np.array([_left(cut, shares[: i + 1]) < 0 for i, cut in enumerate(cuts)]).reshape(cuts.shape)
-        cuts = np.where(used_up, np.nextafter(cuts, precision.type(2)), cuts)
+        remainders = [_remainder(cut, shares[: i + 1]) for i, cut in enumerate(cuts)]
+        is_used_up = (np.array(remainders) < 0).reshape(cuts.shape)
+        cuts = np.where(is_used_up, np.nextafter(cuts, precision.type(2)), cuts)
     later = np.cumsum(shares == 1, axis=0)[:-1] > 0
     return np.where((shares == 1).any(axis=0), np.where(later, np.inf, -np.inf), cuts).astype(precision)
 
 
-def _left(draw: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    left = draw.astype(float)
+def _remainder(draw: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    remainder = draw.astype(float)
     for weight in weights:
-        left = left - weight
-    return left
+        remainder = remainder - weight
+    return remainder
 
 
 def _payoffs(game: MatrixGame) -> NDArray[Any]:
     """(2, k * k): points of each seat in each cell."""
-    paid = np.array([game.payoffs(profile) for profile in product(game.options, repeat=2)]).T
+    cells = np.array([game.payoffs(profile) for profile in product(game.options, repeat=2)]).T
     # Twice the range fits, so that the difference of two payoffs does not overflow.
-    small = paid.dtype.kind == "i" and 2 * np.abs(paid).max() <= np.iinfo(np.int16).max
-    return np.ascontiguousarray(paid, dtype=np.int16 if small else paid.dtype)
+    small = cells.dtype.kind == "i" and 2 * np.abs(cells).max() <= np.iinfo(np.int16).max
+    return np.ascontiguousarray(cells, dtype=np.int16 if small else cells.dtype)

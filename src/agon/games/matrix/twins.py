@@ -1,4 +1,4 @@
-"""For twins of normal-form games (agon_twins.family): how settings say a map, and what solves one round."""
+"""For twins of normal-form games (agon_twins.family): their restatement, and the solutions of one round."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ Mixed = frozenset[tuple[str, str, Any]]
 
 
 def restated(game: MatrixGame, map: Any) -> tuple[MatrixGame, Any]:
-    """Options in another order, seats exchanged and payoffs scaled, in a payoff table of its own; words are left."""
+    """A game with reordered options, exchanged seats and scaled payoffs, and the rest of the map: its words."""
     options = map.listed(game.options)
 
     def table(profile: tuple[str, ...]) -> Any:
@@ -29,33 +29,33 @@ def restated(game: MatrixGame, map: Any) -> tuple[MatrixGame, Any]:
             return [table((*profile, option)) for option in options]
         return map.paid(game.payoffs([profile[map.seat(seat)] for seat in range(game.seats)]))
 
-    left = replace(map, seats=(), names=(), order=(), factor=1, shift=0)
-    return replace(game, options=options, payoff=table(())), left
+    rest = replace(map, seats=(), names=(), order=(), factor=1, shift=0)
+    return replace(game, options=options, payoff=table(())), rest
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """Equilibria, as (player, option, probability); best replies to each profile of the others; of two players, what each can secure."""
+    """Equilibria as (player, option, probability), best replies to each profile of the others, and security levels of two players."""
     form = game.normal_form
     assert form is not None
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "equilibria": _equilibria(form, game.players),
         "best replies": _replies(form, game.players),
     }
     if form.seats == 2:
-        found["secured"] = {player: _secured(form, seat) for seat, player in enumerate(game.players)}
-    return found
+        result["secured"] = {player: _security_level(form, seat) for seat, player in enumerate(game.players)}
+    return result
 
 
 def _equilibria(form: NormalForm, players: tuple[str, ...]) -> frozenset[Mixed]:
-    found = equilibria(form)
+    solution = equilibria(form)
     return frozenset(
         frozenset(
-            (player, option, weight if found.exact else round(float(weight), 6))
+            (player, option, weight if solution.exact else round(float(weight), 6))
             for player, mix in zip(players, profile, strict=True)
             for option, weight in zip(form.options, mix, strict=True)
             if weight
         )
-        for profile in found.profiles
+        for profile in solution.profiles
     )
 
 
@@ -67,32 +67,32 @@ def _replies(form: NormalForm, players: tuple[str, ...]) -> Mapping[Any, frozens
             mixes = [(0,) * len(form.options)] * form.seats
             for other, option in zip(rest, others, strict=True):
                 mixes[other] = tuple(int(place == option) for place in range(len(form.options)))
-            told = frozenset((players[other], form.options[option]) for other, option in zip(rest, others, strict=True))
-            replies[player, told] = frozenset(best_replies(form, seat, mixes))
+            key = frozenset((players[other], form.options[option]) for other, option in zip(rest, others, strict=True))
+            replies[player, key] = frozenset(best_replies(form, seat, mixes))
     return replies
 
 
-def _secured(form: NormalForm, seat: int) -> float:
-    """What the seat can be sure of, on average, whatever the other does (von Neumann 1928)."""
+def _security_level(form: NormalForm, seat: int) -> float:
+    """The seat's security level (points): its maximin payoff (von Neumann 1928)."""
     options = range(len(form.options))
 
-    def paid(own: int, other: int) -> float:
-        cell = (own, other) if seat == 0 else (other, own)
+    def payoff(action: int, other: int) -> float:
+        cell = (action, other) if seat == 0 else (other, action)
         return float(form.payoff[cell[0]][cell[1]][seat])
 
-    return security(np.array([[paid(own, other) for other in options] for own in options]))[1]
+    return security(np.array([[payoff(action, other) for other in options] for action in options]))[1]
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[str, float]]:
-    """Who plays the equilibrium of one round that pays its seat most; of several each as often."""
+    """A player of the one-shot equilibrium that pays its seat most; it mixes evenly over several."""
     return lambda view: _favourite(view.rules, view.seat)
 
 
 @cache
 def _favourite(form: Any, seat: int) -> Mapping[str, float]:
-    found = favourites(form, seat)
+    profiles = favourites(form, seat)
     return {
         option: share
         for place, option in enumerate(form.options)
-        if (share := float(sum(profile[seat][place] for profile in found) / len(found)))
+        if (share := float(sum(profile[seat][place] for profile in profiles) / len(profiles)))
     }

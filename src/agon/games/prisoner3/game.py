@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from agon.games.base import Observation, known_seats, known_semantics
+from agon.games.base import Observation, check_seats, check_semantics
 from agon.games.matrix.game import MatrixGame
 from agon.registry import kind
 
@@ -15,10 +15,10 @@ Semantics = Literal["strict", "published"]
 
 @dataclass(frozen=True)
 class Prisoner3(MatrixGame):
-    """A round in which an action cannot be read is played on, unlike other normal-form games: the paper's rounds have no void.
+    """The dilemma has no void rounds, as in the paper: an unreadable action is paid, unlike in other normal-form games.
 
-    The action stays unread in the history and the records; payoffs take it as cooperation, so that a failure of form is
-    never paid like a defection. `semantics` published: as defection, which is what the released code takes it for.
+    The action stays None in the history and the records. It is paid as cooperation, so that a fault of form never pays like
+    a defection; with `semantics` published it is paid as defection, as in the released code.
     """
 
     tested: Sequence[int] = ()
@@ -29,22 +29,22 @@ class Prisoner3(MatrixGame):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known_semantics(self.name, self.semantics, get_args(Semantics))
-        object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
+        check_semantics(self.name, self.semantics, get_args(Semantics))
+        object.__setattr__(self, "tested", check_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 
     def observe(self, state: Any, seat: int) -> Observation:
-        """All finished rounds from the seat's side, and of the rules all but who is under test."""
+        """All finished rounds from the seat's side, and the rules without the seats under test."""
         return super().observe(state, seat)._replace(rules=self._public)
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
-        """The action that is a defection."""
+        """`defection`: the action that is one."""
         return {"defection": self.options[1]}
 
     def payoffs(self, profile: Sequence[str | None]) -> tuple[float, ...]:
         """Points of each seat for one round; an action that is None pays as `semantics` says. Raises IllegalAction."""
-        unread = self.options[0 if self.semantics == "strict" else 1]
-        return super().payoffs([unread if action is None else action for action in profile])
+        default = self.options[0 if self.semantics == "strict" else 1]
+        return super().payoffs([default if action is None else action for action in profile])
 
 
 @kind("agon.games.prisoner3.prisoner3")
@@ -67,9 +67,9 @@ def prisoner3(
     """
     scores = {1: one_defect, 2: two_defect, 3: defect}
 
-    def paid(profile: tuple[str, ...]) -> list[float]:
+    def round_payoffs(profile: tuple[str, ...]) -> list[float]:
         defectors = profile.count("defect")
-        return [cooperate if not defectors else scores[defectors] if own == "defect" else 0 for own in profile]
+        return [cooperate if not defectors else scores[defectors] if action == "defect" else 0 for action in profile]
 
-    payoff = [[[paid((a, b, c)) for c in OPTIONS] for b in OPTIONS] for a in OPTIONS]
+    payoff = [[[round_payoffs((a, b, c)) for c in OPTIONS] for b in OPTIONS] for a in OPTIONS]
     return Prisoner3(name, variant, OPTIONS, payoff, rounds, rules, tested, semantics)

@@ -1,4 +1,4 @@
-"""For twins of the dilemma of three (agon_twins.family): as of any normal-form game, but for the order of its options."""
+"""For twins of the dilemma of three (agon_twins.family): as for any normal-form game, but for the order of options."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["POINTS", "restated", "solutions", "solver"]
 
 
 def restated(game: Prisoner3, map: Any) -> tuple[Any, Any]:
-    """Its options stay in their order, by which they are known, and are listed in another."""
+    """The options keep their order in the game, by which payoffs find them; only the list that players see is reordered."""
     tested = tuple(sorted({map.seat(seat) for seat in game.tested}))
-    restated, left = twins.restated(replace(game, tested=tested), replace(map, order=()))
-    return restated, replace(left, order=map.order)
+    twin, rest = twins.restated(replace(game, tested=tested), replace(map, order=()))
+    return twin, replace(rest, order=map.order)

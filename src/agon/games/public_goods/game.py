@@ -1,4 +1,4 @@
-"""Public good: what is contributed grows and is shared by all, whoever contributed."""
+"""Public good: contributions grow, and everybody gets an equal share of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
-from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, known_seats, known_semantics, refuse_illegal
+from agon.games.base import PUBLIC, Dice, Game, Note, Observation, Times, check_seats, check_semantics, refuse_illegal
 from agon.games.spaces import Number
 from agon.registry import kind
 
@@ -17,22 +17,22 @@ class State(NamedTuple):
     """Where a match stands."""
 
     given: tuple[tuple[int | None, ...], ...]
-    """Finished rounds: what each seat contributed; None where that could not be read."""
+    """Finished rounds: each seat's contribution (points); None where it could not be read."""
     notes: tuple[Note, ...] = ()
-    """What the last step leaves in the records alone: (seat, what, value)."""
+    """Notes of the last step for the records, which no seat sees: (seat, name, value)."""
 
 
 @kind("agon.games.public_goods.PublicGoods")
 @dataclass(frozen=True)
 class PublicGoods(Game[State]):
-    """MAgIC, sections 2 and A.1, with the accounts of its A.2 and its prompts: points are given once, and paid once.
+    """MAgIC, sections 2 and A.1, with the accounts of its A.2 and its prompts: one endowment, and one payment at the end.
 
     Each seat has `endowment` points for the whole match. In each of `rounds` rounds all choose at once how many go into the
-    pool, and then hear what the others chose. After the last round everybody is paid what it has left and an equal part of
-    `multiplier` times the pool. More than a seat has left is cut to what is left, and noted; an unreadable answer gives 0.
+    pool, and then learn the others' choices. After the last round everybody is paid its remaining points and an equal share
+    of `multiplier` times the pool. A contribution above the remaining points is cut, and noted; an unreadable one is 0.
 
-    `semantics` published: the budget is not enforced, as in the released code; published_pgm: besides, the pool is shared
-    before the last round's contributions are in it, as in its second environment, so that these are lost.
+    `semantics` published: the budget is not enforced, as in the released code. `published_pgm`: the pool is also shared
+    before the last round's contributions are added, as in its second environment, so that these are lost.
     """
 
     name: str
@@ -53,8 +53,8 @@ class PublicGoods(Game[State]):
             raise ValueError(f"{self.name}: needs 2 seats, 1 round and 1 point at least, in whole numbers")
         if type(self.multiplier) not in (int, float) or not isfinite(self.multiplier) or self.multiplier <= 0:
             raise ValueError(f"{self.name}: the multiplier is {self.multiplier}; it must be above 0")
-        known_semantics(self.name, self.semantics, get_args(Semantics))
-        object.__setattr__(self, "tested", known_seats(self.name, self.tested, self.seats))
+        check_semantics(self.name, self.semantics, get_args(Semantics))
+        object.__setattr__(self, "tested", check_seats(self.name, self.tested, self.seats))
         object.__setattr__(self, "_legal", Number(0, self.endowment))
         object.__setattr__(self, "_public", replace(self, tested=()) if self.tested else self)
 
@@ -68,7 +68,7 @@ class PublicGoods(Game[State]):
         return Times(self.rounds, self.rounds)
 
     def start(self, dice: Dice) -> State:
-        """No chance: nothing has been given."""
+        """No chance: nothing has been contributed."""
         return State(())
 
     def to_move(self, state: State) -> tuple[int, ...]:
@@ -80,8 +80,8 @@ class PublicGoods(Game[State]):
         return self._legal
 
     def observe(self, state: State, seat: int) -> Observation:
-        """Finished rounds: own contribution first, then the others' in seat order. Of the rules all but who is under test."""
-        past = tuple((given[seat], *given[:seat], *given[seat + 1 :]) for given in state.given)
+        """Finished rounds (own contribution first, then the others' in seat order) and the rules without the seats under test."""
+        past = tuple((round_[seat], *round_[:seat], *round_[seat + 1 :]) for round_ in state.given)
         return Observation(seat, len(past) + 1, self._legal, past, self._public, "contribute")
 
     def watch(self, state: State) -> Observation:
@@ -91,29 +91,29 @@ class PublicGoods(Game[State]):
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
         """Plays one round; the last one pays. Raises IllegalAction."""
         refuse_illegal(self, state, actions)
-        given, notes = [], []
+        contributions, notes = [], []
         for seat in range(self.seats):
-            wanted = actions[seat]
-            if wanted is not None and self.semantics == "strict" and wanted > (left := self.left(state, seat)):
-                notes.append((seat, "overspend", wanted - left))
-                wanted = left
-            given.append(wanted)
-        state = State((*state.given, tuple(given)), tuple(notes))
+            points, budget = actions[seat], self.remaining(state, seat)
+            if points is not None and self.semantics == "strict" and points > budget:
+                notes.append((seat, "overspend", points - budget))
+                points = budget
+            contributions.append(points)
+        state = State((*state.given, tuple(contributions)), tuple(notes))
         if len(state.given) < self.rounds:
             return state, (0.0,) * self.seats
-        counted = state.given[:-1] if self.semantics == "published_pgm" else state.given
-        pool = sum(points or 0 for round_ in counted for points in round_)
+        rounds = state.given[:-1] if self.semantics == "published_pgm" else state.given
+        pool = sum(points or 0 for round_ in rounds for points in round_)
         share = pool * self.multiplier / self.seats
-        return state, tuple(self.left(state, seat) + share for seat in range(self.seats))
+        return state, tuple(self.remaining(state, seat) + share for seat in range(self.seats))
 
     def notes(self, state: State) -> tuple[Note, ...]:
-        """Contributions that were cut: `overspend`, by how many points."""
+        """`overspend`: by how many points a contribution was cut."""
         return state.notes
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
         """The endowment (points)."""
         return {"endowment": self.endowment}
 
-    def left(self, state: State, seat: int) -> int:
-        """What a seat has not contributed (points); below 0 only where the budget is not enforced."""
+    def remaining(self, state: State, seat: int) -> int:
+        """The seat's remaining points; below 0 only where the budget is not enforced."""
         return self.endowment - sum(round_[seat] or 0 for round_ in state.given)

@@ -1,4 +1,4 @@
-"""How people see the public good: what is in the pool and what is left, round by round, and what it would be worth."""
+"""The page of the public good: the pool and everybody's remaining points, round by round, and what they would be worth."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -9,11 +9,11 @@ from agon.games.pages import FamilyPage, Parts, Scene
 from agon.games.public_goods.game import PublicGoods
 
 Rounds = Sequence[Sequence[Any]]
-"""What each seat gave, by round."""
+"""Each seat's contribution, by round."""
 
 
 class PublicGoodsPage(FamilyPage):
-    """Of the public good."""
+    """The boards of the public good."""
 
     needed: ClassVar = ("round", "purse")
     aids: ClassVar = {
@@ -22,16 +22,16 @@ class PublicGoodsPage(FamilyPage):
     }
 
     def board(self, scene: Scene) -> Parts:
-        """The pool, and what everybody gave."""
+        """The pool, and everybody's contributions."""
         game: PublicGoods = scene.view.rules
         rounds = scene.rounds()
         worth = [worths(game, rounds[: place + 1]) for place in range(len(rounds))]
-        series = [(scene.short(seat), [each[seat] for each in worth]) for seat in scene.order]
+        series = [(scene.short(seat), [values[seat] for values in worth]) for seat in scene.order]
         return {
             "round": rounds_played(scene),
             "purse": _purse(scene, game, rounds),
             "chart": lines("What each would have if it ended then", series),
-            "history": _given(scene, game, rounds),
+            "history": _history(scene, game, rounds),
         }
 
 
@@ -39,43 +39,45 @@ page = PublicGoodsPage()
 
 
 def worths(game: PublicGoods, rounds: Rounds) -> list[float]:
-    """What each seat would be paid if the match ended after these rounds."""
+    """Each seat's payoff (points) if the match ended after these rounds."""
     lost = game.semantics == "published_pgm" and len(rounds) == game.rounds
     pool = sum(points or 0 for round_ in (rounds[:-1] if lost else rounds) for points in round_)
-    return [left(game, rounds, seat) + pool * game.multiplier / game.seats for seat in range(game.seats)]
+    return [remaining(game, rounds, seat) + pool * game.multiplier / game.seats for seat in range(game.seats)]
 
 
-def left(game: PublicGoods, rounds: Rounds, seat: int) -> int:
-    """What a seat has not contributed."""
+def remaining(game: PublicGoods, rounds: Rounds, seat: int) -> int:
+    """The seat's remaining points."""
     return game.endowment - sum(round_[seat] or 0 for round_ in rounds)
 
 
 def _purse(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
     pool = sum(points or 0 for round_ in rounds for points in round_)
-    said = [
+    facts = [
         f"In the pool: <strong>{number(pool)}</strong> points. Times {number(game.multiplier)} that is "
         f"{number(pool * game.multiplier)}, or {number(pool * game.multiplier / game.seats)} for each of {game.seats} players."
     ]
     if not scene.watched:
-        rest = number(left(game, rounds, scene.own))
-        said.insert(0, f"You have <strong>{rest}</strong> of {game.endowment} points left.")
-    return f'<div class="card">{items(said)}</div>'
+        points_left = number(remaining(game, rounds, scene.own))
+        facts.insert(0, f"You have <strong>{points_left}</strong> of {game.endowment} points left.")
+    return f'<div class="card">{items(facts)}</div>'
 
 
-def _given(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
+def _history(scene: Scene, game: PublicGoods, rounds: Rounds) -> str:
     if not rounds:
         return "<p>No round is finished yet.</p>"
-    whole = _together([points for each in rounds for points in each])
+    total = _sum_cell([points for round_ in rounds for points in round_])
     rows = [
-        ["Left", *(number(left(game, rounds, seat)) for seat in scene.order), ""],
-        ["All rounds", *(_together([each[seat] for each in rounds]) for seat in scene.order), whole],
+        ["Left", *(number(remaining(game, rounds, seat)) for seat in scene.order), ""],
+        ["All rounds", *(_sum_cell([round_[seat] for round_ in rounds]) for seat in scene.order), total],
     ]
     for place in reversed(range(len(rounds))):
-        given = rounds[place]
-        rows.append([str(place + 1), *(scene.done(given[seat]) for seat in scene.order), _together(given)])
+        contributions = rounds[place]
+        rows.append(
+            [str(place + 1), *(scene.done(contributions[seat]) for seat in scene.order), _sum_cell(contributions)]
+        )
     head = ["Round", *(scene.who(seat) for seat in scene.order), "Together"]
     return table("Points given to the pool, newest round first", head, rows)
 
 
-def _together(given: Sequence[int | None]) -> str:
-    return f"<strong>{number(sum(points or 0 for points in given))}</strong>"
+def _sum_cell(contributions: Sequence[int | None]) -> str:
+    return f"<strong>{number(sum(points or 0 for points in contributions))}</strong>"

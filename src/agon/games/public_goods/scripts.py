@@ -3,9 +3,9 @@
 from agon.games import Dice, Observation
 
 
-def left(view: Observation) -> int:
-    """What the seat has not contributed yet (points)."""
-    return max(0, view.rules.endowment - sum(own or 0 for own, *_ in view.past))
+def remaining(view: Observation) -> int:
+    """The seat's remaining points."""
+    return max(0, view.rules.endowment - sum(contribution or 0 for contribution, *_ in view.past))
 
 
 def nothing(view: Observation) -> int:
@@ -15,15 +15,15 @@ def nothing(view: Observation) -> int:
 
 def everything(view: Observation) -> int:
     """Contribute all, at once."""
-    return left(view)
+    return remaining(view)
 
 
 def conditional(view: Observation) -> int:
-    """An equal part of the endowment first; then what the others contributed last, on average. Fischbacher et al. (2001)."""
+    """Start with an equal part of the endowment; then the mean of the others' last contributions. Fischbacher et al. (2001)."""
     if not view.past:
         return view.rules.endowment // view.rules.rounds
     others = [points or 0 for points in view.past[-1][1:]]
-    return min(left(view), round(sum(others) / len(others)))
+    return min(remaining(view), round(sum(others) / len(others)))
 
 
 CONTRIBUTION = {"nothing": nothing, "everything": everything, "conditional": conditional}

@@ -1,4 +1,4 @@
-"""For twins of the public good (agon_twins.family): what solves it, for players who want as many points as they can get."""
+"""For twins of the public good (agon_twins.family): best contributions of players who maximise their points."""
 
 from collections.abc import Callable, Mapping
 from random import Random
@@ -11,39 +11,44 @@ POINTS = frozenset({"worth"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """What to put in, whatever the others do (`alone`), and what is best for all if all do it (`together`); what that is worth.
+    """The dominant contribution (`alone`), the best one if all make it (`together`), and the payoffs of both (`worth`, points).
 
-    Payoffs are linear in what is put in, so that nothing, everything or, where it makes no difference, anything is best.
-    Both are found by playing: a seat puts in nothing or everything while the others put in nothing, then all do the same.
+    Payoffs are linear in contributions, so that nothing, everything or, where it makes no difference, anything is best.
+    Both are computed by playing: one seat contributes nothing or everything while the others contribute nothing, then all
+    contribute the same.
     """
     legal = game.legal_actions(game.start(Random(0)), 0)
-    most: Any = max(legal.listed() or ())
-    rest = game.seats - 1
+    maximum: Any = max(legal.listed() or ())
+    others = game.seats - 1
     nothing, one, everything = (
-        _paid(game, puts) for puts in ([0] * (rest + 1), [most] + [0] * rest, [most] * (rest + 1))
+        _first_seat_payoff(game, puts)
+        for puts in ([0] * (others + 1), [maximum] + [0] * others, [maximum] * (others + 1))
     )
     return {
-        "alone": _better(most, one - nothing),
-        "together": _better(most, everything - nothing),
+        "alone": _better(maximum, one - nothing),
+        "together": _better(maximum, everything - nothing),
         "worth": {"nothing": nothing, "everything": everything},
     }
 
 
-def _better(most: int, gain: float) -> Any:
-    return "anything" if abs(gain) < 1e-9 else float(most if gain > 0 else 0)
+def _better(maximum: int, gain: float) -> Any:
+    return "anything" if abs(gain) < 1e-9 else float(maximum if gain > 0 else 0)
 
 
-def _paid(game: Game[Any], puts: list[int]) -> float:
-    """What the first seat gets where each puts in so much, at once."""
+def _first_seat_payoff(game: Game[Any], puts: list[int]) -> float:
+    """The first seat's payoff (points) where the seats contribute `puts` in round 1 and nothing later."""
     state, total = game.start(Random(0)), 0.0
-    while asked := game.to_move(state):
-        state, paid = game.step(state, dict(zip(asked, puts, strict=True)))
-        total, puts = total + paid[0], [0] * game.seats
+    while seats := game.to_move(state):
+        state, payoffs = game.step(state, dict(zip(seats, puts, strict=True)))
+        total, puts = total + payoffs[0], [0] * game.seats
     return total
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[int, float]]:
-    """Who puts in what is best for itself: nothing, or all that it has left, or anything; no answer where too little is left to tell."""
+    """A player that contributes what is best for itself: nothing, all of its remaining points, or anything.
+
+    It has no answer where too few points remain to tell.
+    """
     alone = solutions(game)["alone"]
 
     def mix(view: Observation) -> Mapping[int, float]:
@@ -51,7 +56,7 @@ def solver(game: Game[Any]) -> Callable[[Observation], Mapping[int, float]]:
         amounts = range(legal.low, legal.high + 1, legal.step)
         if len(amounts) < game.seats:
             return {}
-        chosen = amounts if alone == "anything" else [amounts[-1 if alone else 0]]
-        return dict.fromkeys(chosen, 1 / len(chosen))
+        best = amounts if alone == "anything" else [amounts[-1 if alone else 0]]
+        return dict.fromkeys(best, 1 / len(best))
 
     return mix

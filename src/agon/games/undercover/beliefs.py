@@ -1,4 +1,4 @@
-"""What one seat believes in Undercover, and when and what it is asked about it."""
+"""One seat's beliefs in Undercover, and the questions about them."""
 
 from statistics import pstdev
 from typing import Any
@@ -13,7 +13,7 @@ from agon.games.undercover.game import ROLES
 
 
 class Mind(Suspecting):
-    """Before its own clue, unless that opens a round, and after every round: what am I? and then, who suspects whom?"""
+    """Two questions (what am I? who suspects whom?) after every round, and before the seat's own clue unless it opens the round."""
 
     role = UNSURE
 
@@ -25,12 +25,12 @@ class Mind(Suspecting):
     def due(self, view: Observation) -> list[int]:
         """After every round of clues, and before its own clue."""
         clues = [count for count, event in enumerate(view.past, 1) if event.phase == "clue"]
-        asked = len(clues) if view.phase == "clue" else 0
-        due = [count for count in range(self.done + 1, len(clues) + 1) if count % self.seats == 0 or count == asked]
+        own_place = len(clues) if view.phase == "clue" else 0
+        due = [count for count in range(self.done + 1, len(clues) + 1) if count % self.seats == 0 or count == own_place]
         return [clues[count - 1] for count in due]
 
     def think(self, view: Observation) -> Thinking:
-        """Asks for the own role first, then for suspicions and, once the role is known, a plan for the next clue."""
+        """Asks for the seat's own role, then for suspicions and, if it is sure of its role, for a plan of its next clue."""
         self.done = sum(event.phase == "clue" for event in view.past)
         self.step, self.written = "role", ()
         roles = (*view.rules.roles, UNSURE)
@@ -45,22 +45,24 @@ class Mind(Suspecting):
         views = self.others if self.role == roles[0] else [self.seat, *self.others]
         names = ["I suspect" if view == self.seat else f"{self.players[view]} suspects" for view in views]
         suspects = [
-            Choice((*(self.players[each] for each in range(self.seats) if each != view), NOBODY)) for view in views
+            Choice((*(self.players[seat] for seat in range(self.seats) if seat != view), NOBODY)) for view in views
         ]
         plan = [] if self.role == UNSURE else [("my next clue", WORDS)]
         form = Form((*zip(names, suspects, strict=True), *plan, ("because", WORDS)))
         answer = yield form
-        said = [] if answer is None else [each for each in zip(views, answer, strict=False) if each[1] != NOBODY]
-        self.update(None if answer is None else {(view, self.players.index(name)): 1 for view, name in said})
-        if answer is not None:
+        if answer is None:
+            self.update(None)
+        else:
+            pairs = [(view, name) for view, name in zip(views, answer, strict=False) if name != NOBODY]
+            self.update({(view, self.players.index(name)): 1 for view, name in pairs})
             self.written = (*self.written, form.spelled(answer))
 
     @property
     def target(self) -> int | None:
-        """Undercover: who suspects it least, to be imitated; civilian: whom it suspects most; not sure: nobody."""
-        own = self.matrix[self.seat]
+        """For the undercover, the player that suspects it least, to be imitated; for a civilian, its suspect; else None."""
+        own_row = self.matrix[self.seat]
         if self.published:
-            if pstdev(own) <= 1e-4:
+            if pstdev(own_row) <= 1e-4:
                 return self.seats - 1
             first = suspect(self.matrix, self.seat, range(self.seats), "first")
             return watcher(self.matrix, self.seat, True, "last") if first == self.seat else first

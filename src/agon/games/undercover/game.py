@@ -1,4 +1,4 @@
-"""Undercover: everybody describes a word, and one player's word is another one; nobody is told whose."""
+"""Undercover: all describe a word; one player has another word than the rest, and nobody knows who."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ ROLES = ("undercover", "civilian")
 
 @dataclass(frozen=True)
 class Facts(game.Facts):
-    """What everybody knows."""
+    """The public rules."""
 
     roles: tuple[str, str] = ROLES
 
@@ -50,8 +50,8 @@ class Undercover(Deduction):
         steps: list[Ask] = []
         for round_ in range(1, self.rounds + 1):
             steps += [Ask("clue", round_, (seat,)) for seat in range(self.seats)]
-            steps += [*self._asking("identify", round_), *self._asking("evaluate", round_)]
-        return (*steps, *self._asking("vote", self.rounds))
+            steps += [*self._ask_everybody("identify", round_), *self._ask_everybody("evaluate", round_)]
+        return (*steps, *self._ask_everybody("vote", self.rounds))
 
     def _facts(self) -> Facts:
         return Facts(self.name, self.seats, self.players, self.rounds)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from random import Random
 
-from agon.games.deduction.clue_settings import ClueSetting, drawn_clues, most_even, topics_of
+from agon.games.deduction.clue_settings import ClueSetting, draw_clues, most_even, topics_of
 from agon.games.settings import Candidate
 from agon.games.undercover.game import Undercover
 
@@ -26,7 +26,7 @@ def candidates(dice: Random, topics: str) -> Iterator[Candidate]:
             for word, other in (pair, pair[::-1]):
                 spy = dice.randrange(3)
                 words = [other if seat == spy else word for seat in range(3)]
-                yield {"word": word, "spy_word": other, "spy": spy, "clues": drawn_clues(topic, words, dice)}
+                yield {"word": word, "spy_word": other, "spy": spy, "clues": draw_clues(topic, words, dice)}
 
 
 chosen = partial(most_even, Undercover)
