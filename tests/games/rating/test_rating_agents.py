@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from agon import ROOT
 from agon.agents.llm import LLM
 from agon.agents.prompts import prompts, source_of
-from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings, rated
-from agon.games.rating.scripts import Did, counted, heuristic
+from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings, parse_ratings
+from agon.games.rating.scripts import TurnCounts, count_turns, heuristic
 from agon.games.reading import read
 from agon.models.standin import StandIn
 from agon.play import table
@@ -87,7 +87,7 @@ def test_orders_are_read():
     said = {
         "ratings": [{"turn": 1, "player": "Ann", "first": True, "second": False, "third": False, "justification": "x"}]
     }
-    assert rated(json.dumps(said), MIND) == (((1, "Ann", (True, False, False), "x"),), "")
+    assert parse_ratings(json.dumps(said), MIND) == (((1, "Ann", (True, False, False), "x"),), "")
 
 
 BAD = [
@@ -118,20 +118,20 @@ BAD = [
 
 @pytest.mark.parametrize(("text", "fault"), BAD, ids=[fault for _, fault in BAD])
 def test_what_strays_is_no_rating_and_the_fault_is_said(text, fault):
-    action, said = rated(text, PAIR)
+    action, said = parse_ratings(text, PAIR)
     assert action is None and fault in said and "\n" not in said
 
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
 def test_random_bytes_are_never_a_rating(text):
-    assert rated(text, PAIR)[0] is None and rated("[move] " + text, PAIR)[0] is None
+    assert parse_ratings(text, PAIR)[0] is None and parse_ratings("[move] " + text, PAIR)[0] is None
 
 
 @given(st.data())
 def test_what_is_spelled_is_read_again(data):
     why = st.text(min_size=1).filter(lambda text: text.strip() and not any("\ud800" <= c <= "\udfff" for c in text))
     rows = tuple((1, name, data.draw(st.floats(0, 1)), data.draw(why)) for name in PAIR.players)
-    assert rated(f"so\n[move] {PAIR.spelled(rows)}", PAIR) == (rows, "")
+    assert parse_ratings(f"so\n[move] {PAIR.spelled(rows)}", PAIR) == (rows, "")
 
 
 # --- the prompt
@@ -187,11 +187,11 @@ def test_what_players_wrote_is_data_in_the_prompt():
 
 
 def test_the_baseline_counts_what_was_done():
-    did = counted(view().rules)
+    did = count_turns(view().rules)
     ann, bob = did[1, "Ann"], did[1, "Bob"]
     assert (ann.calls, ann.refused, ann.asked, ann.gave, ann.wanted, ann.taken) == (3, 1, 1, 1, 3, True)
     assert (bob.accepted, bob.crafted, bob.proposed, bob.taken) == (True, 1, False, None)
-    assert did[2, "Bob"].taken is False and did[2, "Ann"] == Did()
+    assert did[2, "Bob"].taken is False and did[2, "Ann"] == TurnCounts()
 
 
 @pytest.mark.parametrize(

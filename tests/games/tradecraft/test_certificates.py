@@ -5,7 +5,7 @@ import pytest
 from agon import ROOT
 from agon.games.tradecraft.amounts import covers
 from agon.games.tradecraft.planner.certificates import certify, surplus
-from agon.games.tradecraft.planner.search import executed, plan
+from agon.games.tradecraft.planner.search import execute, plan
 from agon.games.tradecraft.problems import problem
 from agon.games.tradecraft.rulesets import ruleset
 from agon.games.tradecraft.settings import Certificate, Problem
@@ -78,7 +78,7 @@ def test_every_target_of_the_public_problems_has_a_plan_or_a_proof(found, name):
         pool = {item: sum(hand.get(item, 0) for hand in known.hands) for hand in known.hands for item in hand}
         if goal.craftable == "craftable":
             shared = plan(MINECRAFT, pool, target)
-            assert covers(executed(MINECRAFT, pool, shared.steps), target)
+            assert covers(execute(MINECRAFT, pool, shared.steps), target)
             assert [craft.recipe for craft in goal.plan] == [step.recipe for step in shared.steps]
         else:
             assert not MINECRAFT.reachable(pool) & target.keys()

@@ -7,7 +7,7 @@ import pytest
 
 from agon import ROOT, AgonError
 from agon.cli import main
-from agon.games.tradecraft.problems import BANDS, SHIPPED, Wish, certified, generated, problem, text
+from agon.games.tradecraft.problems import BANDS, SHIPPED, Wish, generated, problem, problem_json, with_certificate
 from agon.games.tradecraft.rulesets import ruleset
 
 FILES = sorted((ROOT / "data/problems").glob("*/*.json"))
@@ -32,7 +32,7 @@ def test_as_many_problems_as_promised_are_shipped():
 
 @pytest.mark.parametrize("path", SAMPLE, ids=name)
 def test_a_certificate_is_found_again(path):
-    assert text(certified(problem(path))) == path.read_bytes()
+    assert problem_json(with_certificate(problem(path))) == path.read_bytes()
 
 
 @pytest.mark.parametrize("folder", SHIPPED)
@@ -56,7 +56,7 @@ def test_no_target_is_shipped_twice_in_a_set():
 @pytest.mark.parametrize("folder", ["minecraft", "invented"])
 def test_the_generator_makes_what_is_shipped(folder):
     made = next(generated(ruleset(SHIPPED[folder].ruleset), SHIPPED[folder].wishes, SHIPPED[folder].seed))
-    assert text(made) == (ROOT / f"data/problems/{folder}/01.json").read_bytes()
+    assert problem_json(made) == (ROOT / f"data/problems/{folder}/01.json").read_bytes()
 
 
 @pytest.mark.parametrize("wish", [Wish(2, BANDS[1], 1), Wish(3, BANDS[0], 2), Wish(3, BANDS[0], 3)])

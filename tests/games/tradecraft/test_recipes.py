@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.amounts import amount_of, floored, hand_of, minus, plus, written
+from agon.games.tradecraft.amounts import amount_of, floor_hand, hand_of, hand_to_json, minus, plus
 from agon.games.tradecraft.recipes import Craft, Refusal
 
 ITEMS = "abcdef"
@@ -110,8 +110,8 @@ def test_what_is_no_hand_is_refused_in_a_short_line(value):
 
 def test_a_hand_survives_being_written():
     hand = {"stick": 2, "coal": Fraction(7, 8)}
-    assert written(hand) == {"coal": "7/8", "stick": 2} and hand_of(written(hand)) == hand
-    assert floored(plus(hand, {"coal": Fraction(1, 4)})) == {"stick": 2, "coal": 1}
+    assert hand_to_json(hand) == {"coal": "7/8", "stick": 2} and hand_of(hand_to_json(hand)) == hand
+    assert floor_hand(plus(hand, {"coal": Fraction(1, 4)})) == {"stick": 2, "coal": 1}
 
 
 # --- one ruleset by hand
@@ -165,14 +165,14 @@ def test_what_burns_best_is_kept_to_burn_and_fire_may_come_late():
 def test_what_leaves_a_choice_must_be_said():
     torch, charcoal, *_ = TORCHES.recipes
     hand = {"stick": 2, "coal": 1, "charcoal": 1}
-    assert TORCHES.filled(torch, 1, hand).text == "#coals may be charcoal or coal: say which by `inputs`"
-    assert TORCHES.filled(torch, 2, hand).inputs == hand
-    assert TORCHES.filled(torch, 3, hand).fault == "not in the hand"
-    assert TORCHES.filled(torch, 1, {"stick": 1, "coal": Fraction(1, 2)}).fault == "not in the hand"
-    assert TORCHES.filled(torch, 1, {"stick": 1, "coal": Fraction(1, 2), "charcoal": 2}).inputs["charcoal"] == 1
-    assert TORCHES.filled(charcoal, 1, {"log": 2}).inputs == {"log": Fraction(5, 3)}
-    assert "coal or stick" in TORCHES.filled(charcoal, 1, {"log": 1, "coal": 1, "stick": 3}).text
-    assert TORCHES.filled(charcoal, 1, {"log": 1, "stick": 1}).fault == "not in the hand"
+    assert TORCHES.fill_craft(torch, 1, hand).text == "#coals may be charcoal or coal: say which by `inputs`"
+    assert TORCHES.fill_craft(torch, 2, hand).inputs == hand
+    assert TORCHES.fill_craft(torch, 3, hand).fault == "not in the hand"
+    assert TORCHES.fill_craft(torch, 1, {"stick": 1, "coal": Fraction(1, 2)}).fault == "not in the hand"
+    assert TORCHES.fill_craft(torch, 1, {"stick": 1, "coal": Fraction(1, 2), "charcoal": 2}).inputs["charcoal"] == 1
+    assert TORCHES.fill_craft(charcoal, 1, {"log": 2}).inputs == {"log": Fraction(5, 3)}
+    assert "coal or stick" in TORCHES.fill_craft(charcoal, 1, {"log": 1, "coal": 1, "stick": 3}).text
+    assert TORCHES.fill_craft(charcoal, 1, {"log": 1, "stick": 1}).fault == "not in the hand"
 
 
 def test_huge_mixed_amounts_are_checked_at_once():
@@ -311,7 +311,7 @@ def test_what_is_possible_is_what_a_slow_search_finds(ruleset, hand):
 @given(rulesets(), hands, st.integers(1, 2))
 def test_what_is_filled_in_is_a_craft_that_the_hand_covers_and_loses_nothing(ruleset, hand, times):
     for recipe in ruleset.recipes:
-        found = ruleset.filled(recipe, times, hand)
+        found = ruleset.fill_craft(recipe, times, hand)
         if isinstance(found, Craft):
             assert isinstance(ruleset.matched(found.inputs, found.outputs), Craft)
             after = plus(minus(hand, found.inputs), found.outputs)

@@ -23,7 +23,7 @@ from agon.figures.viewer import thoughts
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS, call_in
 from agon.games.tradecraft.roles import STEPS, USED_UP, Roles
-from agon.games.tradecraft.story import Deal, heard
+from agon.games.tradecraft.story import Deal, known_deals
 from agon.models import CallFailed
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
@@ -536,7 +536,7 @@ def test_a_ruleset_without_fuel_says_nothing_of_fuel():
 
 def test_a_turn_of_two_others_is_known_by_what_is_public():
     _, models = run(telling, seats=3, changes={"turns": 4})
-    rejected, accepted = heard(models[1].asked[-1].view, 400)[0], heard(models[2].asked[-1].view, 400)[3]
+    rejected, accepted = known_deals(models[1].asked[-1].view, 400)[0], known_deals(models[2].asked[-1].view, 400)[3]
     assert rejected == Deal(1, "Player 1", "Player 3", outcome="rejected")
     assert accepted == Deal(4, "Player 1", "Player 2", {}, {}, outcome="accepted")
 

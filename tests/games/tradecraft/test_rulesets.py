@@ -12,9 +12,17 @@ from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.tradecraft import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset, text_of
-from agon.games.tradecraft.rulesets.facts import taken_over
+from agon.games.tradecraft.rulesets.facts import import_facts
 from agon.games.tradecraft.rulesets.faults import faults
-from agon.games.tradecraft.rulesets.invented import Size, invented, joint, permuted, renamed, rewired, unheard
+from agon.games.tradecraft.rulesets.invented import (
+    Size,
+    invented,
+    permutation,
+    rename,
+    rewire,
+    rewire_and_rename,
+    unheard_names,
+)
 
 FOLDER = ROOT / "data/rulesets"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -127,11 +135,11 @@ def test_facts_are_taken_over_without_duplicates_and_any_of_a_list_becomes_a_tag
             ["c_of_more", "smelting", [[1, ["c", "a"]]], "c", 1],
         ],
     }
-    file = taken_over(json.dumps(minecraft).encode())
+    file = import_facts(json.dumps(minecraft).encode())
     assert [(each.id, each.needs) for each in file.recipes] == [("c", [(2, "#ab")]), ("c/2", [(1, "#for_c")])]
     assert file.tags == {"ab": ["a", "b"], "for_c": ["a", "c"]} and file.fuel == {"a": (3, 2)}
     alchemy = {"ruleset": "little-alchemy-2", "items": ["air", "wind"], "recipes": [["air", "air", "wind"]] * 2}
-    file = taken_over(json.dumps(alchemy).encode())
+    file = import_facts(json.dumps(alchemy).encode())
     assert [(each.needs, each.makes) for each in file.recipes] == [([(2, "air")], "wind")]
 
 
@@ -298,40 +306,40 @@ def recipes_of(file, names=None):
     )
 
 
-@pytest.mark.parametrize("words", [permuted, unheard])
+@pytest.mark.parametrize("words", [permutation, unheard_names])
 def test_a_renamed_ruleset_is_the_same_in_other_words(words):
     names = words(MINECRAFT, 7)
-    other = renamed(MINECRAFT, names)
+    other = rename(MINECRAFT, names)
     assert recipes_of(other) == recipes_of(MINECRAFT, names) and built(other)
     assert other.fuel == {names[item]: worth for item, worth in MINECRAFT.fuel.items()}
     assert all(names[item] != item for item in names) and other.items == sorted(set(names.values()))
-    assert (set(other.items) == set(MINECRAFT.items)) == (words is permuted)
+    assert (set(other.items) == set(MINECRAFT.items)) == (words is permutation)
     assert not set(other.tags) & set(MINECRAFT.tags)
     back = {new: old for old, new in names.items()}
-    assert recipes_of(renamed(other, back)) == recipes_of(MINECRAFT)
+    assert recipes_of(rename(other, back)) == recipes_of(MINECRAFT)
 
 
 @pytest.mark.parametrize(
     "file", [MINECRAFT, invented(3, Size(200, 260, 40, 6, tags=5, fuels=3))], ids=lambda file: file.ruleset
 )
 def test_a_rewired_ruleset_deals_the_same_outputs_to_the_same_ingredients(file):
-    other = rewired(file, 7)
+    other = rewire(file, 7)
     for what in (lambda each: (each.makes, each.number), lambda each: (each.station, tuple(each.needs))):
         assert Counter(map(what, other.recipes)) == Counter(map(what, file.recipes))
     old = {(each.makes, tuple(each.needs)) for each in file.recipes}
     assert not [each.id for each in other.recipes if (each.makes, tuple(each.needs)) in old]
     assert faults(built(other)) == [] and (other.items, other.tags, other.fuel) == (file.items, file.tags, file.fuel)
-    assert text_of(other) == text_of(rewired(file, 7)) != text_of(rewired(file, 8))
+    assert text_of(other) == text_of(rewire(file, 7)) != text_of(rewire(file, 8))
 
 
 def test_joint_is_both():
-    names = permuted(MINECRAFT, 7)
-    assert recipes_of(joint(MINECRAFT, 7)) == recipes_of(rewired(MINECRAFT, 7), names)
+    names = permutation(MINECRAFT, 7)
+    assert recipes_of(rewire_and_rename(MINECRAFT, 7)) == recipes_of(rewire(MINECRAFT, 7), names)
 
 
 def test_a_ruleset_that_cannot_be_rewired_is_refused():
     with pytest.raises(ValueError, match="mine cannot be rewired"):
-        rewired(msgspec.convert(GOOD, RulesetFile), 1)
+        rewire(msgspec.convert(GOOD, RulesetFile), 1)
 
 
 # --- the commands

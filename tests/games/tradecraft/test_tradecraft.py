@@ -15,7 +15,7 @@ from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.games import IllegalAction
 from agon.games.tradecraft import Call, known
-from agon.games.tradecraft.amounts import floored
+from agon.games.tradecraft.amounts import floor_hand
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.turns import validated
@@ -101,7 +101,7 @@ def test_trades_conserve_items_and_crafts_change_exactly_inputs_and_outputs(game
                     if (left := hand.get(item, 0) - amount(call["inputs"], item) + amount(call["outputs"], item))
                 }
             elif seat in actions and (call is None or call["tool"] == "craft_done"):
-                hand = floored(hand)
+                hand = floor_hand(hand)
             assert dict(after.hands[seat]) == hand
 
 

@@ -34,8 +34,8 @@ Answers = Mapping[str, Mapping[str, Any]]
 
 def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
     """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
-    found = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
-    return [Rating("rating", name, own["log"], targets=targets, full=full) for name, own in found.items()]
+    settings = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
+    return [Rating("rating", name, fields["log"], targets=targets, full=full) for name, fields in settings.items()]
 
 
 def shuffled(games: Sequence[Rating]) -> list[Rating]:
@@ -71,48 +71,48 @@ class Sheet:
     ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", who):
             raise AgonError(f"{who!r} is no name for a file: use letters, digits, - and _")
-        if unknown := [each for each in dimensions if each not in DIMENSIONS]:
+        if unknown := [dimension for dimension in dimensions if dimension not in DIMENSIONS]:
             raise AgonError(f"there is no dimension {unknown[0]}: there are {', '.join(DIMENSIONS)}")
         if len({game.match for game in games}) < len(games):
             raise AgonError("two of the logs are of the same match: each must have an id of its own in `match`")
-        self.rater, self.kept = f"human:{who}", folder / f"{who}.csv"
+        self.rater, self.path = f"human:{who}", folder / f"{who}.csv"
         self.dimensions, self.repetition = tuple(dimensions), repetition
-        self._known = pd.DataFrame()
+        self._saved = pd.DataFrame()
         self._stamp: tuple[int, int, int] | None = None
         self.pages = [Page(game, turn + 1) for game in games for turn in range(len(game.seen.turns))]
 
     def left(self) -> list[Page]:
         """The pages that are not answered in full, in order."""
-        own = self._own()
-        known = set(zip(own["match"], own["view"], own.dimension, own.turn, own.seat, strict=True))
-        return [page for page in self.pages if not known.issuperset(self._asked(page))]
+        rows = self._saved_rows()
+        answered = set(zip(rows["match"], rows["view"], rows.dimension, rows.turn, rows.seat, strict=True))
+        return [page for page in self.pages if not answered.issuperset(self._keys_of(page))]
 
-    def _asked(self, page: Page) -> Iterator[tuple[str, str, str, int, int]]:
+    def _keys_of(self, page: Page) -> Iterator[tuple[str, str, str, int, int]]:
         seats = range(len(page.game.seen.players))
-        return ((page.game.match, page.game.view, *each) for each in product(self.dimensions, [page.turn], seats))
+        return ((page.game.match, page.game.view, *key) for key in product(self.dimensions, [page.turn], seats))
 
-    def given(self, page: Page) -> tuple[dict[str, dict[str, Any]], str]:
+    def answers_to(self, page: Page) -> tuple[dict[str, dict[str, Any]], str]:
         """The answers to a page that are kept, as `rate` takes them, and why; of an unanswered page there are none."""
-        own = self._own()
-        own = own[(own["match"] == page.game.match) & (own["view"] == page.game.view) & (own.turn == page.turn)]
-        found: dict[str, dict[str, Any]] = {}
+        rows = self._saved_rows()
+        rows = rows[(rows["match"] == page.game.match) & (rows["view"] == page.game.view) & (rows.turn == page.turn)]
+        answers: dict[str, dict[str, Any]] = {}
         for seat, player in enumerate(page.game.seen.players):
-            value = own[own.seat == seat].set_index(["dimension", "aspect"]).value.to_dict()
+            value = rows[rows.seat == seat].set_index(["dimension", "aspect"]).value.to_dict()
             for dimension in self.dimensions:
                 orders = dimension == THEORY_OF_MIND
-                each = [value.get((dimension, aspect)) for aspect in (ORDERS if orders else ("",))]
-                if None not in each:
-                    found.setdefault(player, {})[dimension] = tuple(map(bool, each)) if orders else each[0]
-        return found, "" if own.empty else str(own.why.iloc[-1])
+                values = [value.get((dimension, aspect)) for aspect in (ORDERS if orders else ("",))]
+                if None not in values:
+                    answers.setdefault(player, {})[dimension] = tuple(map(bool, values)) if orders else values[0]
+        return answers, "" if rows.empty else str(rows.why.iloc[-1])
 
-    def _own(self) -> pd.DataFrame:
+    def _saved_rows(self) -> pd.DataFrame:
         """What is in the file now; it is read again only when it has changed, by whomever."""
-        known = self.kept.stat() if self.kept.exists() else None
-        stamp = known and (known.st_size, known.st_mtime_ns, known.st_ino)
+        status = self.path.stat() if self.path.exists() else None
+        stamp = status and (status.st_size, status.st_mtime_ns, status.st_ino)
         if stamp is None or stamp != self._stamp:
-            own = annotations(self.kept)
-            self._known, self._stamp = own[(own.rater == self.rater) & (own.repetition == self.repetition)], stamp
-        return self._known
+            table = annotations(self.path)
+            self._saved, self._stamp = table[(table.rater == self.rater) & (table.repetition == self.repetition)], stamp
+        return self._saved
 
     def text(self, page: Page) -> pd.DataFrame:
         """The page to be read: turn, player, what; up to and with the turn to be judged (agon.figures.viewer.shown)."""
@@ -129,7 +129,9 @@ class Sheet:
         def value(dimension: str) -> Any:
             return Ratings(1, ("",), dimension == THEORY_OF_MIND).example(dice)[0][2]
 
-        return {player: {each: value(each) for each in self.dimensions} for player in page.game.seen.players}
+        return {
+            player: {dimension: value(dimension) for dimension in self.dimensions} for player in page.game.seen.players
+        }
 
     def rate(self, page: Page, answers: Answers, why: str = "") -> None:
         """Keeps the answers to a page, of all players and dimensions at once; they are on the disk when it returns.
@@ -152,10 +154,10 @@ class Sheet:
                 if fault := Ratings(1, players, orders).fault_of(value):
                     raise AgonError(f"{player}, {dimension}: {fault}")
                 both = zip(ORDERS, value, strict=True) if orders else [("", value)]
-                known = (page.game.match, self.rater, self.repetition, page.game.view, dimension)
-                rows += [(*known, aspect, page.turn, seat, float(each), _plain(why)) for aspect, each in both]
-        same = self.given(page) == ({player: dict(answers[player]) for player in players}, _plain(why))
-        _append(self.kept, [] if same else rows)
+                head = (page.game.match, self.rater, self.repetition, page.game.view, dimension)
+                rows += [(*head, aspect, page.turn, seat, float(number), _plain(why)) for aspect, number in both]
+        same = self.answers_to(page) == ({player: dict(answers[player]) for player in players}, _plain(why))
+        _append(self.path, [] if same else rows)
 
 
 def judged(dimensions: Sequence[str]) -> str:
@@ -194,9 +196,9 @@ def annotations(*paths: Path) -> pd.DataFrame:
 def _row(line: str) -> list[Any] | None:
     try:
         (cells,) = csv.reader([line], strict=True)
-        own = dict(zip(KEPT, cells, strict=True))
-        counts = {name: int(own[name]) for name in ("repetition", "turn", "seat")}
-        return list((own | counts | {"value": float(own["value"])}).values())
+        fields = dict(zip(KEPT, cells, strict=True))
+        counts = {name: int(fields[name]) for name in ("repetition", "turn", "seat")}
+        return list((fields | counts | {"value": float(fields["value"])}).values())
     except (ValueError, csv.Error):
         return None
 

@@ -29,17 +29,17 @@ SAME = 1e-9
 def scores(turns: pd.DataFrame) -> pd.DataFrame:
     """The scores in turns of the game of rating. Answers that could not be read are absent, and so is what stood in for them."""
     turns = tidy(turns)
-    read = turns[(turns.game == "rating") & turns.action.notna() & (turns.fallback == "")]
+    answers = turns[(turns.game == "rating") & turns.action.notna() & (turns.fallback == "")]
     rows = []
-    for row in read.itertuples():
-        legal, noted = json.loads(row.legal)["ratings"], json.loads(row.detail)
+    for row in answers.itertuples():
+        legal, detail = json.loads(row.legal)["ratings"], json.loads(row.detail)
         rater = row.agent if pd.isna(row.model) else f"{row.agent}@{row.model}"
-        known = (noted["rated"], rater, row.repetition, noted["view"], row.phase)
+        head = (detail["rated"], rater, row.repetition, detail["view"], row.phase)
         orders = legal["value"] if isinstance(legal["value"], list) else [""]
         for turn, player, value, _ in action_of(row.action):
             values = value if isinstance(value, list) else [value]
             seat = legal["players"].index(player)
-            rows += [(*known, order, turn, seat, float(each)) for order, each in zip(orders, values, strict=True)]
+            rows += [(*head, order, turn, seat, float(number)) for order, number in zip(orders, values, strict=True)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -71,14 +71,25 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), l
     itself) are its, between matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
     """
     rows = []
-    known = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
-    for key, part in known.groupby(list(by), observed=True, sort=True, dropna=False):
-        found = contrasted([part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level)
-        if not all(found.n):
+    rated = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
+    for key, part in rated.groupby(list(by), observed=True, sort=True, dropna=False):
+        contrast = contrasted([part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level)
+        if not all(contrast.n):
             continue
-        winners, losers = found.ratios
+        winners, losers = contrast.ratios
         delta = winners / losers - 1 if losers else np.nan
-        rows.append((*_tuple(key), *found.ratios, *found.n, winners - losers, delta, found.low, found.high, found.p))
+        rows.append(
+            (
+                *_tuple(key),
+                *contrast.ratios,
+                *contrast.n,
+                winners - losers,
+                delta,
+                contrast.low,
+                contrast.high,
+                contrast.p,
+            )
+        )
     names = ["winners", "losers", "n_winners", "n_losers", "difference", "delta", "low", "high", "p"]
     return pd.DataFrame(rows, columns=[*by, *names])
 
@@ -100,8 +111,8 @@ def reliability(
     """
     rows = []
     unit = list(dict.fromkeys([*UNIT, *(key for key in by if key != between)]))
-    _once(table, unit, between)
-    counts = _counted(table, unit)
+    _require_single(table, unit, between)
+    counts = _unit_counts(table, unit)
     groups = counts.groupby(list(by), observed=True, sort=True, dropna=False) if by else [((), counts)]
     for key, part in groups:
         sums = part.groupby("match", observed=True)[list(COUNTS)].sum().to_numpy(dtype=float)
@@ -122,15 +133,15 @@ def distance(
     Every other rater's judgement makes a pair with the reference's; n counts pairs. agreement: share that are equal. mae: mean
     absolute difference. Intervals are between matches. Raises AgonError for a unit that somebody judged twice.
     """
-    _once(table, UNIT, "rater")
-    known = table.loc[table.rater == reference, [*UNIT, "value"]]
-    both = table[table.rater != reference].merge(known, on=UNIT, suffixes=("", "_reference"))
+    _require_single(table, UNIT, "rater")
+    references = table.loc[table.rater == reference, [*UNIT, "value"]]
+    both = table[table.rater != reference].merge(references, on=UNIT, suffixes=("", "_reference"))
     apart = (both.value - both.value_reference).abs()
-    found = [
+    parts = [
         pooled(both.assign(hits=hits, n=1), by, level=level, limits=SHARE).assign(metric=metric)
         for metric, hits in (("agreement", apart < SAME), ("mae", apart))
     ]
-    return pd.concat(found, ignore_index=True)[[*by, *MEASURED]]
+    return pd.concat(parts, ignore_index=True)[[*by, *MEASURED]]
 
 
 def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.DataFrame:
@@ -140,7 +151,7 @@ def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.Data
     (why there is no value, or no interval). Booleans have no mae, which is what agreement leaves; alpha is for raters only.
     """
     raters = table[table.rater != assessor]
-    found = [
+    parts = [
         part.assign(between=between).reindex(columns=["between", "dimension", "aspect", *MEASURED], fill_value="")
         for by in (["dimension"], ["dimension", "aspect"])
         for between, part in (
@@ -149,8 +160,8 @@ def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.Data
         )
     ]
     key = ["between", "dimension", "aspect", "metric"]
-    known = pd.concat(found, ignore_index=True).drop_duplicates(key).set_index(key)
-    wanted = [
+    table_of_values = pd.concat(parts, ignore_index=True).drop_duplicates(key).set_index(key)
+    keys = [
         (between, dimension, aspect, metric)
         for between, metrics in (("assessor", ("agreement", "mae")), ("raters", ("agreement", "mae", "alpha")))
         for dimension, part in table.groupby("dimension", sort=True)
@@ -158,31 +169,31 @@ def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.Data
         for metric in metrics
         if metric != "mae" or not part.aspect.any()
     ]
-    full = known.reindex(pd.MultiIndex.from_tuples(wanted, names=key)).reset_index()
+    full = table_of_values.reindex(pd.MultiIndex.from_tuples(keys, names=key)).reset_index()
     full = full.astype(dict.fromkeys(("value", "n", "low", "high"), float)).fillna({"n": 0}).astype({"n": int})
-    full["absent"] = [_absent(row, table, raters) for row in full.itertuples()]
+    full["absent"] = [_why_absent(row, table, raters) for row in full.itertuples()]
     return full
 
 
-def _absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
+def _why_absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
     """Why a row of `compared` has no value, or no interval; empty where it has both."""
     if not np.isnan(row.value):
         return "no interval: one match, or all are alike" if np.isnan(row.low) else ""
-    own = raters[
+    judgements = raters[
         (raters.dimension == row.dimension) & raters.aspect.isin([row.aspect] if row.aspect else raters.aspect)
     ]
-    if own.empty:
+    if judgements.empty:
         return "no rater has judged it"
     if row.between == "assessor":
         judged = (table.dimension == row.dimension).sum() > (raters.dimension == row.dimension).sum()
         return "no turn is judged by the assessor and a rater" if judged else "the assessor has not judged it"
-    if own.rater.nunique() < 2:
+    if judgements.rater.nunique() < 2:
         return "there is one rater only"
-    twice = own.duplicated(UNIT).any()
+    twice = judgements.duplicated(UNIT).any()
     return "all judgements are the same" if twice else "no turn is judged by two raters"
 
 
-def _once(table: pd.DataFrame, unit: Sequence[str], between: str) -> None:
+def _require_single(table: pd.DataFrame, unit: Sequence[str], between: str) -> None:
     """Raises AgonError for a unit that somebody judged twice."""
     twice = table[table.duplicated([*unit, between])]
     if len(twice):
@@ -198,7 +209,7 @@ COUNTS = ("judgements", "sum", "squares", "spread", "pairs", "apart", "equal")
 absolute differences, and how many are equal."""
 
 
-def _counted(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
+def _unit_counts(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     """COUNTS of every unit that was judged at least twice."""
     rows = []
     for key, values in table.groupby(list(unit), observed=True, sort=True, dropna=False).value:

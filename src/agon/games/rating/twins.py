@@ -16,16 +16,16 @@ from agon.games.rating.scripts import heuristic
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
     """The mean score of every player in each dimension, over all turns; of booleans the share that is true."""
-    state, found = game.start(Random(0)), {}
+    state, means = game.start(Random(0)), {}
     while game.to_move(state):
         view = game.observe(state, 0)
-        rated = heuristic(view, Random(0))
-        found[view.phase] = {
-            player: fmean(_score(value) for _, whose, value, _ in rated if whose == player)
+        ratings = heuristic(view, Random(0))
+        means[view.phase] = {
+            player: fmean(_score(value) for _, whose, value, _ in ratings if whose == player)
             for player in view.legal.players
         }
-        state, _ = game.step(state, {0: rated})
-    return found
+        state, _ = game.step(state, {0: ratings})
+    return means
 
 
 def _score(value: Any) -> float:
@@ -34,7 +34,7 @@ def _score(value: Any) -> float:
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[Any, float]]:
     """Who rates by counts alone."""
-    return lambda view: rated({(turn, player): value for turn, player, value, _ in heuristic(view, Random(0))})
+    return lambda view: as_behaviour({(turn, player): value for turn, player, value, _ in heuristic(view, Random(0))})
 
 
 def by_words(view: Observation) -> Mapping[Any, float]:
@@ -50,13 +50,13 @@ def by_position(view: Observation) -> Mapping[Any, float]:
 def _ranked(view: Observation, players: Sequence[str]) -> Mapping[Any, float]:
     last = max(1, len(players) - 1)
     scores = {player: 1 - place / last for place, player in enumerate(players)}
-    told = {
+    values = {
         player: (score > 0, score > 0.4, score > 0.8) if view.legal.orders else score
         for player, score in scores.items()
     }
-    return rated({(turn, player): told[player] for turn, player in view.legal.units()})
+    return as_behaviour({(turn, player): values[player] for turn, player in view.legal.units()})
 
 
-def rated(scores: Mapping[tuple[int, str], Any]) -> Mapping[Any, float]:
+def as_behaviour(scores: Mapping[tuple[int, str], Any]) -> Mapping[Any, float]:
     """Scores by turn and player as a behaviour, so that the distance of two is the share of those that differ."""
     return {(turn, player, value): 1 / len(scores) for (turn, player), value in scores.items()}

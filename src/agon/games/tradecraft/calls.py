@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 from agon.games.reading import Reading
 from agon.games.schemas import TOOL, Schema, keys, object_of
 from agon.games.spaces import Dice, Space
-from agon.games.tradecraft.amounts import Hand, written
+from agon.games.tradecraft.amounts import Hand, hand_to_json
 from agon.games.tradecraft.recipes import Craft, Ruleset
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "rethink")
@@ -104,10 +104,10 @@ class Calls(Space):
             return Call(tool="decide", decision=dice.choice(("accept", "reject")), message="")
         if self.ruleset is None or dice.random() < 0.5 or not (possible := self.ruleset.possible(self.hand)):
             return Call(tool="craft_done")
-        found = self.ruleset.filled(dice.choice(possible), 1, self.hand)
-        if not isinstance(found, Craft):
+        craft = self.ruleset.fill_craft(dice.choice(possible), 1, self.hand)
+        if not isinstance(craft, Craft):
             return Call(tool="craft_done")
-        return Call(tool="craft_apply", inputs=written(found.inputs), outputs=written(found.outputs))
+        return Call(tool="craft_apply", inputs=hand_to_json(craft.inputs), outputs=hand_to_json(craft.outputs))
 
     def spelled(self, action: Any) -> str:
         """The call as JSON, in one line."""
@@ -128,29 +128,29 @@ class Calls(Space):
         """The tools, as `schema` has them; a further way to call one is a tool with a number after its name."""
         forms = [(tool, form) for tool in self.tools for form in self._forms(tool)]
         return {
-            name: object_of({each: part for each, part in form.items() if each != TOOL})
+            name: object_of({name: part for name, part in form.items() if name != TOOL})
             for name, (_, form) in zip(keys(tool for tool, _ in forms), forms, strict=True)
         }
 
     def _forms(self, tool: str) -> Iterator[dict[str, Schema]]:
         """The arguments of a tool, in each of the ways in which it can be called; no way where a call would be in vain."""
-        named: dict[str, Schema] = {"tool": {"type": "string", "enum": [tool]}}
+        head: dict[str, Schema] = {"tool": {"type": "string", "enum": [tool]}}
         if tool == "submit_proposal":
             for partner, hand in sorted(self.others.items()):
                 sides = {"offer": _side(self.hand), "request": _side(hand)}
-                yield named | {"partner": {"type": "string", "enum": [partner]}} | sides | {"message": WORDS}
+                yield head | {"partner": {"type": "string", "enum": [partner]}} | sides | {"message": WORDS}
         elif tool == "decide":
-            yield named | {"decision": {"type": "string", "enum": ["accept", "reject"]}, "message": WORDS}
+            yield head | {"decision": {"type": "string", "enum": ["accept", "reject"]}, "message": WORDS}
         elif tool in ("craft_check", "craft_apply"):
             if possible := self.ruleset.possible(self.hand) if self.ruleset else []:
                 times: Schema = {"type": "integer", "minimum": 1, "maximum": TIMES}
-                yield named | {"recipe": {"type": "string", "enum": [each.id for each in possible]}, "times": times}
-                items: Schema = {"type": "string", "enum": sorted({each.makes for each in possible})}
-                most = TIMES * max(each.number for each in possible)
-                made = object_of({"item": items, "amount": times | {"maximum": most}})
-                yield named | {"inputs": object_of(dict.fromkeys(keys(sorted(self.hand)), PART)), "outputs": made}
+                yield head | {"recipe": {"type": "string", "enum": [recipe.id for recipe in possible]}, "times": times}
+                items: Schema = {"type": "string", "enum": sorted({recipe.makes for recipe in possible})}
+                most = TIMES * max(recipe.number for recipe in possible)
+                product = object_of({"item": items, "amount": times | {"maximum": most}})
+                yield head | {"inputs": object_of(dict.fromkeys(keys(sorted(self.hand)), PART)), "outputs": product}
         else:
-            yield named | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
+            yield head | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
 
     def as_value(self, action: Any) -> Any:
         """The call with every item of a hand, 0 where it has none of it, and no message where it has none."""
@@ -160,7 +160,7 @@ class Calls(Space):
                 value[side] = {key: value[side].get(item, 0) for key, item in _whole(hand).items()}
         if "outputs" in value:
             ((item, amount),) = value["outputs"].items()
-            value["inputs"] = {key: str(value["inputs"].get(each, 0)) for key, each in _keyed(self.hand).items()}
+            value["inputs"] = {key: str(value["inputs"].get(name, 0)) for key, name in _keyed(self.hand).items()}
             value["outputs"] = {"item": item, "amount": amount}
         return value
 
@@ -172,8 +172,8 @@ class Calls(Space):
             for side, hand in (("offer", self.hand), ("request", self.others[call["partner"]])):
                 call[side] = {item: call[side][key] for key, item in _whole(hand).items() if call[side][key]}
         if "outputs" in call:
-            taken = {item: call["inputs"][key] for key, item in _keyed(self.hand).items()}
-            call["inputs"] = {item: int(part) if part.isdecimal() else part for item, part in taken.items()}
+            amounts = {item: call["inputs"][key] for key, item in _keyed(self.hand).items()}
+            call["inputs"] = {item: int(part) if part.isdecimal() else part for item, part in amounts.items()}
             call["inputs"] = {item: part for item, part in call["inputs"].items() if part}
             call["outputs"] = {call["outputs"]["item"]: call["outputs"]["amount"]}
         return call
@@ -200,7 +200,7 @@ def _shallow(value: object, most: int) -> bool:
     if not isinstance(value, Mapping | list | tuple):
         return True
     inner = value.values() if isinstance(value, Mapping) else value
-    return most > 0 and all(_shallow(each, most - 1) for each in inner)
+    return most > 0 and all(_shallow(part, most - 1) for part in inner)
 
 
 def _part(hand: Hand, dice: Dice) -> dict[str, int]:
@@ -215,7 +215,7 @@ def _part(hand: Hand, dice: Dice) -> dict[str, int]:
 # ---- calls in what a player wrote ----
 
 
-class Found(NamedTuple):
+class CallReading(NamedTuple):
     """What was made of one answer."""
 
     call: Call | None
@@ -225,18 +225,18 @@ class Found(NamedTuple):
     """The call as it was written."""
 
 
-def call_in(text: str) -> Found:
+def call_in(text: str) -> CallReading:
     """The one call in an answer (without its thinking, see agon.games.reading.spoken), whether or not a game allows it."""
     if not text.strip():
-        return Found(None, "the answer is empty")
+        return CallReading(None, "the answer is empty")
     if len(text) > LARGEST:
-        return Found(None, f"the answer has {len(text)} characters; at most {LARGEST} can be read")
-    tried = [_read(source) for source in _objects(text) if _NAMED.search(source)]
-    found = [each for each in tried if each is not None]
-    if len(found) == 1:
-        return found[0]
-    return Found(
-        None, f"there are {len(found)} calls; give just one" if found else 'there is no JSON object with "tool"'
+        return CallReading(None, f"the answer has {len(text)} characters; at most {LARGEST} can be read")
+    readings = [_read(source) for source in _objects(text) if _NAMED.search(source)]
+    calls = [reading for reading in readings if reading is not None]
+    if len(calls) == 1:
+        return calls[0]
+    return CallReading(
+        None, f"there are {len(calls)} calls; give just one" if calls else 'there is no JSON object with "tool"'
     )
 
 
@@ -264,29 +264,37 @@ def _end(text: str, start: int) -> int:
     return len(text)
 
 
-def _read(source: str) -> Found | None:
+def _read(source: str) -> CallReading | None:
     """The call that is written there, or what is wrong with it; None where there is no call."""
     try:
-        read = json.loads(source, object_pairs_hook=_once, parse_constant=_refused, parse_float=_float, parse_int=_int)
+        value = json.loads(
+            source, object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_float, parse_int=_int
+        )
     except json.JSONDecodeError as error:
-        return Found(None, f"the JSON object cannot be read: {error.msg} (character {error.pos + 1} of it)", source)
+        return CallReading(
+            None, f"the JSON object cannot be read: {error.msg} (character {error.pos + 1} of it)", source
+        )
     except (ValueError, RecursionError) as error:
         fault = str(error) if type(error) is ValueError else "it is nested too deep"
-        return Found(None, f"the JSON object cannot be read: {fault}", source)
-    if "tool" in read:
-        tool = read["tool"]
-        return Found(Call(read), "", source) if isinstance(tool, str) else Found(None, '"tool" must be a text', source)
-    return Found(None, 'the JSON object has no "tool" of its own', source) if '"tool"' in source else None
+        return CallReading(None, f"the JSON object cannot be read: {fault}", source)
+    if "tool" in value:
+        tool = value["tool"]
+        return (
+            CallReading(Call(value), "", source)
+            if isinstance(tool, str)
+            else CallReading(None, '"tool" must be a text', source)
+        )
+    return CallReading(None, 'the JSON object has no "tool" of its own', source) if '"tool"' in source else None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise ValueError("it has a key twice")
-    return made
+    return values
 
 
-def _refused(constant: str) -> NoReturn:
+def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
 
 

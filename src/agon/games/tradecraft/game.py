@@ -19,7 +19,18 @@ from agon.games.base import (
     refuse_illegal,
     told,
 )
-from agon.games.tradecraft.amounts import Hand, amount_of, covers, exact, floored, hand_of, minus, plus, traded, written
+from agon.games.tradecraft.amounts import (
+    Hand,
+    amount_of,
+    covers,
+    floor_hand,
+    hand_from_json,
+    hand_of,
+    hand_to_json,
+    minus,
+    plus,
+    traded,
+)
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
 from agon.games.tradecraft.recipes import Craft, Recipe, Refusal, Ruleset
 
@@ -124,22 +135,22 @@ class TradeCraft(Game[State]):
                 raise ValueError(f"{self.name}: seat {seat} needs a target that it does not hold at the start")
         for name, value in (("hands", hands), ("targets", targets), ("seats", seats)):
             object.__setattr__(self, name, value)
-        known = self.ruleset.reachable({item for hand in hands for item in hand})
+        reachable = self.ruleset.reachable({item for hand in hands for item in hand})
         limits = self.turns, self.end, self.attempts, self.calls, self.length
-        object.__setattr__(self, "_facts", Facts(self.name, seats, self.players, self.ruleset, *limits, known))
+        object.__setattr__(self, "_facts", Facts(self.name, seats, self.players, self.ruleset, *limits, reachable))
 
     def __hash__(self) -> int:
         return hash((self.name, self.variant, self.ruleset))
 
     def _items(self, hand: Mapping[str, Any], whose: str) -> dict[str, int]:
-        made = {}
+        items = {}
         for item, amount in hand_of(hand).items():
             if item not in self.ruleset.items:
                 raise ValueError(f"{self.name}: {whose} names {item}, which ruleset {self.ruleset.name} does not have")
             if not isinstance(amount, int):
                 raise ValueError(f"{self.name}: {whose} has {amount} {item}; it must be a whole number")
-            made[item] = amount
-        return made
+            items[item] = amount
+        return items
 
     @cached_property
     def max_rounds(self) -> int:
@@ -158,8 +169,8 @@ class TradeCraft(Game[State]):
         """No chance: a problem fixes hands, targets and seats."""
         seen = nothing_seen(self.seats)
         for seat, target in enumerate(self.targets):
-            seen = told(seen, Event("target", None, Object(written(target))), (seat,))
-        return self._turn(State(0, "craft", tuple(self.hands), seen))
+            seen = told(seen, Event("target", None, Object(hand_to_json(target))), (seat,))
+        return self._next_turn(State(0, "craft", tuple(self.hands), seen))
 
     def to_move(self, state: State) -> tuple[int, ...]:
         """The proposer, its partner, or all who have not done crafting."""
@@ -186,7 +197,7 @@ class TradeCraft(Game[State]):
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
         """What the seat is to get hold of."""
-        return {"target": written(self.targets[seat])}
+        return {"target": hand_to_json(self.targets[seat])}
 
     def notes(self, state: State) -> tuple[Note, ...]:
         """What became of the calls of the last step."""
@@ -207,89 +218,91 @@ class TradeCraft(Game[State]):
                 state = move(state, seat, None)
         if state.phase == "craft" and not state.over:
             if self.end == "first" and (winners := self._holders(state)):
-                state = self._ended(state, winners)
+                state = self._finish(state, winners)
             if not state.over and len(state.done) == self.seats:
-                state = self._turn(state)
+                state = self._next_turn(state)
         return state, tuple(float(state.over and seat in state.winners) for seat in range(self.seats))
 
     def _proposer(self, state: State) -> int:
         return (state.turn - 1) % self.seats
 
-    def _turn(self, state: State) -> State:
+    def _next_turn(self, state: State) -> State:
         """The end of a turn, and the start of the next."""
         winners = self._holders(state)
         if winners or state.turn == self.turns:
-            return self._ended(state, winners)
+            return self._finish(state, winners)
         state = state._replace(
             turn=state.turn + 1, phase="propose", refused=0, calls=(0,) * self.seats, done=frozenset()
         )
         value = Object(turn=state.turn, proposer=self.players[self._proposer(state)])
-        return state._replace(seen=told(told(state.seen, Event("turn", None, value)), self._hands(state)))
+        return state._replace(seen=told(told(state.seen, Event("turn", None, value)), self._hands_event(state)))
 
     def _holders(self, state: State) -> tuple[int, ...]:
         """Seats that hold their target."""
         return tuple(seat for seat in range(self.seats) if covers(state.hands[seat], self.targets[seat]))
 
-    def _ended(self, state: State, winners: tuple[int, ...]) -> State:
-        return state._replace(over=True, winners=winners, seen=told(state.seen, self._hands(state)))
+    def _finish(self, state: State, winners: tuple[int, ...]) -> State:
+        return state._replace(over=True, winners=winners, seen=told(state.seen, self._hands_event(state)))
 
-    def _hands(self, state: State) -> Event:
-        hands = {player: written(hand) for player, hand in zip(self.players, state.hands, strict=True)}
+    def _hands_event(self, state: State) -> Event:
+        hands = {player: hand_to_json(hand) for player, hand in zip(self.players, state.hands, strict=True)}
         return Event("hands", None, Object(hands))
 
-    def _answered(self, state: State, seat: int, call: Mapping[str, Any], answer: Any, **noted: Any) -> State:
+    def _answer(self, state: State, seat: int, call: Mapping[str, Any], answer: Any, **details: Any) -> State:
         """The seat is told the answer (JSON) or Refusal, and nobody else is; the call is counted."""
-        kept = json.loads(json.dumps(call))  # whatever the player does with its own
-        fault, says = answer if isinstance(answer, Refusal) else ("", answer)
-        value = Object(call=kept, ok=not fault, fault=fault, answer=says)
+        copy = json.loads(json.dumps(call))  # whatever the player does with its own
+        fault, text = answer if isinstance(answer, Refusal) else ("", answer)
+        value = Object(call=copy, ok=not fault, fault=fault, answer=text)
         calls = tuple(count + (place == seat) for place, count in enumerate(state.calls))
-        facts = {"ok": not fault, **({"fault": fault, "says": says} if fault else {}), **noted}
-        notes = state.notes + tuple((seat, what, each) for what, each in facts.items())
+        facts = {"ok": not fault, **({"fault": fault, "says": text} if fault else {}), **details}
+        notes = state.notes + tuple((seat, what, fact) for what, fact in facts.items())
         return state._replace(calls=calls, notes=notes, seen=told(state.seen, Event("answer", seat, value), (seat,)))
 
-    def _asked(self, state: State, seat: int, call: Mapping[str, Any]) -> State:
+    def _answer_query(self, state: State, seat: int, call: Mapping[str, Any]) -> State:
         """A tool that changes nothing, or one that is not for this phase."""
-        answer = asked(self._facts, state.hands[seat], state.seen[seat], state.phase, call)
-        return self._answered(state, seat, call, answer)
+        answer = answer_query(self._facts, state.hands[seat], state.seen[seat], state.phase, call)
+        return self._answer(state, seat, call, answer)
 
     def _propose(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
         if call is None:
-            return self._proposed(state, Trade(seat, (seat + 1) % self.seats, {}, {}), "", self._default(state, seat))
+            return self._record_proposal(
+                state, Trade(seat, (seat + 1) % self.seats, {}, {}), "", self._default_reason(state, seat)
+            )
         if call["tool"] != "submit_proposal":
-            return self._asked(state, seat, call)
-        found = self._trade(state, seat, call)
-        if isinstance(found, Refusal):
-            state = self._answered(state, seat, call, found)._replace(refused=state.refused + 1)
+            return self._answer_query(state, seat, call)
+        trade = self._parse_trade(state, seat, call)
+        if isinstance(trade, Refusal):
+            state = self._answer(state, seat, call, trade)._replace(refused=state.refused + 1)
             return self._propose(state, seat, None) if state.refused == self.attempts else state
-        return self._proposed(self._answered(state, seat, call, "sent"), found, str(call.get("message") or ""))
+        return self._record_proposal(self._answer(state, seat, call, "sent"), trade, str(call.get("message") or ""))
 
-    def _default(self, state: State, seat: int) -> str:
+    def _default_reason(self, state: State, seat: int) -> str:
         """Why nothing is done for the seat."""
         if state.phase == "propose" and state.refused == self.attempts:
             return "refused proposals"
         return "call limit" if state.calls[seat] >= self.calls else "no action"
 
-    def _proposed(self, state: State, trade: Trade, message: str, default: str = "") -> State:
+    def _record_proposal(self, state: State, trade: Trade, message: str, default: str = "") -> State:
         value = Object(
             partner=self.players[trade.partner],
-            offer=written(trade.offer),
-            request=written(trade.request),
+            offer=hand_to_json(trade.offer),
+            request=hand_to_json(trade.request),
             message=message,
             default=bool(default),
         )
         notes = state.notes + (((trade.proposer, "default", default),) if default else ())
-        notes += ((trade.proposer, "hands", [written(hand) for hand in state.hands]),)
+        notes += ((trade.proposer, "hands", [hand_to_json(hand) for hand in state.hands]),)
         seen = told(state.seen, Event("proposal", trade.proposer, value), (trade.proposer, trade.partner))
         return state._replace(phase="decide", trade=trade, seen=seen, notes=notes, calls=(0,) * self.seats)
 
-    def _trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Refusal:
+    def _parse_trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Refusal:
         """The trade that a call proposes, or what is wrong with it."""
         others = [player for other, player in enumerate(self.players) if other != seat]
         partner = call.get("partner")
         if not isinstance(partner, str) or partner not in others:
-            said = "yourself" if partner == self.players[seat] else "nobody here"
-            return Refusal("bad partner", f"partner is {said}: it must be {' or '.join(others)}")
-        if fault := self._bad_message(call.get("message", "")):
+            who = "yourself" if partner == self.players[seat] else "nobody here"
+            return Refusal("bad partner", f"partner is {who}: it must be {' or '.join(others)}")
+        if fault := self._message_fault(call.get("message", "")):
             return Refusal("bad message", fault)
         sides: list[Hand] = []
         for what, holder in (("offer", seat), ("request", self.players.index(partner))):
@@ -298,16 +311,16 @@ class TradeCraft(Game[State]):
             except ValueError as error:
                 return Refusal("bad amounts", f"{what}: {error} ({{}} is nothing)")
             for item, amount in side.items():
-                held = state.hands[holder].get(item, 0)
+                stock = state.hands[holder].get(item, 0)
                 if not isinstance(amount, int):
                     return Refusal("bad amounts", f"{what}: {amount} {item} cannot be traded, only whole numbers")
-                if amount > held:
-                    has = f"{self.players[holder]} has {held} {item[:80]}"
+                if amount > stock:
+                    has = f"{self.players[holder]} has {stock} {item[:80]}"
                     return Refusal("beyond the hand", f"{what}: {has}, not {amount}")
             sides.append(side)
         return Trade(seat, self.players.index(partner), *sides)
 
-    def _bad_message(self, message: object) -> str:
+    def _message_fault(self, message: object) -> str:
         if not isinstance(message, str):
             return "message must be a text"
         if len(message) > self.length:
@@ -316,18 +329,18 @@ class TradeCraft(Game[State]):
 
     def _decide(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
         if call is None:
-            return self._decided(state, seat, "reject", "", self._default(state, seat))
+            return self._record_decision(state, seat, "reject", "", self._default_reason(state, seat))
         if call["tool"] != "decide":
-            return self._asked(state, seat, call)
+            return self._answer_query(state, seat, call)
         decision, message = call.get("decision"), call.get("message", "")
         word = decision.strip().lower() if isinstance(decision, str) else ""
         if word not in ("accept", "reject"):
-            return self._answered(state, seat, call, Refusal("bad decision", "decision must be accept or reject"))
-        if fault := self._bad_message(message):
-            return self._answered(state, seat, call, Refusal("bad message", fault))
-        return self._decided(self._answered(state, seat, call, "taken"), seat, word, message)
+            return self._answer(state, seat, call, Refusal("bad decision", "decision must be accept or reject"))
+        if fault := self._message_fault(message):
+            return self._answer(state, seat, call, Refusal("bad message", fault))
+        return self._record_decision(self._answer(state, seat, call, "taken"), seat, word, message)
 
-    def _decided(self, state: State, seat: int, word: str, message: str, default: str = "") -> State:
+    def _record_decision(self, state: State, seat: int, word: str, message: str, default: str = "") -> State:
         trade = state.trade
         assert trade is not None
         value = Object(decision=word, message=message, default=bool(default))
@@ -341,30 +354,30 @@ class TradeCraft(Game[State]):
         hands, proposer = list(state.hands), trade.proposer
         hands[proposer], hands[seat] = traded(hands[proposer], hands[seat], trade.offer, trade.request)
         state = state._replace(hands=tuple(hands))
-        terms = Object(**players, offer=written(trade.offer), request=written(trade.request))
-        seen = told(told(seen, Event("trade", None, terms)), self._hands(state))
-        return state._replace(seen=seen, notes=(*notes, (seat, "hands", [written(hand) for hand in hands])))
+        terms = Object(**players, offer=hand_to_json(trade.offer), request=hand_to_json(trade.request))
+        seen = told(told(seen, Event("trade", None, terms)), self._hands_event(state))
+        return state._replace(seen=seen, notes=(*notes, (seat, "hands", [hand_to_json(hand) for hand in hands])))
 
     def _craft(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
         tool = None if call is None else call["tool"]
         if call is None or tool == "craft_done":
-            default = self._default(state, seat) if call is None else ""
-            hand = floored(state.hands[seat])
+            default = self._default_reason(state, seat) if call is None else ""
+            hand = floor_hand(state.hands[seat])
             if call is None:
-                extra = ((seat, "default", default), (seat, "hand", written(hand)))
+                extra = ((seat, "default", default), (seat, "hand", hand_to_json(hand)))
                 state = state._replace(notes=state.notes + extra)
             else:
-                state = self._answered(state, seat, call, {"hand": written(hand)}, hand=written(hand))
+                state = self._answer(state, seat, call, {"hand": hand_to_json(hand)}, hand=hand_to_json(hand))
             return state._replace(hands=_with(state.hands, seat, hand), done=state.done | {seat})
         if tool not in ("craft_check", "craft_apply"):
-            return self._asked(state, seat, call)
-        found = crafted(self.ruleset, state.hands[seat], call)
-        if isinstance(found, Refusal):
-            return self._answered(state, seat, call, found)
+            return self._answer_query(state, seat, call)
+        craft = crafted(self.ruleset, state.hands[seat], call)
+        if isinstance(craft, Refusal):
+            return self._answer(state, seat, call, craft)
         if tool == "craft_check":
-            return self._answered(state, seat, call, "it would be allowed")
-        hand = plus(minus(state.hands[seat], found.inputs), found.outputs)
-        state = self._answered(state, seat, call, {"hand": written(hand)}, hand=written(hand))
+            return self._answer(state, seat, call, "it would be allowed")
+        hand = plus(minus(state.hands[seat], craft.inputs), craft.outputs)
+        state = self._answer(state, seat, call, {"hand": hand_to_json(hand)}, hand=hand_to_json(hand))
         return state._replace(hands=_with(state.hands, seat, hand))
 
 
@@ -378,27 +391,29 @@ def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Re
     It is asked for by `inputs` and `outputs`, or by `recipe` (an id) and `times`, with `inputs` where there is a choice.
     """
     try:
-        named = call.get("recipe") is not None
-        found = _named(ruleset, hand, call) if named else ruleset.matched(*map(hand_of, _both(call)))
+        by_id = call.get("recipe") is not None
+        craft = (
+            _craft_by_id(ruleset, hand, call) if by_id else ruleset.matched(*map(hand_of, _inputs_and_outputs(call)))
+        )
     except ValueError as error:
         return Refusal("bad amounts", str(error))
-    if isinstance(found, Refusal):
-        return found
+    if isinstance(craft, Refusal):
+        return craft
     if lacking := {
-        item: amount - hand.get(item, 0) for item, amount in found.inputs.items() if amount > hand.get(item, 0)
+        item: amount - hand.get(item, 0) for item, amount in craft.inputs.items() if amount > hand.get(item, 0)
     }:
         missing = ", ".join(f"{amount} {item}" for item, amount in lacking.items())
         return Refusal("not in the hand", f"the hand lacks {missing}")
-    return found
+    return craft
 
 
-def _both(call: Mapping[str, Any]) -> tuple[Any, Any]:
+def _inputs_and_outputs(call: Mapping[str, Any]) -> tuple[Any, Any]:
     if missing := [what for what in ("inputs", "outputs") if call.get(what) is None]:
         raise ValueError(f"{' and '.join(missing)} missing: give inputs and outputs, or recipe and times")
     return call["inputs"], call["outputs"]
 
 
-def _named(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
+def _craft_by_id(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
     recipe = ruleset.recipe(call["recipe"]) if isinstance(call["recipe"], str) else None
     if recipe is None:
         return Refusal(
@@ -411,11 +426,11 @@ def _named(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Ref
     if not isinstance(times, int):
         raise ValueError(f"times is {times}; it must be a whole number")
     if call.get("inputs") is None:
-        return ruleset.filled(recipe, times, hand)
+        return ruleset.fill_craft(recipe, times, hand)
     return ruleset.matched(hand_of(call["inputs"]), {recipe.makes: recipe.number * times})
 
 
-def asked(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Any:
+def answer_query(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Any:
     """The answer (JSON) to a call of a tool that changes nothing, and the refusal of one that is not for this phase."""
     tool = call["tool"]
     if tool not in TOOLS[phase]:
@@ -427,7 +442,7 @@ def asked(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Map
     if tool == "item_info":
         return item_info(facts, call.get("name"))
     if tool == "possible_recipes_from_hand":
-        return [described(facts.ruleset, recipe) for recipe in facts.ruleset.possible(hand)]
+        return [describe_recipe(facts.ruleset, recipe) for recipe in facts.ruleset.possible(hand)]
     if tool == "history":
         return history(past)
     text = call.get("text")
@@ -443,14 +458,16 @@ def item_info(facts: Facts, name: object) -> dict[str, Any] | Refusal:
     worth = facts.ruleset.fuel.get(name)
     return {
         "item": name,
-        "made_by": [described(facts.ruleset, each) for each in _known(facts, facts.ruleset.made_by(name))],
-        "used_in": [each.id for each in _known(facts, facts.ruleset.used_in(name))],
+        "made_by": [
+            describe_recipe(facts.ruleset, recipe) for recipe in _reachable_recipes(facts, facts.ruleset.made_by(name))
+        ],
+        "used_in": [recipe.id for recipe in _reachable_recipes(facts, facts.ruleset.used_in(name))],
         "smelts": None if worth is None else str(worth),
         "can_come_up": name in facts.known,
     }
 
 
-def _known(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
+def _reachable_recipes(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
     ruleset = facts.ruleset
     return [
         recipe
@@ -460,7 +477,7 @@ def _known(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
     ]
 
 
-def described(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
+def describe_recipe(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
     """A recipe for players: its name, what one operation takes (in words), and what it makes."""
     return {"recipe": recipe.id, "takes": ruleset.spelled(recipe), "makes": {recipe.makes: recipe.number}}
 
@@ -470,21 +487,21 @@ def history(past: Sequence[Event]) -> list[dict[str, Any]]:
 
     What others said to each other is null.
     """
-    found: list[dict[str, Any]] = []
-    unheard = {"message": None, "reply": None}
+    proposals: list[dict[str, Any]] = []
+    unknown = {"message": None, "reply": None}
     turn: dict[str, Any] = {}
     for event in past:
         if event.phase == "turn":
             turn = dict(event.value)
         elif event.phase == "proposal":
-            found.append(turn | event.value)
+            proposals.append(turn | event.value)
         elif event.phase == "decision":
-            found[-1] = found[-1] | {"outcome": event.value["decision"], "reply": event.value["message"]}
+            proposals[-1] = proposals[-1] | {"outcome": event.value["decision"], "reply": event.value["message"]}
         elif event.phase == "rejected":
-            found.append(turn | event.value | {"outcome": "reject"} | unheard)
-        elif event.phase == "trade" and (not found or found[-1].get("turn") != turn["turn"]):
-            found.append(turn | event.value | {"outcome": "accept"} | unheard)
-    return found
+            proposals.append(turn | event.value | {"outcome": "reject"} | unknown)
+        elif event.phase == "trade" and (not proposals or proposals[-1].get("turn") != turn["turn"]):
+            proposals.append(turn | event.value | {"outcome": "accept"} | unknown)
+    return proposals
 
 
 class Known(NamedTuple):
@@ -502,7 +519,7 @@ class Known(NamedTuple):
 def known(view: Observation) -> Known:
     """What the seat of a view knows of the table just now."""
     events = view.past
-    own = view.rules.players[view.seat]
+    player_of_seat = view.rules.players[view.seat]
     hands: dict[str, Any] = {}
     hand: dict[str, Any] | None = None
     proposal = None
@@ -520,8 +537,8 @@ def known(view: Observation) -> Known:
             hands = event.value
             break
     return Known(
-        exact(hands[own] if hand is None else hand),
-        {player: exact(held) for player, held in hands.items()},
-        exact(events[0].value),
+        hand_from_json(hands[player_of_seat] if hand is None else hand),
+        {player: hand_from_json(held) for player, held in hands.items()},
+        hand_from_json(events[0].value),
         proposal,
     )

@@ -39,7 +39,7 @@ class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     craftable: str
     """From all hands together: craftable, not craftable, or not decided."""
     alone: str
-    """From the seat's own hand: craftable, or not craftable and why (see `alone_because`)."""
+    """From the seat's own hand: craftable, or not craftable and why (see `explain_alone`)."""
     operations: int | None = None
     """The length of the shortest chain from all hands: crafts of one operation each."""
     proved: bool = True
@@ -107,9 +107,9 @@ class Setting(settings.Setting, Problem):
     def variants(self) -> dict[str, dict[str, Any]]:
         """The problem as it is, and rotated: every hand and its target one seat further on."""
         turns = {} if self.max_turn is None else {"turns": self.max_turn}
-        own = {"ruleset": self.ruleset, "digest": rulesets.ruleset(self.ruleset).digest, **turns}
+        fields = {"ruleset": self.ruleset, "digest": rulesets.ruleset(self.ruleset).digest, **turns}
         return {
-            name: own
+            name: fields
             | {"hands": self.hands[-by:] + self.hands[:-by], "targets": self.targets[-by:] + self.targets[:-by]}
             for name, by in (("", len(self.hands)), ("rotated", 1))
         }
@@ -128,25 +128,27 @@ def tradecraft(
 
     Raises ValueError where its file is not the one that `digest` names, and for a recipe or item that it does not have.
     """
-    found = rulesets.ruleset(ruleset)
-    if found.digest != digest:
-        raise ValueError(f"ruleset {ruleset} is {found.digest}, not {digest}")
-    return TradeCraft(name, variant, _changed(found, recipes or {}), **fields)
+    rules = rulesets.ruleset(ruleset)
+    if rules.digest != digest:
+        raise ValueError(f"ruleset {ruleset} is {rules.digest}, not {digest}")
+    return TradeCraft(name, variant, _with_recipes(rules, recipes or {}), **fields)
 
 
-def _changed(found: Ruleset, recipes: dict[str, list[tuple[int, str]]]) -> Ruleset:
+def _with_recipes(rules: Ruleset, recipes: dict[str, list[tuple[int, str]]]) -> Ruleset:
     """A ruleset in which some recipes take something else."""
-    words = {*found.items, *(f"#{tag}" for tag in found.tags)}
+    words = {*rules.items, *(f"#{tag}" for tag in rules.tags)}
     for id, needs in recipes.items():
         strange = [need for _, need in needs if need not in words]
-        if found.recipe(id) is None or strange or not needs:
+        if rules.recipe(id) is None or strange or not needs:
             raise ValueError(
-                f"recipes: ruleset {found.name} has no {strange[0] if strange else f'recipe {id} that takes something'}"
+                f"recipes: ruleset {rules.name} has no {strange[0] if strange else f'recipe {id} that takes something'}"
             )
     if not recipes:
-        return found
-    needed = {id: tuple((need, count) for count, need in needs) for id, needs in recipes.items()}
-    changed = tuple(each._replace(needs=needed.get(each.id, each.needs)) for each in found.recipes)
+        return rules
+    new_needs = {id: tuple((need, count) for count, need in needs) for id, needs in recipes.items()}
+    new_recipes = tuple(recipe._replace(needs=new_needs.get(recipe.id, recipe.needs)) for recipe in rules.recipes)
     return replace(
-        found, recipes=changed, digest=f"{found.digest} {blake2b(repr(needed).encode(), digest_size=8).hexdigest()}"
+        rules,
+        recipes=new_recipes,
+        digest=f"{rules.digest} {blake2b(repr(new_needs).encode(), digest_size=8).hexdigest()}",
     )

@@ -173,68 +173,70 @@ class Story:
 def read(turns: pd.DataFrame) -> Story:
     """The story of the one match that `turns` holds."""
     rows = turns.sort_values(["turn", "seat"], kind="stable")
-    found = _calls(rows)
-    first = {call.seat: call for call in reversed(found) if "start" in call.detail}
+    calls = _calls(rows)
+    first = {call.seat: call for call in reversed(calls) if "start" in call.detail}
     starts = tuple(first[seat].items("start") for seat in sorted(first))
-    start = starts or next((call.after(()) for call in found if "hands" in call.detail), ())
+    start = starts or next((call.after(()) for call in calls if "hands" in call.detail), ())
     targets = tuple(first[seat].items("target") for seat in sorted(first))
     seats = max(int(turns.seat.max()) + 1, len(start))
     players = tuple(f"Player {seat + 1}" for seat in range(seats))
     start = start if len(start) == seats else ()
-    return Story(str(rows.match.iloc[0]), players, start, targets, told(found, start or ({},) * seats, players))
+    return Story(str(rows.match.iloc[0]), players, start, targets, build_turns(calls, start or ({},) * seats, players))
 
 
 def stories(turns: pd.DataFrame) -> Iterator[Story]:
     """The story of each match, in the order of the table."""
-    for _, own in turns.groupby("match", sort=False, observed=True):
-        yield read(own)
+    for _, rows in turns.groupby("match", sort=False, observed=True):
+        yield read(rows)
 
 
 def calls(turns: pd.DataFrame) -> pd.DataFrame:
     """`turns` (of any number of matches) with what is in them: the columns READ, named as in Call; `detail` becomes an object."""
-    found = _calls(turns)
-    return turns.assign(**{name: pd.Series([getattr(each, name) for each in found], turns.index) for name in READ})
+    records = _calls(turns)
+    return turns.assign(
+        **{name: pd.Series([getattr(record, name) for record in records], turns.index) for name in READ}
+    )
 
 
-def told(calls: Sequence[Call], start: Hands, players: Sequence[str]) -> tuple[Turn, ...]:
+def build_turns(calls: Sequence[Call], start: Hands, players: Sequence[str]) -> tuple[Turn, ...]:
     """The turns that some calls, in order, make of the hands at the start."""
-    found: list[Turn] = []
+    turns: list[Turn] = []
     hands = start
-    for number, own in groupby(calls, key=lambda call: call.round):
-        found.append(_turn(number, tuple(own), hands, players))
-        hands = found[-1].after
-    return tuple(found)
+    for number, group in groupby(calls, key=lambda call: call.round):
+        turns.append(_turn(number, tuple(group), hands, players))
+        hands = turns[-1].after
+    return tuple(turns)
 
 
-def heard(view: Observation, quoted: int) -> list[Deal]:
+def known_deals(view: Observation, quoted: int) -> list[Deal]:
     """What a seat knows of the deals that are decided, oldest first, with what it has crafted itself.
 
     Of what was said, at most `quoted` characters.
     """
-    made, late, turn = defaultdict[int, list[str]](list), set[int](), 0
+    crafts, late, turn = defaultdict[int, list[str]](list), set[int](), 0
     for event in view.past:
         if event.phase == "turn":
             turn = event.value["turn"]
         elif event.phase == "decision" and event.value["default"]:
             late.add(turn)
         elif event.phase == "answer" and event.value["ok"] and event.value["call"]["tool"] == "craft_apply":
-            made[turn].append(_made(event.value["call"]))
+            crafts[turn].append(_format_craft(event.value["call"]))
     return [
         Deal(
-            *(known["turn"], known["proposer"], known["partner"], known.get("offer"), known.get("request")),
-            message=cut(known["message"] or "", quoted),
-            outcome=f"{known['outcome']}ed" + (" (no answer in time)" if known["turn"] in late else ""),
-            reply=cut(known["reply"] or "", quoted),
-            made=tuple(made[known["turn"]]),
+            *(entry["turn"], entry["proposer"], entry["partner"], entry.get("offer"), entry.get("request")),
+            message=cut(entry["message"] or "", quoted),
+            outcome=f"{entry['outcome']}ed" + (" (no answer in time)" if entry["turn"] in late else ""),
+            reply=cut(entry["reply"] or "", quoted),
+            made=tuple(crafts[entry["turn"]]),
         )
-        for known in history(view.past)
-        if "outcome" in known
+        for entry in history(view.past)
+        if "outcome" in entry
     ]
 
 
-def items(written: object) -> Hand:
+def items(value: object) -> Hand:
     """Items as JSON has them ({"stick": 2, "coal": "7/8"}) as exact numbers; empty for what is no JSON object."""
-    return {str(item): _amount(n) for item, n in written.items()} if isinstance(written, Mapping) else {}
+    return {str(item): _amount(n) for item, n in value.items()} if isinstance(value, Mapping) else {}
 
 
 def cut(text: str, length: int) -> str:
@@ -248,8 +250,10 @@ COLUMNS = ["round", "turn", "phase", "seat", "action", "detail", "payoff", "repl
 
 def _calls(rows: pd.DataFrame) -> list[Call]:
     return [
-        Call(number, turn, phase, seat, _object(action), _object(detail), paid, reply if isinstance(reply, str) else "")
-        for number, turn, phase, seat, action, detail, paid, reply in rows.reindex(columns=COLUMNS).itertuples(
+        Call(
+            number, turn, phase, seat, _object(action), _object(detail), payoff, reply if isinstance(reply, str) else ""
+        )
+        for number, turn, phase, seat, action, detail, payoff, reply in rows.reindex(columns=COLUMNS).itertuples(
             index=False
         )
     ]
@@ -257,50 +261,50 @@ def _calls(rows: pd.DataFrame) -> list[Call]:
 
 def _object(text: object) -> dict[str, Any]:
     """A JSON object of the turns table; empty where there is none."""
-    found = action_of(text) if isinstance(text, str) else None
-    return found if isinstance(found, dict) else {}
+    value = action_of(text) if isinstance(text, str) else None
+    return value if isinstance(value, dict) else {}
 
 
-def _amount(written: object) -> Amount:
-    return written if type(written) is int else whole(Fraction(str(written).replace(" ", "")))
+def _amount(value: object) -> Amount:
+    return value if type(value) is int else whole(Fraction(str(value).replace(" ", "")))
 
 
 def _turn(number: int, calls: tuple[Call, ...], before: Hands, players: Sequence[str]) -> Turn:
     deal, hands, settled = Deal(number), before, before
     for call in calls:
         if call.phase == "propose" and (call.default or call.proposes):
-            deal = _proposed(number, call, players)
+            deal = _proposed_deal(number, call, players)
         elif call.phase == "decide" and (call.default or call.decides):
-            deal = _decided(deal, call)
-            settled = hands = _swapped(hands, deal, call.seat, players)
+            deal = _decide_deal(deal, call)
+            settled = hands = _exchange_hands(hands, deal, call.seat, players)
         hands = call.after(hands)
     return Turn(number, calls, deal, before, settled, hands)
 
 
-def _proposed(number: int, call: Call, players: Sequence[str]) -> Deal:
+def _proposed_deal(number: int, call: Call, players: Sequence[str]) -> Deal:
     """A proposal that reached its partner, or the empty one that was made for the player."""
     if call.default:
         return Deal(number, players[call.seat], offer={}, request={}, outcome=f"no proposal: {call.default}")
-    sides, said = (call.items("offer"), call.items("request")), str(call.call.get("message") or "")
-    return Deal(number, players[call.seat], str(call.call.get("partner")), *sides, said)
+    sides, message = (call.items("offer"), call.items("request")), str(call.call.get("message") or "")
+    return Deal(number, players[call.seat], str(call.call.get("partner")), *sides, message)
 
 
-def _decided(deal: Deal, call: Call) -> Deal:
+def _decide_deal(deal: Deal, call: Call) -> Deal:
     word = "undecided in time, so rejected" if call.default else "accepted" if call.effect == "accept" else "rejected"
     reply = "" if call.default else str(call.call.get("message") or "")
     return replace(deal, outcome=deal.outcome or word, reply=reply)
 
 
-def _swapped(hands: Hands, deal: Deal, partner: int, players: Sequence[str]) -> Hands:
+def _exchange_hands(hands: Hands, deal: Deal, partner: int, players: Sequence[str]) -> Hands:
     """The hands after a deal, which are the same unless it was accepted."""
     if not deal.accepted or not deal.proposer:
         return hands
-    proposer, held = players.index(deal.proposer), list(hands)
-    held[proposer], held[partner] = traded(held[proposer], held[partner], deal.offer or {}, deal.request or {})
-    return tuple(held)
+    proposer, after = players.index(deal.proposer), list(hands)
+    after[proposer], after[partner] = traded(after[proposer], after[partner], deal.offer or {}, deal.request or {})
+    return tuple(after)
 
 
-def _made(call: Mapping[str, Any]) -> str:
+def _format_craft(call: Mapping[str, Any]) -> str:
     if call.get("recipe") is not None:  # null where inputs and outputs are given
         return f"{call['recipe']} ({call['times']} times)"
     return ", ".join(f"{amount} {item}" for item, amount in call["outputs"].items())

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from agon.games import Game, Observation
-from agon.games.tradecraft.amounts import exact
+from agon.games.tradecraft.amounts import hand_from_json
 from agon.games.tradecraft.game import Known, known
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs, union
@@ -21,13 +21,13 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     state = game.start(Random(0))
     view = game.observe(state, game.to_move(state)[0])
     hands = [known(view).hands[player] for player in game.players]
-    targets = [exact(game.seat_facts(seat)["target"]) for seat in range(game.seats)]
+    targets = [hand_from_json(game.seat_facts(seat)["target"]) for seat in range(game.seats)]
     chains, units = {}, {}
     for seat, (player, target) in enumerate(zip(game.players, targets, strict=True)):
-        found = plan(view.rules.ruleset, union(hands), target)
-        chains[player] = found.operations if isinstance(found, Plan) else found.verdict
-        given = needs(view.rules.ruleset, hands, seat, target)
-        units[player] = given.units if isinstance(given, Needs) else given.verdict
+        answer = plan(view.rules.ruleset, union(hands), target)
+        chains[player] = answer.operations if isinstance(answer, Plan) else answer.verdict
+        gifts = needs(view.rules.ruleset, hands, seat, target)
+        units[player] = gifts.units if isinstance(gifts, Needs) else gifts.verdict
     joint = plan(view.rules.ruleset, union(hands), union(targets))
     together = joint.operations if isinstance(joint, Plan) else joint.verdict
     return {"chain": chains, "units": units, "together": together}
@@ -44,10 +44,10 @@ def solver(game: Game[Any]) -> Callable[[Observation], Asked]:
         if view.phase != "propose":
             return {}
         table = known(view)
-        found = needs(view.rules.ruleset, _hands(view, table), view.seat, table.target)
-        gives = found.gives if isinstance(found, Needs) else {}
-        asked = [(view.rules.players[seat], frozenset(items.items())) for seat, items in gives.items()]
-        return dict.fromkeys(asked or [("nobody", frozenset[tuple[str, Any]]())], 1 / max(1, len(asked)))
+        answer = needs(view.rules.ruleset, _hands(view, table), view.seat, table.target)
+        gives = answer.gives if isinstance(answer, Needs) else {}
+        requests = [(view.rules.players[seat], frozenset(items.items())) for seat, items in gives.items()]
+        return dict.fromkeys(requests or [("nobody", frozenset[tuple[str, Any]]())], 1 / max(1, len(requests)))
 
     return mix
 

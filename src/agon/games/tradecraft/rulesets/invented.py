@@ -10,7 +10,7 @@ from random import Random
 import msgspec
 
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.rulesets import RulesetFile, built, numbered
+from agon.games.tradecraft.rulesets import RulesetFile, built, number_recipes
 
 ONSETS = ["bz", "dl", "dv", "gz", "kf", "kz", "ml", "tl", "vn", "vz", "zb", "zd", "zg", "zm", "zn", "zr"]
 """How invented names begin; English words, and names in games, do not."""
@@ -48,16 +48,22 @@ class Size:
     """Items that burn; none: no recipe is fuelled."""
 
     def __post_init__(self) -> None:
-        made = self.items - self.raw
-        for wrong, text in (
-            (any(type(each) is not int or each < 0 for each in asdict(self).values()), "all must be whole numbers"),
+        made_items = self.items - self.raw
+        for is_wrong, text in (
+            (
+                any(type(number) is not int or number < 0 for number in asdict(self).values()),
+                "all must be whole numbers",
+            ),
             (not (self.raw and self.depth and self.branching), "raw items, depth and branching must be at least 1"),
-            (made < 1, f"{self.raw} of {self.items} items are raw, and none is made"),
-            (made < self.depth, f"depth {self.depth} needs as many items that are made; there are {made}"),
-            (self.recipes < made, f"{made} items that are made need as many recipes; there are {self.recipes}"),
+            (made_items < 1, f"{self.raw} of {self.items} items are raw, and none is made"),
+            (made_items < self.depth, f"depth {self.depth} needs as many items that are made; there are {made_items}"),
+            (
+                self.recipes < made_items,
+                f"{made_items} items that are made need as many recipes; there are {self.recipes}",
+            ),
             (self.fuels > self.items, "there are more fuels than items"),
         ):
-            if wrong:
+            if is_wrong:
                 raise ValueError(f"no ruleset of this size: {text}")
 
 
@@ -76,22 +82,22 @@ def invented(seed: int, size: Size = DEFAULT) -> RulesetFile:
         levels[dice.randrange(1, size.depth + 1)].append(name)
     depth = {item: level for level, items in enumerate(levels) for item in items}
     tags = _tags(dice, [[item for item in items if item != names[0]] for items in levels[:-1]], size.tags)
-    drawn = _Drawn(dice, levels, tags, size.branching)
-    made = names[size.raw :]
-    recipes = [(item, drawn.needs(depth[item])) for item in made]
-    for _ in range(size.recipes - len(made)):
-        item = dice.choice(made)
-        recipes.append((item, drawn.needs(depth[item])))
-    drawn.use_up([needs for _, needs in recipes])
+    sampler = _IngredientSampler(dice, levels, tags, size.branching)
+    made_items = names[size.raw :]
+    recipes = [(item, sampler.needs(depth[item])) for item in made_items]
+    for _ in range(size.recipes - len(made_items)):
+        item = dice.choice(made_items)
+        recipes.append((item, sampler.needs(depth[item])))
+    sampler.use_up([needs for _, needs in recipes])
     tagged = {item for members in tags.values() for item in members}
     free = [item for item in names[1:] if item not in tagged]
     burning = [names[0], *dice.sample(free, min(size.fuels - 1, len(free)))] if size.fuels else []
-    used = {need for _, needs in recipes for _, need in needs}
+    taken_items = {need for _, needs in recipes for _, need in needs}
     return RulesetFile(
         ruleset="invented",
         source=f"invented by agon, seed {seed}: " + ", ".join(f"{what} {n}" for what, n in asdict(size).items()),
         items=sorted(names),
-        recipes=numbered(
+        recipes=number_recipes(
             (
                 "firing" if burning and not dice.randrange(8) else "joining",
                 sorted(needs, key=lambda need: need[1]),
@@ -100,7 +106,7 @@ def invented(seed: int, size: Size = DEFAULT) -> RulesetFile:
             )
             for item, needs in sorted(recipes)
         ),
-        tags={tag: members for tag, members in tags.items() if f"#{tag}" in used},
+        tags={tag: members for tag, members in tags.items() if f"#{tag}" in taken_items},
         fuelled=["firing"] if burning else [],
         fuel={item: dice.choice(WORTHS) for item in sorted(burning)},
     )
@@ -108,11 +114,11 @@ def invented(seed: int, size: Size = DEFAULT) -> RulesetFile:
 
 def invented_names(dice: Random, number: int) -> list[str]:
     """Different words of two syllables; where there are very many, of three."""
-    found: dict[str, None] = {}
-    while len(found) < number:
-        middle = "".join(dice.choice(CONSONANTS) + dice.choice(VOWELS) for _ in range(1 + (len(found) >= MANY)))
-        found[dice.choice(ONSETS) + dice.choice(VOWELS) + middle + dice.choice(ENDINGS)] = None
-    return list(found)
+    names: dict[str, None] = {}
+    while len(names) < number:
+        middle = "".join(dice.choice(CONSONANTS) + dice.choice(VOWELS) for _ in range(1 + (len(names) >= MANY)))
+        names[dice.choice(ONSETS) + dice.choice(VOWELS) + middle + dice.choice(ENDINGS)] = None
+    return list(names)
 
 
 def _tags(dice: Random, levels: Sequence[Sequence[str]], number: int) -> dict[str, list[str]]:
@@ -125,7 +131,7 @@ def _tags(dice: Random, levels: Sequence[Sequence[str]], number: int) -> dict[st
     return tags
 
 
-class _Drawn:
+class _IngredientSampler:
     """The ingredients of recipes, drawn so that no two take the same."""
 
     def __init__(
@@ -135,7 +141,7 @@ class _Drawn:
         self.tag_of = {item: tag for tag, members in tags.items() for item in members}
         self.waiting = dict.fromkeys(dice.sample(levels[0], len(levels[0])))
         """Raw items that no recipe takes yet."""
-        self.seen: set[tuple[Need, ...]] = set()
+        self.used_sets: set[tuple[Need, ...]] = set()
 
     def needs(self, depth: int) -> list[Need]:
         """Ingredients of an item this deep."""
@@ -144,8 +150,8 @@ class _Drawn:
             for _ in range(self.dice.randrange(self.branching)):
                 kinds.add(self._need(self.dice.randrange(depth)))
             needs = [(self.dice.choice(COUNTS), need) for need in sorted(kinds)]
-            if (key := tuple(needs)) not in self.seen and self._apart(kinds):
-                self.seen.add(key)
+            if (key := tuple(needs)) not in self.used_sets and self._apart(kinds):
+                self.used_sets.add(key)
                 for need in kinds:
                     for item in self.tags.get(need[1:], [need]):
                         self.waiting.pop(item, None)
@@ -178,19 +184,19 @@ class _Drawn:
 # ---- out of another ruleset ----
 
 
-def permuted(file: RulesetFile, seed: int) -> dict[str, str]:
+def permutation(file: RulesetFile, seed: int) -> dict[str, str]:
     """Its items' names, dealt out anew: every name means another item."""
     dice = Random(f"permuted {seed}")
     order = dice.sample(file.items, len(file.items))
     return dict(zip(order, [*order[1:], *order[:1]], strict=True))
 
 
-def unheard(file: RulesetFile, seed: int) -> dict[str, str]:
+def unheard_names(file: RulesetFile, seed: int) -> dict[str, str]:
     """An invented name for every item."""
     return dict(zip(file.items, invented_names(Random(f"unheard {seed}"), len(file.items)), strict=True))
 
 
-def renamed(file: RulesetFile, names: Mapping[str, str]) -> RulesetFile:
+def rename(file: RulesetFile, names: Mapping[str, str]) -> RulesetFile:
     """The same ruleset in other words; `names`: item -> its new name.
 
     Tags get numbers, as their names would give away what they hold; everything is in the order of the new names.
@@ -201,17 +207,17 @@ def renamed(file: RulesetFile, names: Mapping[str, str]) -> RulesetFile:
     words = {**names, **{f"#{tag}": f"#{name}" for tag, name in tags.items()}}
     recipes = [
         (
-            each.station,
-            sorted(((count, words[need]) for count, need in each.needs), key=_name),
-            names[each.makes],
-            each.number,
+            recipe.station,
+            sorted(((count, words[need]) for count, need in recipe.needs), key=_name),
+            names[recipe.makes],
+            recipe.number,
         )
-        for each in file.recipes
+        for recipe in file.recipes
     ]
     return msgspec.structs.replace(
         file,
         items=sorted(names[item] for item in file.items),
-        recipes=numbered(sorted(recipes, key=lambda recipe: recipe[2])),
+        recipes=number_recipes(sorted(recipes, key=lambda recipe: recipe[2])),
         tags={tags[tag]: members[tag] for tag in order},
         fuel=dict(sorted((names[item], worth) for item, worth in file.fuel.items())),
         basic=sorted(names[item] for item in file.basic),
@@ -222,13 +228,13 @@ def _name(need: tuple[int, str]) -> str:
     return need[1]
 
 
-def joint(file: RulesetFile, seed: int) -> RulesetFile:
+def rewire_and_rename(file: RulesetFile, seed: int) -> RulesetFile:
     """Both: rewired, then renamed by a permutation."""
-    other = rewired(file, seed)
-    return renamed(other, permuted(other, seed))
+    other = rewire(file, seed)
+    return rename(other, permutation(other, seed))
 
 
-def rewired(file: RulesetFile, seed: int) -> RulesetFile:
+def rewire(file: RulesetFile, seed: int) -> RulesetFile:
     """The same ingredients and the same outputs, dealt out to each other anew: every output has other ingredients.
 
     Every item is made by as many recipes as before, and of things that were made before it: all is within reach, and no
@@ -236,11 +242,11 @@ def rewired(file: RulesetFile, seed: int) -> RulesetFile:
     """
     dice, ruleset = Random(f"rewired {seed}"), built(file)
     for _ in range(REWIRINGS):
-        if dealt := _Deal(ruleset, dice).dealt():
+        if outputs := _Deal(ruleset, dice).deal():
             recipes = [
-                (old.station, old.needs, new.makes, new.number) for old, new in zip(file.recipes, dealt, strict=True)
+                (old.station, old.needs, new.makes, new.number) for old, new in zip(file.recipes, outputs, strict=True)
             ]
-            return msgspec.structs.replace(file, recipes=numbered(sorted(recipes, key=lambda recipe: recipe[2])))
+            return msgspec.structs.replace(file, recipes=number_recipes(sorted(recipes, key=lambda recipe: recipe[2])))
     raise ValueError(f"{file.ruleset} cannot be rewired: too few recipes can be done with what no recipe makes")
 
 
@@ -260,13 +266,13 @@ class _Deal:
         for item in sorted(ruleset.raw()):
             self._learn(item)
 
-    def dealt(self) -> list[Recipe] | None:
+    def deal(self) -> list[Recipe] | None:
         """For each recipe in order the one whose output it gets; nothing if no item can be made before all are."""
         items = self.ruleset.items
         waiting = self.dice.sample(items, len(items))
         never = [item for item in waiting if not self.ruleset.made_by(item) and item not in self.ruleset.raw()]
         waiting = [item for item in waiting if self.ruleset.made_by(item)]
-        given: dict[str, Recipe] = {}
+        outputs: dict[str, Recipe] = {}
         while waiting:
             spare = len(self.ruleset.recipes) // SPARE if any(self.ruleset.used_in(item) for item in waiting) else 0
             for item in waiting:
@@ -278,11 +284,11 @@ class _Deal:
                 self._learn(never.pop())
                 continue
             for recipe, output in zip(ingredients, self.ruleset.made_by(item), strict=True):
-                given[recipe.id] = output
+                outputs[recipe.id] = output
                 self.ready.remove(recipe)
             waiting.remove(item)
             self._learn(item)
-        return [given[recipe.id] for recipe in self.ruleset.recipes]
+        return [outputs[recipe.id] for recipe in self.ruleset.recipes]
 
     def _ingredients(self, item: str, spare: int) -> list[Recipe]:
         """Recipes, ready, different and not its own, whose ingredients an item gets; none if there are too few.
@@ -292,13 +298,13 @@ class _Deal:
         number = len(self.ruleset.made_by(item))
         if len(self.ready) - number < (0 if self.ruleset.used_in(item) else spare):
             return []
-        own = {_takes(recipe) for recipe in self.ruleset.made_by(item)}
-        found: dict[object, Recipe] = {}
+        own_ingredients = {_takes(recipe) for recipe in self.ruleset.made_by(item)}
+        chosen: dict[object, Recipe] = {}
         for recipe in self.dice.sample(self.ready, len(self.ready)):
-            if _takes(recipe) not in own:
-                found.setdefault(_takes(recipe), recipe)
-            if len(found) == number:
-                return list(found.values())
+            if _takes(recipe) not in own_ingredients:
+                chosen.setdefault(_takes(recipe), recipe)
+            if len(chosen) == number:
+                return list(chosen.values())
         return []
 
     def _learn(self, item: str) -> None:
