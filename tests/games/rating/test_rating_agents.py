@@ -69,18 +69,16 @@ def view(phase="cooperation", log=LOG, **changes):
 # --- reading
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_one_object_is_read_in_order():
+    cases = [
         GOOD,
         f"[move] {GOOD}",
         f"So {{x}} it is.\n[move] {GOOD}\n",
         f"[move]\n```json\n{json.dumps(json.loads(GOOD), indent=2)}\n```\nThat is all.",
         f"<think>[move] {{}}</think>[move] {GOOD}",
-    ],
-)
-def test_the_one_object_is_read_in_order(text):
-    assert read(text, PAIR) == (ROWS, "", "")
+    ]
+    for text in cases:
+        assert read(text, PAIR) == (ROWS, "", "")
 
 
 def test_orders_are_read():
@@ -116,10 +114,13 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "fault"), BAD, ids=[fault for _, fault in BAD])
-def test_what_strays_is_no_rating_and_the_fault_is_said(text, fault):
-    action, said = parse_ratings(text, PAIR)
-    assert action is None and fault in said and "\n" not in said
+def test_what_strays_is_no_rating_and_the_fault_is_said():
+    strays = []
+    for text, fault in BAD:
+        action, reason = parse_ratings(text, PAIR)
+        if action is not None or fault not in reason or "\n" in reason:
+            strays.append((text, action, reason))
+    assert not strays
 
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
@@ -194,9 +195,8 @@ def test_the_baseline_counts_what_was_done():
     assert did[2, "Bob"].taken is False and did[2, "Ann"] == TurnCounts()
 
 
-@pytest.mark.parametrize(
-    ("dimension", "scores"),
-    [
+def test_the_baseline_is_what_its_rules_say():
+    cases = [
         (
             "cooperation",
             [0.35, 0.8, 0.5, 0.0],
@@ -205,10 +205,9 @@ def test_the_baseline_counts_what_was_done():
         ("information_utilization", [0.5, 0.5, 0.5, 0.5]),
         ("intention_concealment", [0.2, 0.5, 0.7, 0.7]),
         ("theory_of_mind", [(True, False, False), (False,) * 3, (False,) * 3, (False,) * 3]),
-    ],
-)
-def test_the_baseline_is_what_its_rules_say(dimension, scores):
-    assert [value for _, _, value, _ in heuristic(view(dimension), None)] == scores
+    ]
+    for dimension, scores in cases:
+        assert [value for _, _, value, _ in heuristic(view(dimension), None)] == scores
 
 
 def test_the_baseline_rates_every_dimension():

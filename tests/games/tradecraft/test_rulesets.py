@@ -61,21 +61,24 @@ def depths(rules):
 # --- those that are shipped
 
 
-@pytest.mark.parametrize(
-    ("name", "items", "recipes", "tags", "fuels"),
-    [
+def test_shipped_rulesets_have_their_size():
+    cases = [
         ("minecraft", 944, 1144, 77, 236),
         ("minecraft_renamed", 944, 1144, 77, 236),
         ("minecraft_rewired", 944, 1144, 77, 236),
         ("minecraft_joint", 944, 1144, 77, 236),
         ("alchemy", 749, 3529, 0, 0),
         ("invented", 1000, 1200, 19, 20),
-    ],
-)
-def test_shipped_rulesets_have_their_size(name, items, recipes, tags, fuels):
-    rules = ruleset(name)
-    assert [len(each) for each in (rules.items, rules.recipes, rules.tags, rules.fuel)] == [items, recipes, tags, fuels]
-    assert rules.name == name
+    ]
+    for name, items, recipes, tags, fuels in cases:
+        rules = ruleset(name)
+        assert [len(each) for each in (rules.items, rules.recipes, rules.tags, rules.fuel)] == [
+            items,
+            recipes,
+            tags,
+            fuels,
+        ]
+        assert rules.name == name
 
 
 def test_minecraft_is_as_the_specification_counts_it():
@@ -113,16 +116,16 @@ def test_the_shipped_are_those_that_the_command_makes(tmp_path):
     assert len(made) == 4 and made == {name: (FOLDER / name).read_text() for name in made}
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_file_is_written_in_one_way(name):
-    text = (FOLDER / f"{name}.json").read_text()
-    assert text_of(msgspec.json.decode(text, type=RulesetFile)) == text
+def test_a_file_is_written_in_one_way():
+    texts = {name: (FOLDER / f"{name}.json").read_text() for name in SHIPPED}
+    strays = [name for name, text in texts.items() if text_of(msgspec.json.decode(text, type=RulesetFile)) != text]
+    assert not strays and texts
 
 
 # --- facts taken over
 
 
-def test_facts_are_taken_over_without_duplicates_and_any_of_a_list_becomes_a_tag():
+def test_imported_facts_have_no_duplicates_and_lists_become_tags():
     minecraft = {
         "ruleset": "minecraft-java-1.20",
         "fuelled_kinds": ["smelting"],
@@ -165,15 +168,15 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "said"), BAD, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_bad_file_is_refused_in_a_line_that_names_it(changes, said, tmp_path):
-    (tmp_path / "mine.json").write_text(json.dumps(GOOD | changes))
-    with pytest.raises(AgonError, match=said) as caught:
-        ruleset("mine", str(tmp_path))
-    assert f"{tmp_path}/mine.json: " in str(caught.value) and "\n" not in str(caught.value)
+def test_a_bad_file_is_refused_in_a_line_that_names_it(tmp_path):
+    for number, (changes, text) in enumerate(BAD):
+        (tmp_path / f"mine{number}.json").write_text(json.dumps(GOOD | changes))
+        with pytest.raises(AgonError, match=text) as caught:
+            ruleset(f"mine{number}", str(tmp_path))
+        assert f"{tmp_path}/mine{number}.json: " in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_dropped_file_is_a_ruleset_and_one_that_is_not_there_names_those_that_are(tmp_path):
+def test_a_new_file_is_a_ruleset_and_a_missing_one_names_the_others(tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps(GOOD))
     assert len(ruleset("mine", str(tmp_path)).recipes) == 2
     with pytest.raises(AgonError, match=r"there is no ruleset yours in .*: there are mine"):
@@ -211,27 +214,25 @@ def test_the_check_names_everything_that_is_wrong():
     ]
 
 
-@pytest.mark.parametrize(
-    ("needs", "number", "fuelled", "creates"),
-    [
+def test_a_cycle_makes_matter_where_its_fuel_is_made_too():
+    cases = [
         ((("plank", 4),), 1, False, False),
         ((("plank", 3),), 1, False, True),
         ((("plank", 1),), 1, True, True),
         ((("plank", 3), ("stick", 2)), 1, False, False),
         ((("coal", 1),), 1, False, False),
         ((("coal", 1),), 2, False, True),
-    ],
-)
-def test_a_cycle_makes_matter_where_its_fuel_is_made_too(needs, number, fuelled, creates):
-    recipes = (
-        Recipe("plank", "saw", (("log", 1),), "plank", 4),
-        Recipe("stick", "hand", (("plank", 2),), "stick", 4),
-        Recipe("coal", "oven", (("log", 1),), "coal", 1, True),
-        Recipe("log", "odd", needs, "log", number, fuelled),
-    )
-    rules = Ruleset("odd", ("log", "plank", "stick", "coal"), recipes, fuel={"coal": 8, "plank": 1})
-    found = [line for line in faults(rules) if line.startswith("matter")]
-    assert bool(found) == creates and all("log" in line for line in found)
+    ]
+    for needs, number, fuelled, creates in cases:
+        recipes = (
+            Recipe("plank", "saw", (("log", 1),), "plank", 4),
+            Recipe("stick", "hand", (("plank", 2),), "stick", 4),
+            Recipe("coal", "oven", (("log", 1),), "coal", 1, True),
+            Recipe("log", "odd", needs, "log", number, fuelled),
+        )
+        rules = Ruleset("odd", ("log", "plank", "stick", "coal"), recipes, fuel={"coal": 8, "plank": 1})
+        found = [line for line in faults(rules) if line.startswith("matter")]
+        assert bool(found) == creates and all("log" in line for line in found)
 
 
 # --- invented ones
@@ -271,9 +272,8 @@ def test_invented_names_are_no_words_and_differ_by_seed():
     assert len(names & set(invented(2).items)) < 100
 
 
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [
+def test_sizes_that_cannot_be_are_refused():
+    cases = [
         ({"items": 10}, "150 of 10 items are raw"),
         ({"recipes": 100}, "850 items that are made need as many recipes"),
         ({"depth": 900}, "depth 900 needs as many items"),
@@ -281,11 +281,10 @@ def test_invented_names_are_no_words_and_differ_by_seed():
         ({"tags": -1}, "whole numbers"),
         ({"items": 4, "raw": 1, "depth": 1, "recipes": 100}, "too few items for so many recipes"),
         ({"items": 12, "raw": 2, "depth": 10, "recipes": 10, "branching": 1}, "1 raw items would be in no recipe"),
-    ],
-)
-def test_sizes_that_cannot_be_are_refused(size, said):
-    with pytest.raises(ValueError, match=f"no ruleset of this size: .*{said}"):
-        invented(1, Size(**size))
+    ]
+    for size, said in cases:
+        with pytest.raises(ValueError, match=f"no ruleset of this size: .*{said}"):
+            invented(1, Size(**size))
 
 
 # --- other names, other recipes

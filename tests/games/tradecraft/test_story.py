@@ -62,7 +62,7 @@ def test_a_decision_counts_as_it_was_taken_and_a_default_is_nobodys():
     assert deal_of(proposed(default="no action")).outcome == "no proposal: no action"
 
 
-def test_an_accepted_deal_changes_hands_unless_the_records_say_what_they_were():
+def test_an_accepted_deal_changes_hands_unless_the_records_give_them():
     (turn,) = story.read(rows(proposed(), decided())).turns
     assert (
         turn.traded

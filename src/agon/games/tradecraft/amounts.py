@@ -11,13 +11,13 @@ Hand = Mapping[str, Amount]
 """Item -> how much of it, above 0. Never changed: `plus` and `minus` make another."""
 
 LARGEST = 10_000
-"""Amounts beyond it are refused."""
+"""A larger amount is refused."""
 NEAR = Fraction(1, 10**9)
 """Decimals this close to a fraction with a small denominator mean that fraction: 0.6666666666666666 is 2/3."""
 SMALL = 1000
 """The largest small denominator."""
 LONGEST = 10**12
-"""Numbers beyond it are not even shown."""
+"""A message does not show a larger number."""
 _WRITTEN = re.compile(r" *([0-9]{1,12})(?: */ *([0-9]{1,6})|(\.[0-9]{1,30}))? *")
 
 
@@ -27,7 +27,7 @@ def whole(amount: Amount) -> Amount:
 
 
 def plus(hand: Hand, more: Hand) -> dict[str, Amount]:
-    """Both together."""
+    """The sum of two hands."""
     total = dict(hand)
     for item, amount in more.items():
         total[item] = whole(total.get(item, 0) + amount)
@@ -35,7 +35,7 @@ def plus(hand: Hand, more: Hand) -> dict[str, Amount]:
 
 
 def minus(hand: Hand, less: Hand) -> dict[str, Amount]:
-    """What is left; below 0 where `less` is not covered."""
+    """The hand without `less`. Amounts that the hand does not cover become negative."""
     rest = dict(hand)
     for item, amount in less.items():
         if amount_left := whole(rest.get(item, 0) - amount):
@@ -55,13 +55,18 @@ def covers(hand: Hand, needs: Hand) -> bool:
     return all(hand.get(item, 0) >= amount for item, amount in needs.items())
 
 
+def shortage(hand: Hand, needs: Hand) -> dict[str, Amount]:
+    """The amounts that a hand lacks to cover `needs`."""
+    return {item: amount - hand.get(item, 0) for item, amount in needs.items() if amount > hand.get(item, 0)}
+
+
 def floor_hand(hand: Hand) -> dict[str, Amount]:
     """The hand without fractions: what a player keeps when it is done crafting."""
     return {item: int(amount) for item, amount in hand.items() if amount >= 1}
 
 
 def amount_of(value: object) -> Amount:
-    """An amount as a player writes it: 3, "3", "1/8", 0.125. Raises ValueError with one line for all else, and for 0.
+    """The amount that a player writes as 3, "3", "1/8" or 0.125. Raises ValueError, in one line, for 0 and for anything else.
 
     Decimals within 1e-9 of a fraction whose denominator is at most 1,000 mean that fraction.
     """
@@ -85,7 +90,7 @@ def amount_of(value: object) -> Amount:
 
 
 def hand_of(value: object) -> dict[str, Amount]:
-    """A hand as JSON has it: an object of item names and amounts. Raises ValueError with one line."""
+    """The hand of a JSON object of item names and amounts. Raises ValueError, in one line, for any other value."""
     if not isinstance(value, Mapping):
         raise ValueError(f'{shorten(value)} is no list of items: write an object such as {{"stick": 2}}')
     hand: dict[str, Amount] = {}
@@ -105,12 +110,12 @@ def hand_to_json(hand: Hand) -> dict[str, int | str]:
 
 
 def hand_from_json(hand: Mapping[str, int | str]) -> dict[str, Amount]:
-    """A hand from how `written` writes it, which may hold more than a player can name."""
+    """A hand from the JSON of `hand_to_json`. Its amounts may be larger than those that a player can name."""
     return {item: amount if isinstance(amount, int) else Fraction(amount) for item, amount in hand.items()}
 
 
 def format_hand(hand: Mapping[str, Any] | None) -> str:
-    """Items in words."""
+    """A hand in words: '1 coal, 2 stick', or 'nothing'."""
     return ", ".join(f"{amount} {item}" for item, amount in sorted((hand or {}).items())) or "nothing"
 
 

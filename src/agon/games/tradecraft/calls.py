@@ -19,7 +19,7 @@ from agon.games.tradecraft.amounts import Hand, hand_to_json
 from agon.games.tradecraft.recipes import Craft, Ruleset
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "rethink")
-"""Tools that may be called in every phase and change nothing."""
+"""The tools that change nothing. A player may call them in every phase."""
 TOOLS = {
     "propose": (*ASKING, "submit_proposal"),
     "decide": (*ASKING, "decide"),
@@ -35,22 +35,22 @@ ARGUMENTS = {
 }
 """Tool -> its arguments; all else in a call is passed over."""
 LARGEST = 200_000
-"""A call of more bytes, written as JSON, is no call."""
+"""The size of a call as JSON in bytes, at most."""
 _encoded = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 DEEPEST = 20
-"""A call of more levels, one within another, is no call."""
+"""The depth of the JSON of a call, at most."""
 DIGITS = 100
 """Digits of a whole number, at most."""
 WORDS: Schema = {"type": "string", "maxLength": 400}
-"""What is said in a call where answers are constrained."""
+"""The schema of a message in a constrained answer."""
 PART: Schema = {
     "type": "string",
     "pattern": r"^[0-9]{1,5}(/[1-9][0-9]{0,3})?$",
     "description": 'an amount, written as a text such as "2" or "1/8"; "0" is none',
 }
-"""Of an item, what goes into a craft."""
+"""The schema of the amount of an item in a craft."""
 TIMES = 64
-"""A constrained call asks for at most so many operations, and makes at most so many times what one makes."""
+"""A constrained call asks for at most this many operations."""
 _INSIDE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 """What matters for where an object ends: texts, and braces that are in none; a text that is not closed goes to the end."""
 _NAMED = re.compile(r"\btool\b")
@@ -75,11 +75,11 @@ class Calls(Space):
 
     phase: str
     tools: tuple[str, ...]
-    """Those that the phase is for; a call of another is refused."""
+    """The tools of the phase. A call of another tool is refused."""
     hand: Hand = field(default_factory=dict, repr=False, compare=False)
-    """The player's; this and the following are for examples and schemas alone."""
+    """The player's hand. Only examples and schemas use this field and the following ones."""
     others: Mapping[str, Hand] = field(default_factory=dict, repr=False, compare=False)
-    """Player -> hand, of those one may trade with; nobody where there is nothing to propose."""
+    """Player -> hand, for all possible partners. Empty in phases without proposals."""
     ruleset: Ruleset | None = field(default=None, repr=False, compare=False)
 
     def __contains__(self, action: object) -> bool:
@@ -114,18 +114,18 @@ class Calls(Space):
         return json.dumps(action, ensure_ascii=False)
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """The one call in an answer; the tag does not matter."""
+        """The one call in an answer, wherever it stands."""
         call, fault, _ = call_in(text)
         if call is not None and call not in self:
             return Reading(None, "the call is too long, or holds half a surrogate pair")
         return Reading(call, fault)
 
     def schema(self) -> Schema:
-        """One of the tools, with its arguments: whole trades that hands allow, crafts of what the hand is enough for."""
+        """The schema of a call: one of the tools with its arguments. Trades and crafts are limited to what the hands allow."""
         return {"anyOf": [object_of(form) for tool in self.tools for form in self._forms(tool)]}
 
     def as_tools(self) -> dict[str, Schema]:
-        """The tools, as `schema` has them; a further way to call one is a tool with a number after its name."""
+        """The tools with the schemas of their arguments. A second way to call a tool has a number after the tool's name."""
         forms = [(tool, form) for tool in self.tools for form in self._forms(tool)]
         return {
             name: object_of({name: part for name, part in form.items() if name != TOOL})
@@ -133,7 +133,7 @@ class Calls(Space):
         }
 
     def _forms(self, tool: str) -> Iterator[dict[str, Schema]]:
-        """The arguments of a tool, in each of the ways in which it can be called; no way where a call would be in vain."""
+        """The arguments of a tool, for each way to call it. There is no way if every call would be refused."""
         head: dict[str, Schema] = {"tool": {"type": "string", "enum": [tool]}}
         if tool == "submit_proposal":
             for partner, hand in sorted(self.others.items()):
@@ -153,7 +153,7 @@ class Calls(Space):
             yield head | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
 
     def as_value(self, action: Any) -> Any:
-        """The call with every item of a hand, 0 where it has none of it, and no message where it has none."""
+        """The call as a value of the schema: every item of a hand is in it, and items that the call does not name are 0."""
         value = dict(action)
         if "partner" in value:
             for side, hand in (("offer", self.hand), ("request", self.others[value["partner"]])):
@@ -165,7 +165,7 @@ class Calls(Space):
         return value
 
     def of_value(self, value: Any) -> Any | None:
-        """The call, without items of which there is none."""
+        """The call of a value of the schema, without the items whose amount is 0."""
         call = Call(value)
         call[TOOL] = call[TOOL].rstrip(digits)  # of a further way to call it
         if "partner" in call:
@@ -180,17 +180,17 @@ class Calls(Space):
 
 
 def _keyed(hand: Hand) -> dict[str, str]:
-    """The hand's items by the keys of a schema."""
+    """Key of a schema -> item of the hand."""
     return dict(zip(keys(sorted(hand)), sorted(hand), strict=True))
 
 
 def _whole(hand: Hand) -> dict[str, str]:
-    """`_keyed` for the items of which there is a whole piece."""
+    """The part of `_keyed` with at least one whole piece in the hand."""
     return {key: item for key, item in _keyed(hand).items() if hand[item] >= 1}
 
 
 def _side(hand: Hand) -> Schema:
-    """What may be given from a hand: from none to all of each item."""
+    """The schema of one side of a trade: from none to all of each item."""
     pieces = {key: int(hand[item]) for key, item in _whole(hand).items()}
     return object_of({key: {"type": "integer", "minimum": 0, "maximum": most} for key, most in pieces.items()})
 
@@ -216,7 +216,7 @@ def _part(hand: Hand, dice: Dice) -> dict[str, int]:
 
 
 class CallReading(NamedTuple):
-    """What was made of one answer."""
+    """The call in an answer, or the reason why there is none."""
 
     call: Call | None
     fault: str
@@ -247,7 +247,7 @@ def thought_in(text: str, source: str) -> str:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """All that stands between outermost braces; the last one may lack its end."""
+    """Every outermost {...} of a text. The last one may lack its end."""
     start = text.find("{")
     while start >= 0:
         end = _end(text, start)
@@ -265,7 +265,7 @@ def _end(text: str, start: int) -> int:
 
 
 def _read(source: str) -> CallReading | None:
-    """The call that is written there, or what is wrong with it; None where there is no call."""
+    """The call in the text of a JSON object, or its fault; None if it is no call."""
     try:
         value = json.loads(
             source, object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_float, parse_int=_int

@@ -1,4 +1,4 @@
-"""TradeCraft: a turn is a proposal, its partner's decision, and crafting by everybody; all by calls of tools."""
+"""TradeCraft. A turn is a proposal, the partner's decision and crafting by all players. Every action is the call of a tool."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,6 +29,7 @@ from agon.games.tradecraft.amounts import (
     hand_to_json,
     minus,
     plus,
+    shortage,
     traded,
 )
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
@@ -39,20 +40,20 @@ Phase = Literal["propose", "decide", "craft"]
 
 
 class Facts(NamedTuple):
-    """What everybody knows."""
+    """The rules of a match, which all players know."""
 
     name: str
     seats: int
     players: tuple[str, ...]
     ruleset: Ruleset
     turns: int
-    """At most."""
+    """The number of turns, at most."""
     end: End
     attempts: int
     calls: int
     length: int
     known: frozenset[str]
-    """Items that can come up: all that can be made from all initial hands together."""
+    """Items that can appear in the match: all that can be made from all initial hands together."""
 
 
 class Trade(NamedTuple):
@@ -73,16 +74,16 @@ class State(NamedTuple):
     """In seat order."""
     seen: Seen
     refused: int = 0
-    """Proposals of this turn that were refused."""
+    """The number of refused proposals in this turn."""
     calls: tuple[int, ...] = ()
-    """Calls of each seat in this phase."""
+    """The number of calls of each seat in this phase."""
     trade: Trade | None = None
     done: frozenset[int] = frozenset()
-    """Seats that have done crafting."""
+    """The seats that have finished crafting."""
     over: bool = False
     winners: tuple[int, ...] = ()
     notes: tuple[tuple[int, str, Any], ...] = ()
-    """Of the last step: what the table answered, for the turns' column `detail`."""
+    """The game's answers to the calls of the last step, for the turns' column `detail`."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,13 @@ class TradeCraft(Game[State]):
     hands: Sequence[Mapping[str, int]]
     """Items by seat."""
     targets: Sequence[Mapping[str, int]]
-    """What each seat must hold to win."""
+    """The items that each seat must hold to win."""
     turns: int = 15
     end: End = "turn"
     attempts: int = 5
     calls: int = 40
     length: int = 2000
-    """Characters of a message or thought, at most."""
+    """The length of a message or thought in characters, at most."""
     rules: int = 1
     independent = True
     """Seats that act at once do not depend on each other: one that gives no readable action leaves the others' turns valid."""
@@ -158,9 +159,9 @@ class TradeCraft(Game[State]):
         return self.turns
 
     def times_asked(self, seat: int) -> Times:
-        """From a part of one turn, each with one call, to two parts of all turns, each with all `calls`.
+        """At least one call in each phase of one turn; at most all `calls` in two phases of every turn.
 
-        Of two seats one proposes and the other decides; all craft, unless the first who holds its target ends the match.
+        With two seats, one proposes and the other decides. Then all craft, unless the match ends before (`end` first).
         """
         least = (seat == 0) + (seat == 1 == self.seats - 1) + (self.end == "turn")
         return Times(least, 2 * self.turns * self.calls)
@@ -173,7 +174,7 @@ class TradeCraft(Game[State]):
         return self._next_turn(State(0, "craft", tuple(self.hands), seen))
 
     def to_move(self, state: State) -> tuple[int, ...]:
-        """The proposer, its partner, or all who have not done crafting."""
+        """The proposer, its partner, or all seats that have not finished crafting."""
         if state.over:
             return ()
         if state.phase == "propose":
@@ -190,21 +191,21 @@ class TradeCraft(Game[State]):
         return Calls(state.phase, TOOLS[state.phase], state.hands[seat], others, self.ruleset)
 
     def observe(self, state: State, seat: int) -> Observation:
-        """What the seat has been told; neither others' targets, nor messages between others, nor what they craft just now."""
+        """The events that the seat knows. They hide the targets of others, messages between others, and crafts in progress."""
         return Observation(
             seat, state.turn, self.legal_actions(state, seat), state.seen[seat], self._facts, state.phase
         )
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
-        """What the seat is to get hold of."""
+        """The target of the seat."""
         return {"target": hand_to_json(self.targets[seat])}
 
     def notes(self, state: State) -> tuple[Note, ...]:
-        """What became of the calls of the last step."""
+        """The game's answers to the calls of the last step."""
         return state.notes
 
     def watch(self, state: State) -> Observation:
-        """Hands, and trades with their terms; neither targets nor messages nor what was proposed."""
+        """Hands, and trades with their terms. Targets, messages and proposals stay hidden."""
         return Observation(PUBLIC, state.turn, None, state.seen[PUBLIC], self._facts, state.phase)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
@@ -249,7 +250,7 @@ class TradeCraft(Game[State]):
         return Event("hands", None, Object(hands))
 
     def _answer(self, state: State, seat: int, call: Mapping[str, Any], answer: Any, **details: Any) -> State:
-        """The seat is told the answer (JSON) or Refusal, and nobody else is; the call is counted."""
+        """Tells the seat, and nobody else, the answer (JSON or a Refusal), and counts the call."""
         copy = json.loads(json.dumps(call))  # whatever the player does with its own
         fault, text = answer if isinstance(answer, Refusal) else ("", answer)
         value = Object(call=copy, ok=not fault, fault=fault, answer=text)
@@ -259,7 +260,7 @@ class TradeCraft(Game[State]):
         return state._replace(calls=calls, notes=notes, seen=told(state.seen, Event("answer", seat, value), (seat,)))
 
     def _answer_query(self, state: State, seat: int, call: Mapping[str, Any]) -> State:
-        """A tool that changes nothing, or one that is not for this phase."""
+        """Answers a call that changes nothing: a query, or a tool of another phase."""
         answer = answer_query(self._facts, state.hands[seat], state.seen[seat], state.phase, call)
         return self._answer(state, seat, call, answer)
 
@@ -277,7 +278,7 @@ class TradeCraft(Game[State]):
         return self._record_proposal(self._answer(state, seat, call, "sent"), trade, str(call.get("message") or ""))
 
     def _default_reason(self, state: State, seat: int) -> str:
-        """Why nothing is done for the seat."""
+        """The reason for which the game moves for the seat."""
         if state.phase == "propose" and state.refused == self.attempts:
             return "refused proposals"
         return "call limit" if state.calls[seat] >= self.calls else "no action"
@@ -296,7 +297,7 @@ class TradeCraft(Game[State]):
         return state._replace(phase="decide", trade=trade, seen=seen, notes=notes, calls=(0,) * self.seats)
 
     def _parse_trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Refusal:
-        """The trade that a call proposes, or what is wrong with it."""
+        """The trade that a call proposes, or the reason why it is refused."""
         others = [player for other, player in enumerate(self.players) if other != seat]
         partner = call.get("partner")
         if not isinstance(partner, str) or partner not in others:
@@ -386,9 +387,10 @@ def _with(hands: tuple[Hand, ...], seat: int, hand: Hand) -> tuple[Hand, ...]:
 
 
 def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
-    """The craft that a call asks for and the hand allows, or what is wrong with it.
+    """The craft that a call asks for, or the reason why it is refused.
 
-    It is asked for by `inputs` and `outputs`, or by `recipe` (an id) and `times`, with `inputs` where there is a choice.
+    The call names `inputs` and `outputs`, or `recipe` (an id) and `times`. In the second form it names `inputs`, too, if there is a
+    choice of ingredients.
     """
     try:
         by_id = call.get("recipe") is not None
@@ -399,9 +401,7 @@ def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Re
         return Refusal("bad amounts", str(error))
     if isinstance(craft, Refusal):
         return craft
-    if lacking := {
-        item: amount - hand.get(item, 0) for item, amount in craft.inputs.items() if amount > hand.get(item, 0)
-    }:
+    if lacking := shortage(hand, craft.inputs):
         missing = ", ".join(f"{amount} {item}" for item, amount in lacking.items())
         return Refusal("not in the hand", f"the hand lacks {missing}")
     return craft
@@ -431,7 +431,7 @@ def _craft_by_id(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft
 
 
 def answer_query(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Any:
-    """The answer (JSON) to a call of a tool that changes nothing, and the refusal of one that is not for this phase."""
+    """The answer (JSON) to a query, or the refusal of a tool that does not belong to the phase."""
     tool = call["tool"]
     if tool not in TOOLS[phase]:
         known = any(tool in tools for tools in TOOLS.values())
@@ -452,7 +452,7 @@ def answer_query(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, ca
 
 
 def item_info(facts: Facts, name: object) -> dict[str, Any] | Refusal:
-    """What makes an item, what it is used in, and what it is worth as fuel, among the items that can come up."""
+    """The recipes that make or take an item, among those that can come up, and its worth as fuel."""
     if not isinstance(name, str) or name not in facts.ruleset.items:
         return Refusal("no such item", f"there is no item {str(name)[:80]!r}")
     worth = facts.ruleset.fuel.get(name)
@@ -478,14 +478,14 @@ def _reachable_recipes(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
 
 
 def describe_recipe(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
-    """A recipe for players: its name, what one operation takes (in words), and what it makes."""
+    """A recipe for players: its id, its ingredients in words, and its product."""
     return {"recipe": recipe.id, "takes": ruleset.spelled(recipe), "makes": {recipe.makes: recipe.number}}
 
 
 def history(past: Sequence[Event]) -> list[dict[str, Any]]:
-    """What a seat knows of proposals, oldest first: turn, who to whom, the terms where it knows them, and how it ended.
+    """The proposals that a seat knows, oldest first: turn, proposer, partner, outcome, and the terms if it knows them.
 
-    What others said to each other is null.
+    Messages between others are null.
     """
     proposals: list[dict[str, Any]] = []
     unknown = {"message": None, "reply": None}
@@ -505,19 +505,24 @@ def history(past: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 class Known(NamedTuple):
-    """What a seat knows of the table just now, read off its events."""
+    """What a seat knows of the current state of the match."""
 
     hand: dict[str, Any]
     """Its own."""
     hands: dict[str, dict[str, Any]]
-    """Player -> hand, as last shown to all."""
+    """Player -> hand, as last shown to all players."""
     target: dict[str, Any]
     proposal: Mapping[str, Any] | None
-    """The one it is to decide on: proposer, partner, offer, request, message."""
+    """The proposal on which the seat decides: proposer, partner, offer, request, message."""
+
+
+def hands_by_seat(view: Observation, table: Known) -> list[Hand]:
+    """The hands of all seats, in seat order: the seat's own as it is now, those of others as last shown to all."""
+    return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]
 
 
 def known(view: Observation) -> Known:
-    """What the seat of a view knows of the table just now."""
+    """What the seat of a view knows, from its events."""
     events = view.past
     player_of_seat = view.rules.players[view.seat]
     hands: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What people fill in in TradeCraft: a proposal, a decision, and a workshop in which crafts are tried before they are sent."""
+"""The forms of TradeCraft for people: a proposal, a decision, and a workshop for trying crafts before they are sent."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -29,13 +29,13 @@ from agon.games.tradecraft.icons import icon
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 
 NONE = ("", "0")
-"""What is typed for no piece of an item."""
+"""Entries that mean no piece of an item."""
 MEMBERS = 4
-"""Items that a tag is explained by."""
+"""The number of items that explain a tag."""
 
 
 def proposal(scene: Scene, entered: Entered) -> list[Thing]:
-    """Whom to trade with, what to give and get, and a message."""
+    """The form of a proposal: partner, offer, request and message."""
     facts, now = scene.view.rules, known(scene.view)
     others = [player for seat, player in enumerate(facts.players) if seat != scene.own]
     partner = entered.get("partner", others[0])
@@ -82,7 +82,7 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
 
 
 def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) -> FieldSet:
-    """How many of each item of a hand, none to begin with; what is left empty, or 0, is not in what is read."""
+    """A field for each item of a hand. Items whose field is empty or 0 are not in the amounts that `read` returns."""
     stock = {item: int(amount) for item, amount in sorted(hand.items()) if amount >= 1}
 
     def read() -> dict[str, int]:
@@ -110,7 +110,7 @@ def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) ->
 
 
 def decision(scene: Scene, entered: Entered) -> list[Thing]:
-    """The proposal in words, and what to say to it."""
+    """The form of a decision: the proposal in words, a reply and two buttons."""
     prompt = "Reply, which only the proposer reads; may be empty"
     message = text_fields(Text(scene.view.rules.length), "message", prompt, entered, optional=True)
 
@@ -125,7 +125,7 @@ def decision(scene: Scene, entered: Entered) -> list[Thing]:
 
 
 def _proposal_html(trade: Mapping[str, Any] | None) -> str:
-    """A proposal, as the one who decides reads it."""
+    """The proposal in the words of the player who decides."""
     if trade is None:
         return "<p>There is no proposal.</p>"
     who = text(trade["proposer"])
@@ -137,7 +137,7 @@ def _proposal_html(trade: Mapping[str, Any] | None) -> str:
 
 
 def calls_made(past: Sequence[Event]) -> int:
-    """Calls that a seat has made in the phase it is in: they are what it knows last."""
+    """The number of calls of a seat in its current phase: the answers at the end of its events."""
     calls = 0
     for event in reversed(past):
         if event.phase != "answer":
@@ -147,9 +147,9 @@ def calls_made(past: Sequence[Event]) -> int:
 
 
 def workshop(scene: Scene, entered: Entered) -> list[Thing]:
-    """A recipe, how often, with what where there is a choice; the list of crafts; and the end of the turn.
+    """The form for crafting: a recipe, its number of times, its inputs if there is a choice; the list of crafts; a button to finish.
 
-    `todo` of what is entered are the crafts of the list: (call, the hand after it).
+    `entered["todo"]` is the list of crafts: pairs of a call and the hand after it.
     """
     view, todo = scene.view, tuple(entered.get("todo", ()))
     rules: Ruleset = view.rules.ruleset
@@ -209,7 +209,7 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
 
 
 def _list(todo: Sequence[tuple[Call, Hand]], hand: Hand, more: bool, full: bool) -> str:
-    """The crafts that are to be done, and the hand after them."""
+    """The list of crafts and the hand after them, as HTML."""
     lines = [f"{goods(call['outputs'])} out of {goods(call['inputs'])}" for call, _ in todo]
     none = "" if more else "<p>There is nothing more that your hand can make.</p>"
     if full:
@@ -222,14 +222,14 @@ def _list(todo: Sequence[tuple[Call, Hand]], hand: Hand, more: bool, full: bool)
 
 
 def _needs_html(rules: Ruleset, recipe: Recipe, times: int, choice: bool) -> str:
-    """What a recipe takes and makes."""
+    """The ingredients and the product of a recipe, as HTML."""
     line = f"<p>Takes {text(inputs_text(rules, recipe, times))}; makes {recipe.number * times} {text(item_name(recipe.makes))}.</p>"
     how = "Say how much of each goes in (amounts may be fractions such as 1/8 for fuel):"
     return line + (f"<p>There is a choice. {how}</p>" if choice else "")
 
 
 def _times(typed: str) -> int:
-    """How many times; 0 for what is no number."""
+    """The number of times; 0 for an entry that is no whole number."""
     try:
         times = amount_of(typed)
     except ValueError:
@@ -238,7 +238,7 @@ def _times(typed: str) -> int:
 
 
 def _inputs(scene: Scene, recipe: Recipe, times: int, hand: Hand, key: str, entered: Entered) -> dict[str, LineField]:
-    """Where there is a choice, a field for each item of the hand that may go in; as an aid, one way that fits is filled in."""
+    """A field for each item of the hand that may be an input, if there is a choice. As an aid, one valid choice is filled in."""
     rules: Ruleset = scene.view.rules.ruleset
     craft = rules.fill_craft(recipe, times, hand) if times else None
     if not isinstance(craft, Refusal) or craft.fault != "wrong amounts":
@@ -258,7 +258,7 @@ def _inputs(scene: Scene, recipe: Recipe, times: int, hand: Hand, key: str, ente
 
 
 def _distinct(recipes: Sequence[Recipe]) -> list[Recipe]:
-    """Of recipes that take and make the same, at different stations, the first."""
+    """The recipes without those that differ from an earlier one only in their station."""
     return list({recipe._replace(id="", station=""): recipe for recipe in reversed(recipes)}.values())[::-1]
 
 
@@ -274,7 +274,7 @@ def _label(recipe: Recipe) -> str:
 
 
 def suggest_inputs(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> dict[str, Amount]:
-    """One way to do a recipe some times: of each kind what there is most of, and the first fuel that is left."""
+    """One choice of inputs: of each kind the items with the largest amounts, and then the fuels worth least."""
     stock, inputs = dict(hand), dict[str, Amount]()
 
     def take(item: str, amount: Amount) -> None:
@@ -301,7 +301,7 @@ def suggest_inputs(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> di
 
 
 def item_name(item: str) -> str:
-    """An item as people write it: `oak log`, not `oak_log`."""
+    """The name of an item for people: `oak log`, not `oak_log`."""
     return item.replace("_", " ")
 
 
@@ -316,7 +316,7 @@ def goods(hand: Mapping[str, Any]) -> str:
 
 
 def inputs_text(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
-    """What some operations take, in words; of tags with many items only the first few."""
+    """The ingredients of some operations in words. A tag names only its first few items."""
     parts = []
     for need, number in recipe.needs:
         members = ruleset.members(need)

@@ -9,7 +9,7 @@ from agon.games.base import Event, Observation
 from agon.games.html import count, items, listed, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene
-from agon.games.tradecraft.amounts import amount_of, format_hand, hand_from_json
+from agon.games.tradecraft.amounts import amount_of, covers, format_hand, hand_from_json, shortage
 from agon.games.tradecraft.game import Facts, history, item_info, known
 from agon.games.tradecraft.inputs import decision, goods, inputs_text, item_html, item_name, proposal, workshop
 from agon.games.tradecraft.planner.search import Impossible, Plan, plan
@@ -152,8 +152,8 @@ def _target_card(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: M
     if scene.watched:
         return "<p>You watch: targets, messages and what was proposed stay hidden from you.</p>"
     hand = hands.get(scene.players[scene.own], {})
-    shortage = {item: amount - hand.get(item, 0) for item, amount in target.items() if amount > hand.get(item, 0)}
-    state = f"Still missing: {goods(shortage)}." if shortage else "You hold it."
+    missing = shortage(hand, target)
+    state = f"Still missing: {goods(missing)}." if missing else "You hold it."
     aim = f'Your target, known to you alone: <span class="big">{goods(target)}</span>'
     return f'<div class="card"><p>{aim}</p><p>{state}</p></div>'
 
@@ -176,7 +176,7 @@ def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]],
     if not target or not hands:
         return ""
     hand = hands[scene.players[scene.own]]
-    if all(hand.get(item, 0) >= amount for item, amount in target.items()):
+    if covers(hand, target):
         return ""
     answer, heading = plan(ruleset, hand, target, NODES), "Your own hand is enough. One way, the shortest:"
     gives: list[str] = []
@@ -184,10 +184,10 @@ def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]],
         answer = plan(ruleset, union(list(hands.values())), target, NODES)
         heading = "Your own hand is not enough. One way, the shortest, if others give you what it takes:"
         if isinstance(answer, Plan):
-            shortage = {
-                item: amount - hand.get(item, 0) for item, amount in answer.uses.items() if amount > hand.get(item, 0)
-            }
-            gives = [f"get {amount} {item_html(item)}{_from(scene, hands, item)}" for item, amount in shortage.items()]
+            gives = [
+                f"get {amount} {item_html(item)}{_from(scene, hands, item)}"
+                for item, amount in shortage(hand, answer.uses).items()
+            ]
     if isinstance(answer, Plan):
         crafts = [f"craft {goods(step.outputs)} out of {goods(step.inputs)}" for step in answer.steps]
         body = f"<p>{heading}</p>{items([*gives, *crafts], 'ol')}"

@@ -20,15 +20,15 @@ from agon.games.tradecraft.settings import Problem
 from agon.paths import shown
 
 TRIES = 1000
-"""Candidates for one problem, then it is given up."""
+"""The number of candidates for one problem, at most."""
 NODES = 50
-"""Branches of the solver for a candidate: what is harder to certify is no candidate."""
+"""The solver's branches for a candidate, at most. Candidates that need more are skipped."""
 FUELS = 8
-"""Fuels that a problem may come with: those that most recipes take, so that they are good for something else too."""
+"""A problem has one of this many fuels: those that most recipes take as an ingredient, so that they have other uses, too."""
 
 
 class Wish(NamedTuple):
-    """How difficult a problem should be."""
+    """The difficulty of a problem."""
 
     players: int = 2
     operations: tuple[int, int] = (4, 6)
@@ -61,7 +61,7 @@ SHIPPED = {
 
 
 def problem(path: Path) -> Problem:
-    """The problem of a file. Raises AgonError in one line for one that does not fit."""
+    """The problem of a file. Raises AgonError in one line for an invalid file."""
     name = shown(path)
     try:
         problem = msgspec.json.decode(path.read_bytes(), type=Problem)
@@ -86,14 +86,15 @@ def with_certificate(problem: Problem) -> Problem:
 
 
 def problem_json(problem: Problem) -> bytes:
-    """The problem as its file has it."""
+    """The bytes of the problem's file."""
     return msgspec.json.format(msgspec.json.encode(problem), indent=1) + b"\n"
 
 
 def generated(rules: Ruleset, wishes: Sequence[Wish], seed: int) -> Iterator[Problem]:
-    """A certified problem for every wish; no two with the same target. Raises AgonError for what cannot be had.
+    """A certified problem for every wish. No two problems share a target. Raises AgonError for a wish that cannot be met.
 
-    Every target is craftable from all hands, none alone, all at once after the trades wished for; some items only distract.
+    Every target can be crafted from all hands together and from no hand alone. After the trades of the wish, all targets can be
+    crafted at once. Some items only distract.
     """
     used_targets: set[str] = set()
     for number, wish in enumerate(wishes, 1):
@@ -112,7 +113,7 @@ def generated(rules: Ruleset, wishes: Sequence[Wish], seed: int) -> Iterator[Pro
 
 
 def _candidate(rules: Ruleset, wish: Wish, used_targets: Collection[str], dice: Random) -> Problem | None:
-    """A random candidate; None where it is not as wished."""
+    """A random problem; None if it does not meet the wish."""
     parts_by_target: dict[str, Counter[str]] = {}
     while len(parts_by_target) < wish.players:
         pair = next(
@@ -138,7 +139,7 @@ def _candidate(rules: Ruleset, wish: Wish, used_targets: Collection[str], dice: 
 
 
 def _target(rules: Ruleset, wish: Wish, used_targets: Collection[str], dice: Random) -> tuple[str, Counter[str]] | None:
-    """A target and what it can be made of, if that takes as many operations as wished."""
+    """A target and ingredients from which it takes the number of operations of the wish; None if there are none."""
     target = dice.choice(rules.items)
     part = (
         _leaves(rules, target, wish.operations, dice) if rules.made_by(target) and target not in used_targets else None
@@ -151,7 +152,7 @@ def _target(rules: Ruleset, wish: Wish, used_targets: Collection[str], dice: Ran
 
 
 def _fits(rules: Ruleset, candidate: Problem, wish: Wish) -> bool:
-    """Whether chains and trades are as wished; what is quick to find out comes first."""
+    """Whether chains and trades meet the wish. Quick checks come first."""
     pool = union(candidate.hands)
     for hand, target in zip(candidate.hands, candidate.targets, strict=True):
         shared = plan(rules, pool, target, NODES)
@@ -164,7 +165,7 @@ def _fits(rules: Ruleset, candidate: Problem, wish: Wish) -> bool:
 
 
 def _leaves(rules: Ruleset, target: str, operations: tuple[int, int], dice: Random) -> Counter[str] | None:
-    """What a target is made of, some operations before."""
+    """The ingredients of a target some operations before it; None if there are too few operations."""
     amounts, made_items = Counter({target: 1}), set[str]()
     limit, operations_done, smelts = dice.randint(*operations), 0, 0
     while open_items := sorted(item for item in amounts if item not in made_items and rules.made_by(item)):
@@ -192,7 +193,7 @@ def _leaves(rules: Ruleset, target: str, operations: tuple[int, int], dice: Rand
 
 
 def _deal(parts: Sequence[Counter[str]], trades: int, dice: Random) -> list[Counter[str]]:
-    """Hands that hold all that is needed; of what a seat needs, another has something, or several if that takes more trades."""
+    """Hands that together hold all ingredients. Each seat lacks something that another seat holds; several do for more trades."""
     hands = [Counter[str]() for _ in parts]
     for seat, part in enumerate(parts):
         items = sorted(part)
@@ -207,7 +208,7 @@ def _deal(parts: Sequence[Counter[str]], trades: int, dice: Random) -> list[Coun
 
 
 def _distract(rules: Ruleset, hands: Sequence[Counter[str]], excluded: Collection[str], dice: Random) -> None:
-    """Give everybody something of what other targets are made of."""
+    """Adds ingredients of other items to every hand."""
     for hand in hands:
         for _ in range(dice.randint(1, 2)):
             item = dice.choice(rules.items)

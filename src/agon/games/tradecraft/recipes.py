@@ -14,7 +14,7 @@ SHOWN = 6
 
 
 class Recipe(NamedTuple):
-    """What one operation turns into what."""
+    """One operation: its ingredients and its product."""
 
     id: str
     """Its name in the ruleset: the item it makes, with a number where several recipes make it."""
@@ -24,13 +24,13 @@ class Recipe(NamedTuple):
     """Ingredients and how many of each: items, or #tags of which any members do, mixed."""
     makes: str
     number: int
-    """How many one operation makes."""
+    """The number of pieces that one operation makes."""
     fuelled: bool = False
     """Whether an operation burns fuel: one smelt."""
 
 
 class Craft(NamedTuple):
-    """An allowed craft: what is used up and what is made."""
+    """An allowed craft: what it uses up and what it makes."""
 
     recipe: Recipe
     times: int
@@ -48,17 +48,17 @@ class Refusal(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a recipe takes, prepared for checking: its ingredients are numbered by the bits of a number."""
+    """The ingredients of a recipe in a form for fast checks. A set of ingredients is a number with a bit for each of them."""
 
     plain: Mapping[str, int] | None
-    """How many of each item one operation takes, where it takes items only and burns nothing."""
+    """Item -> pieces of one operation; None for a recipe with tags or fuel."""
     kinds: Mapping[str, int]
     """Item -> the ingredients that it may be, as bits."""
     limits: tuple[tuple[int, int], ...]
-    """Sets of ingredients, as bits, and how many pieces they take together: of items that can be nothing else, no more
-    than these can be used (Hall's condition). Where no item may be two ingredients, single ingredients are enough."""
+    """(set of ingredients, pieces that they take together). Items that fit only these ingredients may not be more pieces
+    (Hall's condition). If no item fits two ingredients, sets of one ingredient are enough."""
     total: int
-    """How many pieces one operation takes."""
+    """The pieces that one operation takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +70,21 @@ class Ruleset:
     recipes: tuple[Recipe, ...]
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fuel: Mapping[str, Fraction] = field(default_factory=dict)
-    """Item -> smelts that one of it is worth."""
+    """Item -> the smelts for which one piece of it burns."""
     basic: tuple[str, ...] = ()
-    """Items that everything is made from; none named: those that no recipe makes."""
+    """The items from which all others are made. If empty, these are the items that no recipe makes."""
     digest: str = ""
-    """Hash of the file it was read from."""
+    """A hash of the ruleset's file."""
     _making: Mapping[str, tuple[Recipe, ...]] = field(init=False, repr=False)
     _using: Mapping[str, tuple[Recipe, ...]] = field(init=False, repr=False)
     _ids: Mapping[str, Recipe] = field(init=False, repr=False)
     _places: Mapping[str, int] = field(init=False, repr=False)
     _shapes: dict[str, Shape] = field(init=False, repr=False)
-    """Made when a recipe is first asked for."""
+    """A cache by recipe id."""
     _ways_text: dict[str, str] = field(init=False, repr=False)
-    """How items are made, in words; made when it is first asked for."""
+    """A cache: item -> the ways to make it, in words."""
     _heat: Mapping[str, int] = field(init=False, repr=False)
-    """Worth of fuels, in parts of a smelt so small that all are whole numbers: `_scale` parts are one."""
+    """Fuel -> its worth as a whole number. `_scale` is the worth of one smelt."""
     _scale: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -129,7 +129,7 @@ class Ruleset:
         return Ruleset, fields
 
     def members(self, need: str) -> tuple[str, ...]:
-        """The items that an ingredient of a recipe may be; none for a tag that is not there."""
+        """The items that an ingredient may be. An unknown tag has none."""
         return self.tags.get(need[1:], ()) if need.startswith("#") else (need,)
 
     def made_by(self, item: str) -> tuple[Recipe, ...]:
@@ -137,7 +137,7 @@ class Ruleset:
         return self._making.get(item, ())
 
     def used_in(self, item: str) -> tuple[Recipe, ...]:
-        """Recipes that take an item, by itself or by a tag; fuel does not count."""
+        """Recipes that take an item, directly or by a tag. Use as fuel does not count."""
         return self._using.get(item, ())
 
     def recipe(self, id: str) -> Recipe | None:
@@ -145,11 +145,11 @@ class Ruleset:
         return self._ids.get(id)
 
     def raw(self) -> frozenset[str]:
-        """What everything is made from."""
+        """The items from which all others are made."""
         return frozenset(self.basic or [item for item in self.items if item not in self._making])
 
     def reachable(self, items: Collection[str]) -> frozenset[str]:
-        """All that can be made from unlimited amounts of some items, themselves included."""
+        """All items that can be made from unlimited amounts of some items. They include these items."""
         reached, new = set(items), list(items)
         fires = any(item in self.fuel for item in reached)
         waiting = [] if fires else [recipe for recipe in self.recipes if recipe.fuelled]
@@ -167,7 +167,7 @@ class Ruleset:
         return frozenset(reached)
 
     def possible(self, hand: Hand) -> list[Recipe]:
-        """Recipes of which the hand covers one operation, in the ruleset's order."""
+        """Recipes whose ingredients for one operation are in the hand, in the ruleset's order."""
         candidates = {
             recipe.id: recipe for item, amount in hand.items() if amount >= 1 for recipe in self.used_in(item)
         }
@@ -175,7 +175,7 @@ class Ruleset:
         return sorted(possible, key=lambda recipe: self._places[recipe.id])
 
     def matched(self, inputs: Hand, outputs: Hand) -> Craft | Refusal:
-        """The craft that uses up exactly `inputs` and makes exactly `outputs`, by one recipe, some number of times."""
+        """The craft of one recipe that uses up exactly `inputs` and makes exactly `outputs`, or the reason why there is none."""
         if len(outputs) != 1:
             return Refusal("no such recipe", f"a craft makes one kind of item, not {len(outputs)}")
         ((item, amount),) = outputs.items()
@@ -186,7 +186,7 @@ class Ruleset:
         return self._explain_refusal(item, amount, inputs)
 
     def fill_craft(self, recipe: Recipe, times: int, hand: Hand) -> Craft | Refusal:
-        """A recipe done `times` with what the hand holds, where that leaves no choice of ingredients or fuel."""
+        """`times` operations of a recipe with items of the hand. Refused if there is a choice of ingredients or fuel."""
         inputs: dict[str, Amount] = {}
         for need, count in recipe.needs:
             stock = {item: int(hand[item]) for item in self.members(need) if hand.get(item, 0) >= 1}
@@ -211,7 +211,7 @@ class Ruleset:
         return Craft(recipe, times, inputs, {recipe.makes: recipe.number * times})
 
     def spelled(self, recipe: Recipe, times: int = 1) -> str:
-        """What some operations take, in words: '1 stick + 1 any of coals (charcoal, coal) + fuel for 1 smelt'."""
+        """The ingredients of some operations in words: '1 stick + 1 any of coals (charcoal, coal) + fuel for 1 smelt'."""
         parts = [
             f"{count * times} any of {need[1:]} ({', '.join(self.members(need))})"
             if need.startswith("#")
@@ -228,7 +228,7 @@ class Ruleset:
         return shape_of_recipe
 
     def _exactly(self, recipe: Recipe, times: int, inputs: Hand) -> bool:
-        """Whether `inputs` are just what some operations use up."""
+        """Whether `times` operations use up exactly `inputs`."""
         plain, kinds, limits, total = self._shapes.get(recipe.id) or self._shape(recipe)
         if plain is not None:
             return len(inputs) == len(plain) and all(inputs.get(item) == n * times for item, n in plain.items())
@@ -243,7 +243,7 @@ class Ruleset:
         return sum(counts.values()) == total * times and _fits(counts, limits, times)
 
     def _burns(self, recipe: Recipe, times: int, inputs: Hand) -> bool:
-        """`_exactly` for a recipe that burns fuel. Items that may be ingredient or fuel are grouped by ingredient and worth."""
+        """`_exactly` for a recipe that burns fuel. Items that may be ingredient or fuel are grouped by ingredients and worth."""
         _, kinds, limits, total = self._shape(recipe)
         counts: dict[int, int] = {}
         either: dict[tuple[int, int], int] = {}
@@ -267,7 +267,7 @@ class Ruleset:
         )
 
     def _covers(self, hand: Hand, recipe: Recipe) -> bool:
-        """Whether one operation can be done: pieces worth least as fuel are taken first, and the rest must burn enough."""
+        """Whether the hand is enough for one operation. Pieces worth least as fuel become ingredients; the rest may burn."""
         plain, kinds, limits, total = self._shape(recipe)
         if plain is not None:
             return covers(hand, plain)
@@ -299,7 +299,7 @@ class Ruleset:
         return bits + 1 == 1 << len(recipe.needs)
 
     def _explain_refusal(self, item: str, amount: Amount, inputs: Hand) -> Refusal:
-        """Why nothing makes `amount` of an item of the inputs."""
+        """Why no recipe makes `amount` of an item out of the inputs."""
         ways = self._making.get(item, ())
         close = [recipe for recipe in ways if self._kinds_fit(recipe, inputs)]
         fitting = [recipe for recipe in close if not amount % recipe.number]
@@ -327,7 +327,7 @@ class Ruleset:
 
 
 def shape(recipe: Recipe, members: Sequence[Collection[str]]) -> Shape:
-    """A recipe, whose ingredients may be these items, prepared for checking."""
+    """The Shape of a recipe, given the items that each ingredient may be."""
     kinds: dict[str, int] = {}
     for place, items in enumerate(members):
         for item in items:
@@ -343,7 +343,7 @@ def shape(recipe: Recipe, members: Sequence[Collection[str]]) -> Shape:
 
 
 def _fits(counts: Mapping[int, int], limits: Sequence[tuple[int, int]], times: int) -> bool:
-    """Whether pieces, counted by the ingredients that they may be, leave no set of ingredients with too many."""
+    """Whether no set of ingredients gets too many pieces. `counts`: ingredients that a piece may be -> pieces."""
     if len(counts) == 1:
         ((bits, pieces),) = counts.items()
         return all(pieces <= limit * times for among, limit in limits if not bits & ~among)
@@ -360,7 +360,7 @@ def _add_counts(counts: Mapping[int, int], either: Iterable[tuple[int, int]], nu
 
 
 def _split(groups: Sequence[tuple[int, int]], pieces: int, worth: int) -> Iterator[tuple[int, ...]]:
-    """How many to take of each group (worth of a piece, pieces at most) so that `pieces` of them are worth `worth`."""
+    """All numbers of pieces, one for each group (worth of a piece, pieces at most), that sum up to `pieces` and `worth`."""
     (worth_of_piece, most), rest = groups[0], groups[1:]
     if not rest:
         if 0 <= pieces <= most and pieces * worth_of_piece == worth:
@@ -378,7 +378,7 @@ def _split(groups: Sequence[tuple[int, int]], pieces: int, worth: int) -> Iterat
 
 
 def _least(groups: Sequence[tuple[int, int]], pieces: int) -> int:
-    """The least that `pieces` of these groups are worth."""
+    """The least worth of `pieces` pieces of these groups."""
     total = 0
     for worth, most in sorted(groups):
         number = min(most, pieces)

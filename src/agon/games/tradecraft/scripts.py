@@ -1,6 +1,6 @@
-"""Scripts that play TradeCraft: they plan exactly (planner), and differ in how they treat others' progress.
+"""Scripts that play TradeCraft. They plan exactly (planner) and differ in their attitude to the progress of others.
 
-Each is a pure function of what the seat sees. The personas are those of the paper's section 4.3, as rules.
+A script is a pure function of the observation. The personas are rules for those of the paper's section 4.3.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
 from agon.games.tradecraft.amounts import covers, format_hand, hand_to_json, minus, plus, traded
-from agon.games.tradecraft.game import Facts
+from agon.games.tradecraft.game import Facts, hands_by_seat
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import part
 from agon.games.tradecraft.planner.search import Plan, count_shortage, plan
@@ -50,9 +50,9 @@ def _next_craft(view: Observation, table: Known) -> Call:
 
 
 def _steps(view: Observation, table: Known) -> Sequence[Step]:
-    """A shortest plan from its hand: what is left of the plan with which it began to craft.
+    """The rest of the shortest plan with which the seat began to craft.
 
-    It is planned anew where that makes something that could burn for later steps: other fuel can then be best.
+    It plans again if the plan makes a fuel, because another fuel can then be better for the later steps.
     """
     ruleset, hand = view.rules.ruleset, table.hands[view.rules.players[view.seat]]
     first_plan = plan(ruleset, hand, table.target)
@@ -68,7 +68,7 @@ def _steps(view: Observation, table: Known) -> Sequence[Step]:
 
 
 def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
-    answer = _needs(view, _hands(view, table), table.target)
+    answer = _needs(view, hands_by_seat(view, table), table.target)
     if not isinstance(answer, Needs) or not answer.gives:
         return _without_need(view, table, answer, persona)
     giver = max(sorted(answer.gives), key=lambda seat: sum(answer.gives[seat].values()))
@@ -84,7 +84,7 @@ def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
 
 
 def _without_need(view: Observation, table: Known, answer: object, persona: Persona) -> Call:
-    """A proposal by a player that needs nothing of the others, or whom they cannot help."""
+    """The proposal of a player who needs nothing from the others, or whom they cannot help."""
     partner = (view.seat + 1) % view.rules.seats
     gift: dict[str, int] = {}
     if persona == "cooperative":
@@ -97,7 +97,7 @@ def _without_need(view: Observation, table: Known, answer: object, persona: Pers
 def _accepts(view: Observation, table: Known, persona: Persona) -> bool:
     proposal = table.proposal
     assert proposal is not None
-    hands, proposer = _hands(view, table), view.rules.players.index(proposal["proposer"])
+    hands, proposer = hands_by_seat(view, table), view.rules.players.index(proposal["proposer"])
     answer = _needs(view, hands, table.target)
     before = _units_missing(answer)
     hands[proposer], hands[view.seat] = traded(
@@ -119,15 +119,16 @@ def _needs(view: Observation, hands: Sequence[Hand], target: Hand) -> object:
 
 
 def _units_missing(answer: object) -> float:
-    """How many units it must still be given; infinite where no gift is enough, or none is known."""
+    """The units that the seat still needs; infinite if no gift is enough, or none is known."""
     return answer.units if isinstance(answer, Needs) else inf
 
 
 def _units_missing_after(view: Observation, hands: Sequence[Hand], target: Hand, before: object, got: Hand) -> float:
-    """How many units are missing after a trade in which it got something: the fewest, or more where that changes no decision.
+    """The fewest units that the seat needs after a trade, or more if that changes no decision.
 
-    What its old plan lacks says enough without a new one if the partner of that plan can still give it: where it is fewer units than
-    before, so are the fewest (0 only if the seat can craft alone); where nothing that it got matters for its target, it is the fewest.
+    The shortage of the old plan is enough without a new one if the partner of that plan can still give it. If it is smaller than
+    before, so is the true number (0 only if the seat can craft alone). If nothing that the seat got is relevant for its target, it
+    is the true number.
     """
     ruleset, hand = view.rules.ruleset, hands[view.seat]
     if isinstance(before, Needs) and before.trades == 1:
@@ -142,12 +143,8 @@ def _units_missing_after(view: Observation, hands: Sequence[Hand], target: Hand,
     return _units_missing(_needs(view, hands, target))
 
 
-def _hands(view: Observation, table: Known) -> list[Hand]:
-    return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]
-
-
 def _spare(hand: Hand, own_plan: Plan | None, gifts: Hand) -> dict[str, int]:
-    """What its plan does not take from its hand, after what it is given."""
+    """The pieces of a hand that the plan does not take after the gifts."""
     inputs: dict[str, Any] = {}
     stock: dict[str, Any] = dict(gifts)
     for step in own_plan.steps if own_plan is not None else ():
@@ -161,7 +158,7 @@ def _spare(hand: Hand, own_plan: Plan | None, gifts: Hand) -> dict[str, int]:
 
 
 def _requests_of(view: Observation, partner: int) -> set[str]:
-    """What the partner has asked this seat for."""
+    """The items that the partner has requested from this seat."""
     return {
         item
         for event in view.past
@@ -171,7 +168,7 @@ def _requests_of(view: Observation, partner: int) -> set[str]:
 
 
 def _rejections(view: Observation, partner: int) -> int:
-    """How often the partner has rejected a proposal of this seat."""
+    """The number of proposals of this seat that the partner has rejected."""
     return sum(
         event.phase == "decision" and event.seat == partner and event.value["decision"] == "reject"
         for event in view.past
@@ -179,7 +176,7 @@ def _rejections(view: Observation, partner: int) -> int:
 
 
 def _pick(spare: Mapping[str, int], preferred: set[str], units: int, preferred_first: bool) -> dict[str, int]:
-    """Up to `units` pieces of what the seat can spare, those first of which it has most."""
+    """Up to `units` spare pieces, beginning with the items of which the seat has most."""
     order = sorted(spare, key=lambda item: ((item in preferred) != preferred_first, -spare[item], item))
     picked: dict[str, int] = {}
     for item in order:

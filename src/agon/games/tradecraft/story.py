@@ -1,7 +1,7 @@
-"""The story of a match of TradeCraft: who called which tool, what was proposed and answered, and what everybody held.
+"""The story of a match of TradeCraft: all calls, proposals, decisions and hands, read from its turns.
 
-One reader for all who ask. Turns are those of our own matches or of recorded games (agon.ingest.tradecraft); what a seat has
-seen is read by `heard`. Hands are as the records give them; between two of these, an accepted trade changes them.
+The turns are of our own matches or of recorded games (agon.ingest.tradecraft). Hands are those of the records; between two records
+of a hand, an accepted trade changes it. `known_deals` reads what a single seat knows.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ READ = ("call", "detail", "tool", "ok", "fault", "default", "decision", "effect"
 
 @dataclass(frozen=True)
 class Call:
-    """A row of the turns: a seat called a tool, or did nothing, and the table answered."""
+    """A row of the turns: the call of a seat, if there is one, and the game's answer."""
 
     round: int
     """The turn of the game, from 1."""
@@ -36,46 +36,46 @@ class Call:
     """propose, decide or craft."""
     seat: int
     call: Mapping[str, Any]
-    """The JSON object; empty where there was none, or none that could be read."""
+    """The JSON object; empty if there is no readable one."""
     detail: Mapping[str, Any]
-    """What the table made of it, as the turns' column `detail` says it."""
+    """The game's answer: the turns' column `detail`."""
     payoff: float = 0.0
     reply: str = ""
     """The raw answer of the player."""
 
     @property
     def tool(self) -> str:
-        """The tool that was called; empty for none."""
+        """The name of the tool; empty without a call."""
         return str(self.call.get("tool", ""))
 
     @property
     def ok(self) -> bool:
-        """Whether the call was taken."""
+        """Whether the call was accepted."""
         return bool(self.detail.get("ok"))
 
     @property
     def fault(self) -> str:
-        """Why the call was refused; empty when it was not."""
+        """The reason why the call was refused; empty for an accepted call."""
         return str(self.detail.get("fault", ""))
 
     @property
     def default(self) -> str:
-        """Why something was done for the player; empty when nothing was."""
+        """The reason for which the game moved for the player; empty if it did not."""
         return str(self.detail.get("default", ""))
 
     @property
     def decision(self) -> str:
-        """What a decision says: accept, reject, or any other word."""
+        """The word of a decision: accept, reject, or any other."""
         return str(self.call.get("decision", "")).strip().lower()
 
     @property
     def effect(self) -> str:
-        """What a decision was taken for; not always what it says in recorded games."""
+        """The effect of a decision. In recorded games it sometimes differs from the word."""
         return str(self.detail.get("effect", self.decision))
 
     @property
     def wrong(self) -> str:
-        """Why the call was refused, or something done for the player; empty when all was well."""
+        """The reason why the call was refused, or the game moved for the player; empty if neither happened."""
         faults = [] if self.detail.get("ok", True) else [self.fault or "refused"]
         return "; ".join(faults + ([f"nothing done: {self.default}"] if self.default else []))
 
@@ -90,11 +90,11 @@ class Call:
         return self.tool == "decide" and self.ok
 
     def items(self, name: str) -> Hand:
-        """Items in the call (offer, request, inputs, outputs) or in its detail (start, target, hand); empty where not given."""
+        """Items of the call (offer, request, inputs, outputs) or of its detail (start, target, hand); empty if there are none."""
         return items(self.call.get(name, self.detail.get(name)))
 
     def after(self, hands: Hands) -> Hands:
-        """`hands` with those that the records give after the call: all, or that of its seat."""
+        """The hands after the call: `hands`, with those that the records give replaced."""
         if "hands" in self.detail:
             hands = tuple(map(items, self.detail["hands"]))
         if "hand" in self.detail:
@@ -104,25 +104,25 @@ class Call:
 
 @dataclass(frozen=True)
 class Deal:
-    """The trade that was proposed in a turn and what came of it, as far as it is known."""
+    """The proposal of a turn and its outcome, as far as they are known."""
 
     turn: int
     proposer: str = ""
-    """A player; empty where nobody has proposed anything."""
+    """The name of a player; empty without a proposal."""
     partner: str = ""
     offer: Hand | None = None
-    """What the proposer gives; None where it is not known, as for `request`."""
+    """The items that the proposer gives; None if they are unknown."""
     request: Hand | None = None
     message: str = ""
     outcome: str = ""
     """accepted, rejected, or why there was no proposal or no decision; empty while it is open."""
     reply: str = ""
     made: tuple[str, ...] = ()
-    """What the seat that tells of it has crafted in the turn, in words."""
+    """The crafts of the seat from whose view the deal is read, in words."""
 
     @property
     def accepted(self) -> bool:
-        """Whether items changed hands, or would have if there had been any."""
+        """Whether the proposal was accepted."""
         return self.outcome.startswith("accepted")
 
 
@@ -142,7 +142,7 @@ class Turn:
     """At the end of the turn."""
 
     def wrong(self, seat: int) -> int:
-        """How often a call of the seat was refused, or something done for it."""
+        """The number of refused calls and defaults of the seat."""
         return sum(bool(call.wrong) for call in self.calls if call.seat == seat)
 
     @property
@@ -159,9 +159,9 @@ class Story:
     players: tuple[str, ...]
     """Their names, by seat."""
     start: Hands
-    """Hands at the start; empty where the records do not say it."""
+    """Hands at the start; empty if the records lack them."""
     targets: Hands
-    """What each seat is to hold; empty where the records do not say it."""
+    """The target of each seat; empty if the records lack them."""
     turns: tuple[Turn, ...]
 
     @property
@@ -191,7 +191,7 @@ def stories(turns: pd.DataFrame) -> Iterator[Story]:
 
 
 def calls(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns` (of any number of matches) with what is in them: the columns READ, named as in Call; `detail` becomes an object."""
+    """`turns` (of any number of matches) with the columns READ, which are attributes of Call. `detail` becomes an object."""
     records = _calls(turns)
     return turns.assign(
         **{name: pd.Series([getattr(record, name) for record in records], turns.index) for name in READ}
@@ -199,7 +199,7 @@ def calls(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def build_turns(calls: Sequence[Call], start: Hands, players: Sequence[str]) -> tuple[Turn, ...]:
-    """The turns that some calls, in order, make of the hands at the start."""
+    """The turns of some calls, which are in order, given the hands at the start."""
     turns: list[Turn] = []
     hands = start
     for number, group in groupby(calls, key=lambda call: call.round):
@@ -209,10 +209,7 @@ def build_turns(calls: Sequence[Call], start: Hands, players: Sequence[str]) -> 
 
 
 def known_deals(view: Observation, quoted: int) -> list[Deal]:
-    """What a seat knows of the deals that are decided, oldest first, with what it has crafted itself.
-
-    Of what was said, at most `quoted` characters.
-    """
+    """The decided deals that a seat knows, oldest first, with its own crafts. Messages are cut after `quoted` characters."""
     crafts, late, turn = defaultdict[int, list[str]](list), set[int](), 0
     for event in view.past:
         if event.phase == "turn":
@@ -235,7 +232,7 @@ def known_deals(view: Observation, quoted: int) -> list[Deal]:
 
 
 def items(value: object) -> Hand:
-    """Items as JSON has them ({"stick": 2, "coal": "7/8"}) as exact numbers; empty for what is no JSON object."""
+    """The exact amounts of a JSON object such as {"stick": 2, "coal": "7/8"}; empty for any other value."""
     return {str(item): _amount(n) for item, n in value.items()} if isinstance(value, Mapping) else {}
 
 
@@ -260,7 +257,7 @@ def _calls(rows: pd.DataFrame) -> list[Call]:
 
 
 def _object(text: object) -> dict[str, Any]:
-    """A JSON object of the turns table; empty where there is none."""
+    """The JSON object in a cell of the turns table; empty if there is none."""
     value = action_of(text) if isinstance(text, str) else None
     return value if isinstance(value, dict) else {}
 
@@ -282,7 +279,7 @@ def _turn(number: int, calls: tuple[Call, ...], before: Hands, players: Sequence
 
 
 def _proposed_deal(number: int, call: Call, players: Sequence[str]) -> Deal:
-    """A proposal that reached its partner, or the empty one that was made for the player."""
+    """The deal of a proposal that reached its partner, or of the empty proposal by default."""
     if call.default:
         return Deal(number, players[call.seat], offer={}, request={}, outcome=f"no proposal: {call.default}")
     sides, message = (call.items("offer"), call.items("request")), str(call.call.get("message") or "")
@@ -296,7 +293,7 @@ def _decide_deal(deal: Deal, call: Call) -> Deal:
 
 
 def _exchange_hands(hands: Hands, deal: Deal, partner: int, players: Sequence[str]) -> Hands:
-    """The hands after a deal, which are the same unless it was accepted."""
+    """The hands after a deal. Only an accepted deal changes them."""
     if not deal.accepted or not deal.proposer:
         return hands
     proposer, after = players.index(deal.proposer), list(hands)

@@ -9,7 +9,7 @@ from typing import Any
 
 from agon.games import Game, Observation
 from agon.games.tradecraft.amounts import hand_from_json
-from agon.games.tradecraft.game import Known, known
+from agon.games.tradecraft.game import hands_by_seat, known
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs, union
 
@@ -44,7 +44,7 @@ def solver(game: Game[Any]) -> Callable[[Observation], Asked]:
         if view.phase != "propose":
             return {}
         table = known(view)
-        answer = needs(view.rules.ruleset, _hands(view, table), view.seat, table.target)
+        answer = needs(view.rules.ruleset, hands_by_seat(view, table), view.seat, table.target)
         gives = answer.gives if isinstance(answer, Needs) else {}
         requests = [(view.rules.players[seat], frozenset(items.items())) for seat, items in gives.items()]
         return dict.fromkeys(requests or [("nobody", frozenset[tuple[str, Any]]())], 1 / max(1, len(requests)))
@@ -68,7 +68,3 @@ def _more_and_more(view: Observation, order: Callable[[list[str]], list[str]]) -
     if view.phase != "propose" or not items:
         return {}
     return {("anybody", frozenset((item, place) for place, item in enumerate(order(items), 1))): 1.0}
-
-
-def _hands(view: Observation, table: Known) -> list[Any]:
-    return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]
