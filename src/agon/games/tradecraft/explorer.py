@@ -48,7 +48,7 @@ def _moves(turn: Turn) -> Iterator[dict[str, Any]]:
     for call in turn.calls:
         before = hands
         if call.phase == "decide" and (call.default or call.decides):
-            hands = turn.traded
+            hands = turn.after_trade
         hands = call.after(hands)
         if call.tool in ("submit_proposal", "decide", "craft_apply") or call.default or call.payoff or hands != before:
             yield _move(turn, call, before, hands, looked)

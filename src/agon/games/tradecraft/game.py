@@ -52,7 +52,7 @@ class Facts(NamedTuple):
     attempts: int
     calls: int
     length: int
-    known: frozenset[str]
+    reachable: frozenset[str]
     """Items that can appear in the match: all that can be made from all initial hands together."""
 
 
@@ -434,9 +434,8 @@ def answer_query(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, ca
     """The answer (JSON) to a query, or the refusal of a tool that does not belong to the phase."""
     tool = call["tool"]
     if tool not in TOOLS[phase]:
-        known = any(tool in tools for tools in TOOLS.values())
         allowed = f"this is the time for {', '.join(TOOLS[phase])}"
-        if known:
+        if any(tool in tools for tools in TOOLS.values()):
             return Refusal("wrong phase", f"not now: {allowed}")
         return Refusal("no such tool", f"there is no such tool: {allowed}")
     if tool == "item_info":
@@ -463,7 +462,7 @@ def item_info(facts: Facts, name: object) -> dict[str, Any] | Refusal:
         ],
         "used_in": [recipe.id for recipe in _reachable_recipes(facts, facts.ruleset.used_in(name))],
         "smelts": None if worth is None else str(worth),
-        "can_come_up": name in facts.known,
+        "can_come_up": name in facts.reachable,
     }
 
 
@@ -472,8 +471,8 @@ def _reachable_recipes(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
     return [
         recipe
         for recipe in recipes
-        if recipe.makes in facts.known
-        and all(any(item in facts.known for item in ruleset.members(need)) for need, _ in recipe.needs)
+        if recipe.makes in facts.reachable
+        and all(any(item in facts.reachable for item in ruleset.members(need)) for need, _ in recipe.needs)
     ]
 
 

@@ -265,10 +265,10 @@ def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
 
 def about_item(facts: Facts, name: str) -> str:
     """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
-    info = item_info(facts, name.replace(" ", "_") if name not in facts.known else name)
+    info = item_info(facts, name.replace(" ", "_") if name not in facts.reachable else name)
     if isinstance(info, Refusal):
         part = name.strip().lower().replace(" ", "_")
-        near = [item for item in sorted(facts.known) if part and part in item.lower()]
+        near = [item for item in sorted(facts.reachable) if part and part in item.lower()]
         hint = f" Did you mean: {text(', '.join(map(item_name, near[:SHOWN])))}?" if near else ""
         return f"<p>{text(info.text[:1].upper() + info.text[1:])}.{hint}</p>"
     ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]

@@ -136,7 +136,7 @@ class Turn:
     deal: Deal
     before: Hands
     """At the start of the turn."""
-    traded: Hands
+    after_trade: Hands
     """After the decision."""
     after: Hands
     """At the end of the turn."""

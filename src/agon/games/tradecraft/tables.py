@@ -197,7 +197,7 @@ def _draw(axes: Axes, mark: Mark, x: float, y: float, size: float) -> None:
 
 def _items(story: Sequence[Turn], seat: int) -> list[str]:
     """Every item that the seat ever holds, in the order of their coming."""
-    hands = [hand for turn in story for hand in (turn.before[seat], turn.traded[seat], turn.after[seat])]
+    hands = [hand for turn in story for hand in (turn.before[seat], turn.after_trade[seat], turn.after[seat])]
     return list(dict.fromkeys(item for hand in hands for item in sorted(hand)))
 
 
@@ -235,7 +235,7 @@ def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequ
 
 def _changes(turn: Turn, seat: int, item: str) -> list[Mark]:
     """What changed the amount of an item in one turn."""
-    amounts = [hands[seat].get(item, 0) for hands in (turn.before, turn.traded, turn.after)]
+    amounts = [hands[seat].get(item, 0) for hands in (turn.before, turn.after_trade, turn.after)]
     trade, craft = (after - before for before, after in pairwise(amounts))
     effects = {"got": trade > 0, "gave": trade < 0, "made": craft > 0, "used": craft < 0}
     return [CHANGES[name] for name, holds in effects.items() if holds]
