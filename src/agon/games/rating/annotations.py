@@ -1,4 +1,4 @@
-"""People's ratings: a sheet goes through logs turn by turn and keeps every answer as it is given, as scores in a CSV file."""
+"""Ratings by people. A sheet goes through logs turn by turn and saves every answer at once, as scores in a CSV file."""
 
 import csv
 import errno
@@ -39,9 +39,9 @@ def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]
 
 
 def shuffled(games: Sequence[Rating]) -> list[Rating]:
-    """The games in the order in which raters are shown them. It tells nothing of the records' order, and is the same for all:
+    """The games in the order in which raters see them. It does not depend on the order of the records.
 
-    those who stop early have rated the same turns, so that they can be compared.
+    The order is the same for all raters. So those who stop early have rated the same turns and can be compared.
     """
     mixed = sorted(games, key=lambda game: (game.match, game.variant))
     Random("annotations").shuffle(mixed)
@@ -49,16 +49,16 @@ def shuffled(games: Sequence[Rating]) -> list[Rating]:
 
 
 class Page(NamedTuple):
-    """What is judged at once: a turn of a match, with all that came before it."""
+    """A turn of a match, which is judged at once, with all turns before it."""
 
     game: Rating
     turn: int
 
 
 class Sheet:
-    """One person's way through some logs. `kept`: the file; a sheet made anew goes on where the file ends.
+    """The ratings of some logs by one person. `path`: the file of answers; a new sheet continues where the file ends.
 
-    Raises AgonError for a name or a dimension that cannot be.
+    Raises AgonError for an invalid name or dimension.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Sheet:
         return ((page.game.match, page.game.view, *key) for key in product(self.dimensions, [page.turn], seats))
 
     def answers_to(self, page: Page) -> tuple[dict[str, dict[str, Any]], str]:
-        """The answers to a page that are kept, as `rate` takes them, and why; of an unanswered page there are none."""
+        """The saved answers to a page, in the form that `rate` takes, and the justification; empty for an unanswered page."""
         rows = self._saved_rows()
         rows = rows[(rows["match"] == page.game.match) & (rows["view"] == page.game.view) & (rows.turn == page.turn)]
         answers: dict[str, dict[str, Any]] = {}
@@ -106,7 +106,7 @@ class Sheet:
         return answers, "" if rows.empty else str(rows.why.iloc[-1])
 
     def _saved_rows(self) -> pd.DataFrame:
-        """What is in the file now; it is read again only when it has changed, by whomever."""
+        """The rows of this rater and repetition in the file. The file is read again only if it has changed."""
         status = self.path.stat() if self.path.exists() else None
         stamp = status and (status.st_size, status.st_mtime_ns, status.st_ino)
         if stamp is None or stamp != self._stamp:
@@ -124,7 +124,7 @@ class Sheet:
         return pd.DataFrame(rows, columns=["turn", "player", "what"])
 
     def drawn(self, page: Page, dice: Dice) -> dict[str, dict[str, Any]]:
-        """Answers at random, for scripts."""
+        """Random answers, for scripts."""
 
         def value(dimension: str) -> Any:
             return Ratings(1, ("",), dimension == THEORY_OF_MIND).example(dice)[0][2]
@@ -134,10 +134,10 @@ class Sheet:
         }
 
     def rate(self, page: Page, answers: Answers, why: str = "") -> None:
-        """Keeps the answers to a page, of all players and dimensions at once; they are on the disk when it returns.
+        """Saves the answers to a page, for all players and dimensions at once. They are on the disk when it returns.
 
-        Answering a page again replaces its answers; the same ones are not written again. Raises AgonError, and keeps nothing, for
-        answers that are not as they should be.
+        Another answer to a page replaces the first one; an equal one is not written again. Raises AgonError, and saves nothing, for
+        invalid answers.
         """
         players = page.game.seen.players
         if len(why) > LONGEST:
@@ -161,25 +161,25 @@ class Sheet:
 
 
 def judged(dimensions: Sequence[str]) -> str:
-    """What each dimension is, in the words that models are given; in Markdown."""
+    """The rubrics of some dimensions in Markdown, in the words of the models' prompt."""
     return "\n".join(f"- **{dimension}**: {'<br>'.join(rubric(dimension))}" for dimension in dimensions)
 
 
 def rubric(dimension: str) -> list[str]:
-    """What a dimension is, line by line, in the words that models are given."""
+    """The rubric of a dimension, line by line, in the words of the models' prompt."""
     return Template(source_of(Rating, "prompt.md"), ("rubric",)).rendered("rubric", dimension).splitlines()
 
 
 def setting(game: Rating) -> str:
-    """What was played, in the words that models are given."""
+    """A description of the match, in the words of the models' prompt."""
     whole = Template(source_of(Rating, "prompt.md"), ("system",)).rendered("system", game.observe(State(0), 0), "")
     return whole.partition("# The game\n")[2].partition("\nThe players are ")[0].strip()
 
 
 def annotations(*paths: Path) -> pd.DataFrame:
-    """The scores in files of annotations, with `why`; of what was answered twice, the last. Files that are not there have none.
+    """The scores in files of annotations, with `why`. Of two answers to a page, the last one counts. A missing file has no scores.
 
-    A line that was cut off while it was written is passed over: that answer was never kept.
+    A line that was cut off while it was written is ignored: that answer was never saved.
     """
     rows = []
     for path in paths:
@@ -204,7 +204,7 @@ def _row(line: str) -> list[Any] | None:
 
 
 def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
-    """Writes lines at the end of a file, durably, after a new line where the last one was cut off. Raises AgonError."""
+    """Appends lines to a file, durably. If the last line was cut off, a new line comes first. Raises AgonError."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     try:
@@ -222,5 +222,5 @@ def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
 
 
 def _plain(why: str) -> str:
-    """In one line, as a line is an answer."""
+    """The justification in one line, because a line of the file is an answer."""
     return no_formula(" ".join(why.encode("utf-8", "replace").decode().split()))

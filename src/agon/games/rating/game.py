@@ -1,4 +1,4 @@
-"""Rating: the log of a finished match is shown to one rater, who judges every player in every turn, one dimension after another."""
+"""Rating: one rater reads the log of a finished match and judges every player in every turn, one dimension after another."""
 
 import json
 import unicodedata
@@ -30,11 +30,11 @@ SCORE: Schema = {
 }
 """A score where answers are constrained."""
 ORDERS = ("first", "second", "third")
-"""Thinking about another's mind; about what the other thinks of one's own mind; and anything deeper."""
+"""First: thoughts about the mind of another. Second: thoughts about what the other thinks of oneself. Third: anything deeper."""
 
 
 class Log(msgspec.Struct):
-    """A match that is to be rated, as agon.games.rating.logs makes it: what raters may see, and what they may not."""
+    """A match that can be rated, as agon.games.rating.logs makes it, with what raters may see and what they may not."""
 
     match: str
     """Its id."""
@@ -42,11 +42,11 @@ class Log(msgspec.Struct):
     """Its family."""
     players: list[str]
     turns: list[list[dict[str, Any]]]
-    """Of each turn, in order, who did what and what came of it; `thought` is what nobody else saw."""
+    """The entries of each turn, in order: a player's act and its outcome. No other player saw a `thought`."""
     targets: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    """What each player was to get hold of; none: it is not known."""
+    """The target of each player; empty if it is unknown."""
     won: list[bool] = msgspec.field(default_factory=list)
-    """Whether each player won; none: it is not known."""
+    """Whether each player won; empty if it is unknown."""
     source: str = ""
     """Where the match comes from."""
 
@@ -62,29 +62,29 @@ class Log(msgspec.Struct):
 
 
 class VisibleLog(NamedTuple):
-    """What the rater sees of a log."""
+    """The part of a log that the rater sees."""
 
     name: str
     game: str
     """The family of the game that was played."""
     players: tuple[str, ...]
     turns: tuple[tuple[str, ...], ...]
-    """Of each turn its entries in order, each as JSON in one line."""
+    """The entries of each turn in order, each as JSON in one line."""
     targets: str = ""
-    """JSON: what each player was to get hold of; empty when it is not shown."""
+    """JSON: player -> target; empty if it is hidden."""
     result: str = ""
-    """JSON: who won; empty when it is not shown."""
+    """JSON: player -> whether it won; empty if it is hidden."""
     thoughts: bool = False
-    """Whether entries hold what players thought."""
+    """Whether entries contain the thoughts of players."""
 
 
 class State(NamedTuple):
     """Where a rating stands."""
 
     done: int
-    """Dimensions that have been judged."""
+    """The number of dimensions that have been judged."""
     notes: tuple[Note, ...] = ()
-    """Of the last step: what was judged, for the turns' column `detail`."""
+    """Notes on the last step, for the turns' column `detail`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Ratings(Space):
         return not self.fault(action)
 
     def fault(self, action: object) -> str:
-        """What is wrong with an action, in a few words; empty for a legal one."""
+        """The fault of an action in a few words; empty for a legal one."""
         if not isinstance(action, tuple | list):
             return "it is no list of ratings"
         judged: set[tuple[int, str]] = set()
@@ -131,7 +131,7 @@ class Ratings(Space):
         return [(turn, player) for turn in range(1, self.turns + 1) for player in self.players]
 
     def fault_of(self, value: object) -> str:
-        """What is wrong with one value; empty for a legal one."""
+        """The fault of one value; empty for a legal one."""
         if self.orders:
             three = (
                 isinstance(value, tuple | list) and len(value) == 3 and all(type(answer) is bool for answer in value)
@@ -161,7 +161,7 @@ class Ratings(Space):
         return tuple((turn, player, value(), "") for turn, player in self.units())
 
     def spelled(self, action: Any) -> str:
-        """The ratings as JSON in one line, as a rater writes them; a justification that is empty is a dash, as raters must give one."""
+        """The ratings as JSON in one line, as a rater writes them. An empty justification becomes a dash, as raters must give one."""
         rows = []
         for turn, player, value, why in action:
             fields = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": value}
@@ -218,7 +218,7 @@ class Rating(Game[State]):
     match: str = field(init=False, default="")
     """Whose log it is."""
     seen: VisibleLog = field(init=False, repr=False, compare=False)
-    """What the rater sees of the log."""
+    """The part of the log that the rater sees."""
 
     def __post_init__(self) -> None:
         unknown = [dimension for dimension in self.dimensions if dimension not in DIMENSIONS]
@@ -250,7 +250,7 @@ class Rating(Game[State]):
         return Ratings(len(log.turns), log.players, self._now(state) == THEORY_OF_MIND)
 
     def observe(self, state: State, seat: int) -> Observation:
-        """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
+        """The log, without the ratings of other dimensions, so that each is judged by itself. The phase is the dimension."""
         dimension = self._now(state)
         return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self.seen, dimension)
 
@@ -278,7 +278,7 @@ class Rating(Game[State]):
 
 
 def log_fault(log: object) -> str:
-    """What keeps a JSON value from being a log; empty for a log."""
+    """The fault of a JSON value that is no log; empty for a log."""
     try:
         msgspec.convert(log, Log)
     except msgspec.ValidationError as error:
@@ -287,7 +287,7 @@ def log_fault(log: object) -> str:
 
 
 def visible_log(name: str, log: Log, targets: bool, full: bool) -> VisibleLog:
-    """What a rater sees of a log: without thoughts and result unless `full`, without targets unless asked for."""
+    """The part of a log that a rater sees. Thoughts and result are hidden unless `full`; targets are hidden unless `targets`."""
     turns = tuple(tuple(line(entry) for entry in _visible_entries(turn, full)) for turn in log.turns)
     aims = dict(zip(log.players, log.targets, strict=False)) if targets else {}
     won = dict(zip(log.players, log.won, strict=False)) if full else {}
@@ -296,7 +296,7 @@ def visible_log(name: str, log: Log, targets: bool, full: bool) -> VisibleLog:
 
 
 def _visible_entries(turn: Sequence[Mapping[str, Any]], full: bool) -> list[Mapping[str, Any]]:
-    """Entries as they are, or without thoughts; what was nothing but thought is then not there."""
+    """All entries of a turn if `full`. Otherwise thoughts are removed, and entries that contain nothing else."""
     if full:
         return list(turn)
     visible = [{key: value for key, value in entry.items() if key != "thought"} for entry in turn]
@@ -304,7 +304,7 @@ def _visible_entries(turn: Sequence[Mapping[str, Any]], full: bool) -> list[Mapp
 
 
 def line(value: Any) -> str:
-    """JSON in one line, whatever is in it: characters that are not seen, turn others about, or break lines are escaped."""
+    """JSON in one line. Characters that are invisible, change the direction of text or break lines are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     if text.isascii():
         return text
@@ -326,14 +326,14 @@ _TAG = "[move]"
 
 
 class Unreadable(ValueError):
-    """Why an answer is no rating; its text is one line."""
+    """An answer is no rating; the message says why, in one line."""
 
 
 def parse_ratings(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
-    """The ratings in an answer (without its thinking), in order; or None, and what is wrong in one line.
+    """The ratings in an answer (without its thinking), in order; or None and the fault in one line.
 
-    What counts is the one JSON object after the [move] tag, or in the whole answer where there is no tag. Nothing is guessed,
-    repaired or clipped: a key too many or too few, a number as a text, a turn that is missing make the whole answer unreadable.
+    The ratings are the one JSON object after the [move] tag, or in the whole answer if there is no tag. Nothing is guessed, repaired
+    or clipped: an additional or missing key, a number as a text or a missing turn makes the whole answer unreadable.
     """
     if not text.strip():
         return None, "the answer is empty"

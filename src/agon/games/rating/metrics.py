@@ -1,4 +1,4 @@
-"""Ratings of matches (game `rating`, or people's annotations), as scores: means by player, winners against losers, and reliability.
+"""Scores of ratings (of the game `rating`, or of people): means by player, winners against losers, and reliability.
 
 A score is a row of COLUMNS. Theory of mind has three rows per turn and player, one for each order (`aspect`), with the value 1 or 0.
 """
@@ -16,18 +16,18 @@ from agon.metrics.interval import SHARE, contrasted, ends, jackknifed, pooled, s
 from agon.turns import action_of, tidy
 
 COLUMNS = ["match", "rater", "repetition", "view", "dimension", "aspect", "turn", "seat", "value"]
-"""The match rated and by whom, the how manieth time (from 0), what the rater saw, what was judged, the turn and seat of the
-match rated, and the score (0 to 1)."""
+"""The rated match, the rater, the repetition (from 0), what the rater saw, the dimension and its aspect, the rated turn and seat,
+and the score (0 to 1)."""
 
 UNIT = ["match", "dimension", "aspect", "turn", "seat"]
-"""What raters may agree on."""
+"""The keys of a judgement, on which raters may agree."""
 MEASURED = ["metric", "value", "n", "low", "high"]
 SAME = 1e-9
-"""Scores that are nearer to each other are equal."""
+"""Scores that differ by less are equal."""
 
 
 def scores(turns: pd.DataFrame) -> pd.DataFrame:
-    """The scores in turns of the game of rating. Answers that could not be read are absent, and so is what stood in for them."""
+    """The scores in turns of the game of rating. Unreadable answers, and random ones in their place, have none."""
     turns = tidy(turns)
     answers = turns[(turns.game == "rating") & turns.action.notna() & (turns.fallback == "")]
     rows = []
@@ -101,7 +101,7 @@ def _tuple(key: object) -> tuple[object, ...]:
 def reliability(
     table: pd.DataFrame, between: str = "rater", by: Sequence[str] = ("dimension",), level: float = 0.95
 ) -> pd.DataFrame:
-    """How well judgements of the same thing agree: the `by` keys, metric, value, n (units judged at least twice), low, high.
+    """The agreement of judgements of the same unit: the `by` keys, metric, value, n (units judged at least twice), low, high.
 
     `between`: whose judgements are compared: rater (inter-rater, of one repetition), or repetition (test-retest; name rater in
     `by`). Metrics: alpha, Krippendorff's: interval for scores, which for
@@ -128,7 +128,7 @@ def reliability(
 def distance(
     table: pd.DataFrame, reference: str, by: Sequence[str] = ("dimension",), level: float = 0.95
 ) -> pd.DataFrame:
-    """How far judgements are from those that the rater `reference` made of the same things: the `by` keys, metric, value, n, low, high.
+    """The distance of judgements from those of the rater `reference`: the `by` keys, metric, value, n, low, high.
 
     Every other rater's judgement makes a pair with the reference's; n counts pairs. agreement: share that are equal. mae: mean
     absolute difference. Intervals are between matches. Raises AgonError for a unit that somebody judged twice.
@@ -145,7 +145,7 @@ def distance(
 
 
 def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.DataFrame:
-    """Raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
+    """Compares raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
 
     Columns: between (assessor, raters), dimension, aspect (an order, or empty: all together), metric, value, n, low, high, absent
     (why there is no value, or no interval). Booleans have no mae, which is what agreement leaves; alpha is for raters only.
@@ -176,7 +176,7 @@ def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.Data
 
 
 def _why_absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
-    """Why a row of `compared` has no value, or no interval; empty where it has both."""
+    """The reason why a row of `compared` has no value or no interval; empty if it has both."""
     if not np.isnan(row.value):
         return "no interval: one match, or all are alike" if np.isnan(row.low) else ""
     judgements = raters[
@@ -205,12 +205,12 @@ def _require_single(table: pd.DataFrame, unit: Sequence[str], between: str) -> N
 
 
 COUNTS = ("judgements", "sum", "squares", "spread", "pairs", "apart", "equal")
-"""Of a unit: judgements, their sum and sum of squares; squared differences of its ordered pairs per other judgement; pairs, their
-absolute differences, and how many are equal."""
+"""The counts of a unit: judgements, their sum and sum of squares; the squared differences of all ordered pairs divided by the number
+of other judgements; pairs, the sum of their absolute differences, and the number of equal ones."""
 
 
 def _unit_counts(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
-    """COUNTS of every unit that was judged at least twice."""
+    """The COUNTS of every unit with at least two judgements."""
     rows = []
     for key, values in table.groupby(list(unit), observed=True, sort=True, dropna=False).value:
         x = values.to_numpy(dtype=float)

@@ -1,7 +1,7 @@
-"""Raters: people with a link of their own, who judge a turn at a time, blind to who played and to all other judgements.
+"""Raters: people with a personal link, who judge one turn at a time. They see neither who played nor any other judgement.
 
-Which games they judge, in which order and in which dimensions, is the experimenter's to say; every answer is kept before the next
-turn is shown, and what is filled in but not yet saved is kept as a draft.
+The experimenter chooses the games, their order and the dimensions. Every answer is saved before the next turn appears, and
+unsaved entries are kept as a draft.
 """
 
 import json
@@ -23,18 +23,18 @@ from agon.games.rating.words import lines_html, outcome_lines, turns
 from agon.paths import shown
 
 LOGS = "data/logs/tradecraft"
-"""The folder of logs that are rated."""
+"""The usual folder of logs."""
 STUDIED = ("persuasion", "adaptability", THEORY_OF_MIND)
-"""What people judged in paper TradeCraft, C.3."""
+"""The dimensions that people judged in paper TradeCraft, section C.3."""
 TENTHS = [place / 10 for place in range(11)]
-"""The steps of a score, which are those of the published assessor."""
+"""The steps of a score, as of the published assessor."""
 
 
 # ---- accounts
 
 
 class Rater(msgspec.Struct, forbid_unknown_fields=True):
-    """Who may rate what. Of its key only a hash is kept."""
+    """A person who may rate, and the logs to rate. Only a hash of the key is saved."""
 
     key: str
     until: str
@@ -45,7 +45,7 @@ class Rater(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def raters(folder: Path) -> dict[str, Rater]:
-    """Name -> rater, of `folder`/raters.json; none where it is not there. Raises AgonError."""
+    """Name -> rater, from `folder`/raters.json; empty without that file. Raises AgonError."""
     path = folder / "raters.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Rater]) if path.exists() else {}
@@ -114,13 +114,13 @@ class RatersDesk:
         self._sheets: dict[tuple[str, str], Sheet] = {}
 
     def opened(self, key: str) -> str:
-        """Whose key it is; empty for one that is nobody's, or void. Raises AgonError."""
+        """The name of the rater with this key; empty for an unknown or expired key. Raises AgonError."""
         today, hash_of_key = datetime.now(UTC).date().isoformat(), _hash(key)
         names = [name for name, rater in raters(self.folder).items() if secrets.compare_digest(rater.key, hash_of_key)]
         return next((name for name in names if raters(self.folder)[name].until >= today), "")
 
     def progress(self) -> list[tuple[str, str]]:
-        """Every rater, and how far it is. Raises AgonError."""
+        """(name, progress) of every rater. Raises AgonError."""
         lines = []
         for name, rater in raters(self.folder).items():
             sheet = self._sheet(name)
@@ -155,7 +155,7 @@ class RatersDesk:
         )
 
     def _page(self, sheet: Sheet, page: Page, entries: Mapping[str, str]) -> dict[str, Any]:
-        """All that one turn's page says, filled in as `given`."""
+        """The fields of the page of one turn, filled in with `entries`."""
         log, matches = page.game.seen, list(dict.fromkeys(other.game.match for other in sheet.pages))
         turns_html = [Markup(lines_html(turn)) for turn in turns(log)[: page.turn]]
         return {
@@ -214,7 +214,7 @@ class RatersDesk:
         return {"to": {"turn": str(_first(sheet) + 1)}}
 
     def _saved_entries(self, sheet: Sheet, page: Page) -> dict[str, str]:
-        """The answers to a page that are kept, as the form has them."""
+        """The saved answers to a page, as entries of the form."""
         answers, why = sheet.answers_to(page)
         entries = {"why": why}
         for seat, player in enumerate(page.game.seen.players):
@@ -227,14 +227,14 @@ class RatersDesk:
         return entries
 
     def _drafts(self, who: str) -> dict[str, dict[str, str]]:
-        """What a rater has filled in and not saved, by turn; none where that cannot be read."""
+        """Key of a page -> the rater's unsaved entries; empty if the file cannot be read."""
         try:
             return dict(json.loads((self.folder / "drafts" / f"{who}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return {}
 
     def _save_draft(self, who: str, page: Page, entries: Mapping[str, str] | None) -> None:
-        """Keeps a draft of a page; None: there is none any more."""
+        """Saves a draft of a page; without `entries`, deletes it."""
         before = self._drafts(who)
         after = {key: draft for key, draft in before.items() if key != _page_key(page)}
         after |= {} if entries is None else {_page_key(page): dict(entries)}
@@ -243,7 +243,7 @@ class RatersDesk:
 
 
 def _first(sheet: Sheet) -> int:
-    """The place of the first open turn; how many there are where none is. What comes later is not shown before."""
+    """The index of the first open page, or the number of pages if all are answered. Later pages stay hidden."""
     return next((sheet.pages.index(page) for page in sheet.left()), len(sheet.pages))
 
 
@@ -256,7 +256,7 @@ def _seats(page: Page) -> range:
 
 
 def _questions(sheet: Sheet, seat: int, entries: Mapping[str, str]) -> list[Question]:
-    """What is asked about one player; a number between the steps stays among the options."""
+    """The questions about one player. An entry between the steps stays among the options."""
     questions = []
     for dimension in sheet.dimensions:
         if dimension == THEORY_OF_MIND:
@@ -285,7 +285,7 @@ def _score(typed: str) -> float | None:
 
 
 def _answers(sheet: Sheet, page: Page, entries: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """What a form holds, as a sheet takes it."""
+    """The answers of a form, as `Sheet.rate` takes them."""
     answers: dict[str, dict[str, Any]] = {}
     for seat, player in enumerate(page.game.seen.players):
         for dimension in sheet.dimensions:

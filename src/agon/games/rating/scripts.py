@@ -1,4 +1,4 @@
-"""A scripted rater: a baseline that goes by counts alone, without judgement."""
+"""A scripted rater: a baseline that only counts, without judgement."""
 
 import json
 import re
@@ -13,17 +13,17 @@ from agon.registry import kind
 
 
 class TurnCounts(NamedTuple):
-    """What a player did in a turn, counted."""
+    """Counts of a player's acts in a turn."""
 
     calls: int = 0
     refused: int = 0
     asked: int = 0
-    """Calls that only ask: items, recipes, history, checks."""
+    """Queries: items, recipes, history, checks."""
     crafted: int = 0
     gave: int = 0
-    """Items (pieces) offered in its proposal."""
+    """Pieces that its proposal offers."""
     wanted: int = 0
-    """Items (pieces) requested in its proposal."""
+    """Pieces that its proposal requests."""
     proposed: bool = False
     taken: bool | None = None
     """Whether its proposal was accepted; None without one."""
@@ -34,15 +34,15 @@ class TurnCounts(NamedTuple):
     words: str = ""
     """Its messages."""
     terms: tuple[Any, Any] = (None, None)
-    """What it offered, and what it requested."""
+    """The offer and the request of its proposal."""
 
 
 @kind("agon.agents.rating.heuristic")
 def heuristic(view: Observation, dice: Dice) -> tuple[Any, ...]:
-    """Scores by counts: a documented baseline that understands nothing. What a judge should be better than.
+    """Scores from counts: a baseline that understands nothing. A judge should be better than it.
 
-    Each dimension starts from 0.5 and is moved by what RULES says of the player's own turn; orders of theory of mind are
-    looked for by English words in its messages.
+    Every score starts at 0.5, and RULES moves it by the counts of the player's turn. Orders of theory of mind are found by English
+    words in messages.
     """
     counts_by_player, rule = count_turns(view.rules), RULES[view.phase]
     return tuple(
@@ -54,7 +54,7 @@ def heuristic(view: Observation, dice: Dice) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=64)
 def count_turns(log: VisibleLog) -> dict[tuple[int, str], TurnCounts]:
-    """What every player did in every turn (from 1)."""
+    """(turn from 1, player) -> counts."""
     by_player: dict[tuple[int, str], TurnCounts] = {}
     last: dict[int, Any] = {}
     for number, entries in enumerate(log.turns, 1):
@@ -80,7 +80,7 @@ def _calls(number: int, entries: Sequence[str], players: Sequence[str]) -> Itera
 
 
 def _ends(call: Call) -> bool:
-    """Whether it decides on the turn's proposal, or nobody did."""
+    """Whether the call ends the phase of the decision: it decides, or it is a default."""
     return call.decides or (call.phase == "decide" and bool(call.default))
 
 
@@ -120,17 +120,17 @@ def _justification(counts: TurnCounts) -> str:
 
 
 def _score(*moves: tuple[object, float]) -> float:
-    """0.5, moved by what holds, from 0 to 1, in hundredths."""
+    """0.5 plus the moves that hold, limited to 0 to 1, in hundredths."""
     return round(min(1.0, max(0.0, 0.5 + sum(by for holds, by in moves if holds))), 2)
 
 
 def _kept_share(counts: TurnCounts) -> float:
-    """The part of a proposal's pieces that the proposer wants, less a half."""
+    """The share of requested pieces among all pieces of a proposal, less a half."""
     return counts.wanted / (counts.gave + counts.wanted) - 0.5 if counts.gave + counts.wanted else 0.0
 
 
 def _names_request(counts: TurnCounts) -> bool:
-    """Whether its messages name something that it requests."""
+    """Whether the messages name an item that the player requests."""
     words = counts.words.lower().replace("_", " ")
     return any(str(item).replace("_", " ") in words for item in counts.terms[1] or ())
 
@@ -172,7 +172,7 @@ RULES: dict[str, Callable[[TurnCounts], Any]] = {
     ),
     THEORY_OF_MIND: lambda counts: tuple(bool(pattern.search(counts.words)) for pattern in (FIRST, SECOND, THIRD)),
 }
-"""Dimension -> what the baseline makes of a turn: (what holds, by how much it moves the score)."""
+"""Dimension -> the value of a turn from its counts: a list of (condition, move of the score)."""
 
 
 reference = heuristic

@@ -1,8 +1,7 @@
-"""For twins of ratings (agon_twins.family).
+"""What twins of ratings need (agon_twins.family).
 
-What solves one, as far as counts go: the scores of the scripted rater, which a judge may be better than.
-
-Ratings are compared turn by turn and player by player: a behaviour is the share of each (turn, player, value).
+The solution of a rating is the scripted rater's scores. A judge may be better than it. A behaviour is the share of each
+(turn, player, value), so that ratings are compared turn by turn and player by player.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,17 +32,17 @@ def _score(value: Any) -> float:
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[Any, float]]:
-    """Who rates by counts alone."""
+    """A rater who only counts."""
     return lambda view: as_behaviour({(turn, player): value for turn, player, value, _ in heuristic(view, Random(0))})
 
 
 def by_words(view: Observation) -> Mapping[Any, float]:
-    """Who rates by names: best whose name is first in the alphabet, worst the last one."""
+    """A rater by names: the first name in the alphabet gets the best score, the last one the worst."""
     return _ranked(view, sorted(view.legal.players, key=str.casefold))
 
 
 def by_position(view: Observation) -> Mapping[Any, float]:
-    """Who rates the first player in the list best, and the last one worst."""
+    """A rater by position: the first player of the list gets the best score, the last one the worst."""
     return _ranked(view, view.legal.players)
 
 
@@ -58,5 +57,5 @@ def _ranked(view: Observation, players: Sequence[str]) -> Mapping[Any, float]:
 
 
 def as_behaviour(scores: Mapping[tuple[int, str], Any]) -> Mapping[Any, float]:
-    """Scores by turn and player as a behaviour, so that the distance of two is the share of those that differ."""
+    """Scores by turn and player as a behaviour. The distance of two behaviours is the share of scores that differ."""
     return {(turn, player, value): 1 / len(scores) for (turn, player), value in scores.items()}

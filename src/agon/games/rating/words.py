@@ -1,6 +1,6 @@
-"""A log in plain words, line by line, for people who rate. What players wrote stands apart from what they did.
+"""Logs in plain words, line by line, for people who rate. Messages of players stand apart from their acts.
 
-Players are called by their seats, as their own names may tell who they are. `told` makes HTML of lines, in which all is escaped.
+Players are named after their seats, because their own names may reveal who they are. `lines_html` escapes everything.
 """
 
 import json
@@ -13,32 +13,32 @@ from agon.games.html import items, listed, text
 from agon.games.rating.game import VisibleLog
 
 Names = Mapping[str, str]
-"""Player, as the log has it -> what it is called."""
+"""Player in the log -> its name in words."""
 
 
 class Line(NamedTuple):
-    """What one player did, or the table."""
+    """An act of one player, or of the table."""
 
     who: str
     """Empty for the table."""
     did: str
     said: str = ""
-    """The message that went with it, word for word."""
+    """The message of the act, word for word."""
     thought: str = ""
-    """What the player thought and told nobody, word for word."""
+    """The player's thought, word for word. Nobody else has read it."""
     came: str = ""
-    """What came of it, where that is not plain: why it was refused, what the table did instead."""
+    """An outcome that is not obvious: the reason of a refusal, or the table's act instead."""
     hands: tuple[tuple[str, str], ...] = ()
-    """Who then holds what."""
+    """(player, hand) after the act, where it changed."""
 
 
 def seats(log: VisibleLog) -> Names:
-    """Every player by its seat."""
+    """Player -> its name after its seat."""
     return {name: f"Player {seat + 1}" for seat, name in enumerate(log.players)}
 
 
 def turns(log: VisibleLog) -> list[list[Line]]:
-    """All turns of a log. Hands are told where they change; what is done several times on end is told once."""
+    """The lines of all turns of a log. Hands appear when they change. An act that is repeated at once appears once."""
     names, hands, log_lines = seats(log), dict[str, str](), list[list[Line]]()
     for turn in log.turns:
         lines = [_line(json.loads(entry), names, hands) for entry in turn]
@@ -50,7 +50,7 @@ def turns(log: VisibleLog) -> list[list[Line]]:
 
 
 def outcome_lines(log: VisibleLog) -> list[str]:
-    """What else is shown of the players: what they were to get hold of, and who won."""
+    """Sentences on the targets of players and on who won, as far as the log shows them."""
     names = seats(log)
     aims = json.loads(log.targets or "{}")
     won = json.loads(log.result or "{}")
@@ -70,7 +70,7 @@ def format_goods(hand: Any) -> str:
 
 
 def format_value(json_value: Any) -> str:
-    """A JSON value in words; a text that could be taken for something else is quoted."""
+    """A JSON value in words. A text that could be mistaken for something else is quoted."""
     if isinstance(json_value, Mapping):
         return (
             ", ".join(f"{format_value(name)}: {format_value(part)}" for name, part in json_value.items()) or "nothing"
@@ -88,13 +88,13 @@ def format_value(json_value: Any) -> str:
 
 
 def _with_seat_names(words: Any, names: Names) -> str:
-    """A text, with players by what they are called."""
+    """A text in which players are named as in `names`."""
     pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     return re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", lambda match: names[match[0]], str(words))
 
 
 def _line(entry: Mapping[str, Any], names: Names, hands_before: dict[str, str]) -> Line:
-    """An entry of a log in words; fields that are not known here are named. `held`: who holds what, brought up to date."""
+    """An entry of a log in words. Unknown fields are named. `hands_before` (player -> hand in words) is updated."""
     fields = json.loads(
         _with_seat_names(json.dumps(entry, ensure_ascii=False), {json.dumps(a)[1:-1]: b for a, b in names.items()})
     )
@@ -128,7 +128,7 @@ SPEAKING = ("submit_proposal", "decide")
 
 
 def _describe_call(call: Mapping[str, Any], phase: str) -> str:
-    """A call as a verb and what belongs to it."""
+    """A call in words, as a verb with its objects."""
     match call:
         case {"tool": "submit_proposal"}:
             whom = format_value(call.get("partner"))
@@ -157,7 +157,7 @@ def _describe_call(call: Mapping[str, Any], phase: str) -> str:
 
 
 def lines_html(lines: Sequence[Line]) -> str:
-    """Lines as HTML: what players wrote and thought stands apart, in quotes."""
+    """Lines as HTML. Messages and thoughts of players stand apart, in quotes."""
     return items(map(_line_html, lines))
 
 

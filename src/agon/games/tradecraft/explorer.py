@@ -1,4 +1,4 @@
-"""Matches of TradeCraft for a page that steps through them: what a reader sees of each, small enough to be shipped with the page."""
+"""Matches of TradeCraft for a page that steps through them, as data small enough to be shipped with the page."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from agon.games.tradecraft.amounts import Hand
 from agon.games.tradecraft.story import Call, Hands, Turn, stories
 
 SCRIPT = files("agon.games.tradecraft").joinpath("explorer.js").read_text(encoding="utf-8")
-"""What shows them."""
+"""The script of the page."""
 
 
 def games(turns: pd.DataFrame) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ def games(turns: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _moves(turn: Turn) -> Iterator[dict[str, Any]]:
-    """What changes a hand, was proposed or decided, or would have been."""
+    """The moves of a turn: proposals, decisions, crafts, defaults and every other change of a hand."""
     hands, looked = turn.before, Counter[str]()
     for call in turn.calls:
         before = hands

@@ -16,8 +16,8 @@ from agon.metrics.interval import RATE, SHARE, pooled
 from agon.turns import tidy
 
 KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
-"""What can be wrong with a call: a proposal or a craft that the rules refuse; a check of a craft that fails; a tool of another
-phase; no such tool or item, no decision, or a bad message; no readable call at all."""
+"""Kinds of invalid calls: a proposal or a craft that the rules refuse; a check of a craft that fails; a tool of another phase; an
+unknown tool or item, no decision, or a bad message; no readable call at all."""
 
 METRICS = {
     "win": "whether it got its target (1 or 0)",
@@ -36,12 +36,12 @@ METRICS = {
 }
 """What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
 OF_ASKING = {"invalid", "invalid_with_checks"}
-"""Of these, those that say how asking went, not what was played (agon.scores)."""
+"""The metrics that describe how asking went, not what was played (agon.scores)."""
 RANGES = dict.fromkeys(["win", "all_win", "none_win", "rejected", "not_accepted", "turned_down"], (0.0, 1.0))
-"""Of these, those that have a least and a most value (agon.scores)."""
+"""The metrics with a least and a greatest value (agon.scores)."""
 
 SHARES = {"win", "all_win", "some_win", "none_win", "rejected", "undecided", "not_accepted", "turned_down"}
-"""Of what `trading` counts, what happens once or not at all; all else can happen several times."""
+"""The metrics of `trading` that count an event at most once. All others can count it several times."""
 
 TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
 
@@ -82,7 +82,7 @@ def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], s
 
 
 def _tally_all(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Match, seat, metric, hits, n of all that `trading` counts; of games once for each of the `by` keys."""
+    """Match, seat, metric, hits and n for all metrics of `trading`. A metric of games has one row for each of the `by` keys."""
     games = _games(calls, by)
     parts = [*_results(_clean(games, calls), by), *_faults(calls, games), *_decisions(calls, games)]
     return pd.concat([part for part in parts if len(part)])
@@ -91,7 +91,7 @@ def _tally_all(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def first_seat(
     turns: pd.DataFrame, by: Sequence[str] = (), level: float = 0.95, cluster: str = "match"
 ) -> pd.DataFrame:
-    """What proposing first is worth: by, metric first_seat_advantage, value, n (games), low, high.
+    """The value of proposing first: by, metric first_seat_advantage, value, n (games), low, high.
 
     The share of games that the first seat wins less the other seats' mean share. `by`, `cluster`: columns that a whole match shares.
     """
@@ -105,7 +105,7 @@ def first_seat(
 
 
 def players(turns: pd.DataFrame) -> pd.DataFrame:
-    """Who sat where and won: match, seat, agent, model, won; a row per match and seat."""
+    """The players of all matches: match, seat, agent, model, won; a row per match and seat."""
     rows = _plain(turns, ("match", "seat", "agent", "model", "payoff"))
     sums = rows.groupby(["match", "seat"]).payoff.sum()
     seats = rows.drop_duplicates(["match", "seat"]).sort_values(["match", "seat"], kind="stable")
@@ -118,14 +118,14 @@ def _keys(by: Sequence[str]) -> list[str]:
 
 
 def _plain(turns: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns without labels' own order."""
+    """Some columns, with categories as text."""
     table = tidy(turns)[list(dict.fromkeys(columns))]
     labels = [name for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)]
     return table.astype(dict.fromkeys(labels, "str"))
 
 
 def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The turns with what is in them (story.READ), of what kind each wrong call is, and whether it is the player's own."""
+    """The turns with the columns story.READ, the kind of each invalid call, and `own`: whether the player itself made the call."""
     if not turns.phase.isin(PHASES).any():
         raise AgonError(f"there are no turns of TradeCraft: its phases are {', '.join(PHASES)}")
     rows = _plain(turns, [*USED, *by]).sort_values(["match", "turn", "seat"], kind="stable").reset_index(drop=True)
@@ -159,12 +159,12 @@ def _games(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _clean(games: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
-    """The games in which every call was somebody's own."""
+    """The games in which no call is a random one in place of a player's."""
     return games[~games["match"].isin(calls["match"][calls.replaced])]
 
 
 def _tally(rows: pd.DataFrame, metric: Any, hits: Any, n: Any = 1) -> pd.DataFrame:
-    """What `pooled` asks for, seat by seat."""
+    """The table that `pooled` takes: a row per match and seat."""
     tally = pd.DataFrame({"match": rows["match"], "seat": rows.seat, "metric": metric, "hits": hits, "n": n})
     return tally.astype({"hits": float, "n": int})
 
@@ -179,7 +179,7 @@ def _results(games: pd.DataFrame, by: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def _faults(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Counts per turn of the seat's games; a fault, and a default, that nobody has anywhere is not a metric."""
+    """Counts per turn of the seat's games. A fault or default that never occurs is no metric."""
     invalid = calls[calls.kind != ""]
     groups = {kind: invalid[invalid.kind == kind] for kind in KINDS}
     if calls.replaced.any():
@@ -199,7 +199,7 @@ def _faults(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """What became of proposals: of those received, of those made, and of both what changed hands."""
+    """The outcomes of proposals, for those who receive and those who make them, and the trades of both."""
     ends = calls[calls.phase.eq("decide") & ((calls.tool.eq("decide") & calls.ok) | calls.default.ne(""))]
     decided = ends[ends.own & ends.default.eq("")]
     yield _tally(decided, "rejected", decided.decision.eq("reject"))
@@ -216,9 +216,9 @@ def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFram
 
 
 def _final_proposals(calls: pd.DataFrame) -> pd.DataFrame:
-    """The proposal that each turn came to: match, round, proposer, own (its own call), gives, asks (how many items).
+    """The proposal of each turn: match, round, proposer, own (its own call), gives, asks (how many items).
 
-    None where a default was made.
+    A turn with a default has none.
     """
     proposals = calls[calls.phase.eq("propose") & calls.ok & calls.tool.eq("submit_proposal") & calls.default.eq("")]
     table = proposals[["match", "round"]].assign(
@@ -231,7 +231,7 @@ def _final_proposals(calls: pd.DataFrame) -> pd.DataFrame:
 
 
 def _trades(terms: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Accepted proposals per game, as either side of them."""
+    """Accepted proposals per game, for both sides of them."""
     sides = [(terms.proposer, terms.gives, terms.asks), (terms.seat, terms.asks, terms.gives)]
     parts = [pd.DataFrame({"match": terms["match"], "seat": s, "gives": g, "gets": t}) for s, g, t in sides]
     sides_of_trades = pd.concat(parts)

@@ -1,4 +1,4 @@
-"""How people see TradeCraft: hands, one's own target and the way to it, what was proposed, traded and crafted."""
+"""The page of TradeCraft for people: hands, the player's target and the way to it, proposals, trades and crafts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -18,16 +18,16 @@ from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 from agon.games.tradecraft.story import read
 
 SHOWN = 30
-"""Proposals, and ways to make an item, that are shown."""
+"""The number of proposals, and of ways to make an item, on the page."""
 ASKED = {"propose": "Propose a trade", "decide": "Accept this trade?", "craft": "Craft, then finish your turn"}
 FORMS = {"propose": proposal, "decide": decision, "craft": workshop}
-"""Phase -> what is asked, and what it is answered by."""
+"""Phase -> its form."""
 
 
 PHASES = {"propose": "Propose a trade", "decide": "Accept or reject it", "craft": "Craft"}
-"""Parts of a turn, in order, as they are called above the board."""
+"""Phase -> its name above the board, in order."""
 NODES = 200
-"""Branches after which the search for a way to the target ends: half a second, at most."""
+"""The branches of the search for a way to the target, at most: half a second."""
 
 
 class TradeCraftPage(FamilyPage):
@@ -78,7 +78,7 @@ class TradeCraftPage(FamilyPage):
         return "you look something up"
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
-        """Who wanted what, and who held it in the end."""
+        """The target of every player, and whether it was held at the end."""
         lines = []
         for seat in scene.order:
             who, won = scene.who(seat), seat in state.winners
@@ -91,7 +91,7 @@ class TradeCraftPage(FamilyPage):
         return FORMS[scene.view.phase](scene, entered)
 
     def ask(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """A box to look up any item in; it is answered from the rules of the match."""
+        """A box in which a player can look up any item of the rules."""
         if not scene.given("look up"):
             return ()
         name = str(entered.get("item") or "").strip()
@@ -99,7 +99,7 @@ class TradeCraftPage(FamilyPage):
         return LineField(key="item", label="Look up an item (then Enter)"), answer
 
     def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
-        """All offers of finished turns of the game, and what was then held."""
+        """All offers of the finished turns, and the hands after them."""
         story = read(turns)
         finished = [turn for turn in story.turns if before is None or turn.number < before]
         hands = finished[-1].after if finished else story.turns[0].before
@@ -124,7 +124,7 @@ page = TradeCraftPage()
 
 
 def _hands_in_view(scene: Scene) -> dict[str, Mapping[str, Any]]:
-    """Player -> hand: as last shown to all, and one's own as it is now."""
+    """Player -> hand: as last shown to all; the own hand as it is now."""
     public: Mapping[str, Any] = next((event.value for event in reversed(scene.view.past) if event.phase == "hands"), {})
     hands: dict[str, Mapping[str, Any]] = {player: hand_from_json(hand) for player, hand in public.items()}
     if not scene.watched and public:
@@ -133,12 +133,12 @@ def _hands_in_view(scene: Scene) -> dict[str, Mapping[str, Any]]:
 
 
 def _target(scene: Scene) -> Mapping[str, Any]:
-    """What one's own seat must hold; nothing for who only watches."""
+    """The target of the own seat; empty for a spectator."""
     return next((hand_from_json(event.value) for event in scene.view.past if event.phase == "target"), {})
 
 
 def _turn(scene: Scene, facts: Facts) -> str:
-    """Which turn it is, whose proposal, and which part of it."""
+    """The number of the turn, its proposer, and its phase, as HTML."""
     turn = next((event.value for event in reversed(scene.view.past) if event.phase == "turn"), None)
     if turn is None:
         return "<h2>Not begun</h2>"
@@ -199,7 +199,7 @@ def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]],
 
 
 def _from(scene: Scene, hands: Mapping[str, Mapping[str, Any]], item: str) -> str:
-    """Who holds an item, besides oneself."""
+    """The other players who hold an item, with their amounts."""
     who = [
         f"{scene.called(player)} has {text(hand[item])}"
         for player, hand in hands.items()
@@ -209,7 +209,7 @@ def _from(scene: Scene, hands: Mapping[str, Mapping[str, Any]], item: str) -> st
 
 
 def _possible(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]]) -> str:
-    """What one's own hand is enough for."""
+    """The recipes for which the own hand is enough, as HTML."""
     if scene.watched or not hands:
         return ""
     recipes = ruleset.possible(hands[scene.players[scene.own]])
@@ -218,7 +218,7 @@ def _possible(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, A
 
 
 def _log(scene: Scene) -> str:
-    """What happened as far as this view knows, newest first: proposals, decisions, trades, what one crafted oneself."""
+    """The log that this view knows, newest first: proposals, decisions, trades and the own crafts."""
     entries = [(entry.get("turn", 0), 0, _proposal(scene, entry)) for entry in history(scene.view.past)]
     entries += [(turn, 1, f"You crafted {what}.") for turn, what in _crafts(scene.view.past, scene.view.rules.ruleset)]
     lines = [f"Turn {text(turn)}: {sentence}" for turn, _, sentence in sorted(entries, key=lambda entry: entry[:2])]
@@ -228,7 +228,7 @@ def _log(scene: Scene) -> str:
 
 
 def _proposal(scene: Scene, entry: Mapping[str, Any]) -> str:
-    """One proposal as a sentence; terms and messages where they are known."""
+    """A proposal as a sentence, with the terms and messages that the view knows."""
     who, whom = scene.called(entry.get("proposer")), scene.called(entry.get("partner"))
     terms = "terms are not known to others"
     if entry.get("default"):
@@ -255,7 +255,7 @@ def _crafts(past: Sequence[Event], ruleset: Ruleset) -> Iterator[tuple[Any, str]
 
 
 def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
-    """A craft that was done: asked for by what goes in and comes out, or by a recipe and a number of times."""
+    """A craft in words, from a call with inputs and outputs, or with a recipe and a number of times."""
     recipe, outputs = ruleset.recipe(str(call.get("recipe"))), call.get("outputs")
     if recipe:
         outputs = {recipe.makes: recipe.number * amount_of(call.get("times"))}

@@ -1,4 +1,4 @@
-"""A problem of TradeCraft drawn: what leads to the targets, and who holds what."""
+"""Pictures of problems of TradeCraft: the ways to the targets, and the hands."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.search import Plan, plan
 
 NODES = 200
-"""How long a plan is looked for."""
+"""The branches of the search for a plan, at most."""
 PLENTY = 1000
-"""How much there is of everything held where no plan reaches all targets."""
+"""The amount of every item if no plan reaches all targets."""
 WIDTH, GAP, LINE = 2.15, 0.95, 0.2
-"""Of a box, and between columns; of a line of text, up and down (inches)."""
+"""The width of a box, the gap between columns, and the height of a line of text (inches)."""
 
 LEGEND = (
     "Grey: held, not made. Bold frame: a target. Dashed: as fuel. Arrows lead from what is taken to what is made of it."
@@ -36,7 +36,7 @@ LOOSE = "There is no plan for every target: these are plans for more of what is 
 
 
 class Need(NamedTuple):
-    """What goes into something."""
+    """An ingredient of an item."""
 
     key: str
     """An item."""
@@ -48,13 +48,13 @@ class Node(NamedTuple):
     """An item that is held, or made on the way to a target."""
 
     how: str = ""
-    """Where and how many of it are made, where that needs to be said."""
+    """The stations, and the number that is made; empty for the usual ones."""
     needs: tuple[Need, ...] = ()
-    """None where nothing needs to be made, or nothing can be."""
+    """Empty for an item that is not made."""
     total: int = 0
-    """How many of it all targets together take."""
+    """The pieces that all targets together take."""
     column: int = 0
-    """From left to right."""
+    """The column, counted from the left."""
 
 
 def derivations(game: TradeCraft) -> dict[str, Node]:
@@ -72,7 +72,7 @@ def derivations(game: TradeCraft) -> dict[str, Node]:
 
 
 def plan_steps(game: TradeCraft) -> list[Step] | None:
-    """The crafts of shortest plans; None where a target has no plan, or none is found soon."""
+    """The crafts of shortest plans; None if some target has no plan, or none is found within NODES branches."""
     hands = total(game.hands)
     for targets in ([total(game.targets)], game.targets):
         plans = [plan(game.ruleset, hands, target, NODES) for target in targets]
@@ -87,7 +87,7 @@ def total(hands: Sequence[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _nodes(game: TradeCraft, steps: Sequence[Step]) -> dict[str, Node]:
-    """A node for everything that is made, taken or wanted; how much of it, in all."""
+    """Item -> node, for all products, ingredients and targets."""
     amounts: dict[str, Amount] = dict(total(game.targets))
     makes, stations = Counter[str](), dict[str, dict[str, None]]()
     takes: dict[str, dict[tuple[str, bool], Amount]] = {item: {} for item in amounts}
@@ -114,7 +114,7 @@ def _nodes(game: TradeCraft, steps: Sequence[Step]) -> dict[str, Node]:
 
 
 def _place_nodes(nodes: dict[str, Node]) -> dict[str, Node]:
-    """What is made stands right of all that it needs, what is held just left of what first needs it."""
+    """The nodes with columns. A product stands right of all its ingredients; an item of a hand just left of its first product."""
     columns: dict[str, int] = {}
 
     def column(key: str, above: frozenset[str] = frozenset()) -> int:
@@ -134,7 +134,7 @@ def _place_nodes(nodes: dict[str, Node]) -> dict[str, Node]:
 
 
 def _how(stations: Sequence[str], number: int) -> str:
-    """Where it is made, and how many, where that needs to be said."""
+    """The stations without the usual ones, and the number if it is above 1."""
     parts = [station.replace("_", " ") for station in stations if station not in ("shaped", "shapeless", "combine")]
     return ", ".join(parts + ([f"makes {number}"] if number > 1 else []))
 
@@ -148,21 +148,21 @@ class Line(NamedTuple):
     text: str
     style: dict[str, Any]
     holders: tuple[tuple[int, int], ...] = ()
-    """Seats that hold the item, and how many."""
+    """(seat, amount) for all seats that hold the item."""
     aim: int | None = None
     """The seat whose target it is."""
 
 
 @dataclass
 class Sheet:
-    """Where boxes stand on the paper (inches, from the lower left)."""
+    """The places of boxes on the paper (inches, from the lower left)."""
 
     game: TradeCraft
     nodes: dict[str, Node]
     columns: dict[int, list[str]] = field(default_factory=dict)
-    """Keys from top to bottom; of bends too, by which an arrow passes a column."""
+    """Column -> keys from top to bottom. A bend, at which an arrow passes a column, has a key, too."""
     links: dict[str, list[str]] = field(default_factory=dict)
-    """What stands in a column beside and is joined."""
+    """Key -> keys in the next columns that are joined to it by an arrow."""
     middles: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -178,21 +178,21 @@ class Sheet:
                     self.links.setdefault(far, []).append(near)
 
     def bends(self, need: str, key: str) -> list[str]:
-        """Where an arrow passes the columns between."""
+        """The keys of the bends of an arrow."""
         return [f"{need}>{key}>{place}" for place in range(self.nodes[need].column + 1, self.nodes[key].column)]
 
     def lines(self, key: str) -> int:
-        """Lines in a box, of text or of what goes in."""
+        """The number of lines of a box: of its text or of its ingredients."""
         return max(len(self.text(key)), len(self.nodes[key].needs))
 
     def height(self, key: str) -> float:
-        """Of a box, or of the room for an arrow."""
+        """The height of a box, or of a bend."""
         if key not in self.nodes:
             return 0.3 * LINE
         return LINE * (self.lines(key) + 0.6)
 
     def text(self, key: str) -> list["Line"]:
-        """What a box says."""
+        """The text of a box."""
         node, game = self.nodes[key], self.game
         amounts = tuple((seat, hand[key]) for seat, hand in enumerate(game.hands) if key in hand)
         lines = [Line(key if len(key) < 22 else f"{key[:20]}...", {}, amounts)]
@@ -219,7 +219,7 @@ class Sheet:
         return sum(self.height(key) + 1.1 * LINE for key in keys)
 
     def _sorted(self, keys: list[str]) -> list[str]:
-        """By the middle of what they are joined to."""
+        """The keys, sorted by the middle height of their neighbours."""
 
         def middle(key: str) -> float:
             heights = [self.middles[other][1] for other in self.links.get(key, ()) if other in self.middles]
@@ -239,7 +239,7 @@ class Sheet:
 
 @styled
 def crafting_graph(game: TradeCraft, title: str = "") -> Figure:
-    """What leads to which target, and who holds what: boxes of items, arrows from what goes in to what is made."""
+    """The ways to the targets and the hands: boxes are items, arrows lead from ingredients to products."""
     sheet = Sheet(game, derivations(game))
     width, height = sheet.arrange()
     below, wide = LINE * (game.seats + 3.2), max(width, 6.5)
@@ -293,7 +293,7 @@ def _box(axes: Axes, sheet: Sheet, key: str) -> None:
 
 
 def _arrow(axes: Axes, sheet: Sheet, need: Need, key: str, place: int) -> None:
-    """From what goes in to what is made; how much of it stands where the arrow ends."""
+    """An arrow from an ingredient to its product. The amount stands at its end."""
     spread = (len(sheet.nodes[key].needs) - 1) / 2 - place
     points = [sheet.middles[point_key] for point_key in (need.key, *sheet.bends(need.key, key), key)]
     points[-1] = end = points[-1][0], points[-1][1] + spread * LINE

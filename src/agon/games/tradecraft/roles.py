@@ -32,22 +32,22 @@ ROUTES: dict[str, Role] = {"propose": "proposer", "decide": "decision_maker", "c
 STEPS: dict[Role, int] = {"proposer": 8, "decision_maker": 8, "planner": 5, "crafter": 10}
 """Steps of a role, at most, as in the paper's code."""
 EXPECTED: dict[Role, int] = {"proposer": 3, "decision_maker": 2, "planner": 3, "crafter": 4}
-"""Steps that a role takes, about, as in the 90 recorded games; for estimates."""
+"""The usual number of steps of a role in the 90 recorded games, for estimates."""
 USED_UP = "step limit"
-"""Why nothing is done for a role that has used up its steps."""
+"""The reason of a default after the last step of a role."""
 MESSAGE_KEYS = ("message", "reply")
-"""What players say, in an entry of the game's own history."""
+"""The keys of messages in an entry of the game's history."""
 PLAN = "plan"
 """The phase of the view that goes with the planner's questions."""
 
 
 @dataclass(frozen=True)
 class RoleCalls(Calls):
-    """The calls that a role may make, with examples that are like it."""
+    """The calls that a role may make, with typical examples."""
 
     role: Role = "proposer"
     asks: bool = False
-    """Whether an example only asks something, as a role does before its last step."""
+    """Whether an example is a query, as a role makes them before its last step."""
 
     def example(self, dice: Dice) -> Call:
         """A call that the game does not refuse."""
@@ -59,7 +59,7 @@ class RoleCalls(Calls):
         return Call(tool="rethink", text="Keep what I hold.") if self.role == "planner" else super().example(dice)
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """The call in an answer; the planner may call only its own tools, as others would act for the phase's role."""
+        """The call in an answer. The planner may call only its own tools, because others would act for the role of the phase."""
         reading = super().read(text, last)
         if self.role != "planner" or reading.action is None or reading.action["tool"] in self.tools:
             return reading
@@ -72,26 +72,26 @@ class RoleCalls(Calls):
 
 
 class Now(NamedTuple):
-    """What templates are told besides the view."""
+    """What templates receive besides the view."""
 
     role: Role
     step: int
     """From 1."""
     steps: int
-    """Of this role, at most."""
+    """The number of steps of this role, at most."""
     hand: Hand
     hands: Mapping[str, Hand]
     target: Hand
     proposal: Mapping[str, Any] | None
     plan: str
     recent: Sequence[Deal]
-    """This and the following at the first step alone."""
+    """The last turns. This field and the following ones are empty after the first step."""
     condensed: Sequence[Deal]
-    """Turns before these, told without what was said."""
+    """The turns before these, without messages."""
     dropped: int
-    """The last turn that is left out."""
+    """The number of the last turn that is left out."""
     answer: Mapping[str, Any] | None
-    """What the game has answered to the last call: call, ok, fault, answer; None at the first step."""
+    """The game's answer to the last call: call, ok, fault, answer; None at the first step."""
 
 
 class RolePrompts(NamedTuple):
@@ -186,18 +186,18 @@ class Roles:
         self.reads = reads_of(reads)
         self.answer_tokens, self.expected = answer_tokens, {**EXPECTED, **expected}
         self.at: tuple[int, str] = (0, "")
-        """Turn and phase of the last question."""
+        """The turn and phase of the last question."""
         self.role: Role = "proposer"
         self.step = 0
-        """Steps that the role has taken."""
+        """The number of steps of the role so far."""
         self.plan = ""
         self.messages: tuple[Message, ...] = ()
         self.step_starts: tuple[int, ...] = ()
-        """Where steps begin among the messages."""
+        """The indices of the messages at which steps begin."""
         self.events_seen = 0
-        """Events of the view's past at the last step."""
+        """The number of events in the view at the last step."""
         self.question_count = 0
-        """Questions so far, in all roles."""
+        """The number of questions so far, in all roles."""
 
     @staticmethod
     def calls(
@@ -209,9 +209,9 @@ class Roles:
         overflow: str = "stop",
         **_: Any,
     ) -> Times:
-        """How often it asks its model in a match: once for each call, up to all attempts at all steps of the roles of all turns.
+        """The number of questions to the model in a match: from one for each call to all attempts at all steps of all turns.
 
-        With overflow: cut, once more for each step that leaves because the provider finds the question too long.
+        With overflow: cut, there is one more question for each step that leaves because the provider finds the question too long.
         """
         allowed, turns = {**STEPS, **steps}, game.max_rounds
         planned = {phase: allowed["planner"] * (phase in plan_before) for phase in ROUTES}
@@ -223,7 +223,7 @@ class Roles:
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
-        """Why an agent with these settings cannot play: calls cannot be weighed; empty where it can."""
+        """The reason why an agent with these settings cannot play; empty if it can. Calls cannot be weighed."""
         return LLM.unfit(space, model, reads)
 
     @staticmethod
@@ -248,7 +248,7 @@ class Roles:
             self._wake(ROUTES[view.phase])
 
     def _route(self, view: Observation) -> None:
-        """Which role is to go on: the rule that is the router."""
+        """The router: wakes the role that acts next."""
         if self.at != (view.round, view.phase):
             self.at = (view.round, view.phase)
             self._wake("planner" if view.phase in self.plan_before else ROUTES[view.phase])
@@ -265,7 +265,7 @@ class Roles:
         self.role, self.step, self.messages, self.step_starts = role, 0, (), ()
 
     async def _step(self, view: Observation) -> Reply:
-        """A call, or none where it could not be read or the steps are used up; the model is then not asked."""
+        """The reply of one step. It has no action if the call is unreadable, or if the steps are used up and the model is not asked."""
         details: dict[str, Any] = {"role": self.role, "step": self.step + 1, "turn": view.round}
         if self.step == self.steps[self.role]:
             return Reply(None, attempts=0, fallback=USED_UP, detail=details)
@@ -307,7 +307,7 @@ class Roles:
         return await ask(self.model, request, again, self.attempts, self.reads, cuts=cuts, cut_off=self.cut_off)
 
     def _role_view(self, view: Observation) -> Observation:
-        """The view with the role's own tools."""
+        """The view with the tools of the role."""
         legal, planner = view.legal, self.role == "planner"
         tools = ASKING if planner else legal.tools
         asks = self.step + 1 < min(self.expected[self.role], self.steps[self.role])
@@ -332,12 +332,12 @@ class Roles:
         )
 
     def _answer(self, view: Observation) -> Mapping[str, Any] | None:
-        """What the game has answered to the last call."""
+        """The game's answer to the last call; None if there is none."""
         return next((event.value for event in reversed(view.past[self.events_seen :]) if event.phase == "answer"), None)
 
 
 def shorten_answer(answer: Mapping[str, Any], recent: int, condensed: int, quoted: int) -> Mapping[str, Any]:
-    """The game's answer to a call; that of the tool history as short as the history that roles are told."""
+    """The game's answer to a call. The answer of the tool history is cut like the history in the prompts of roles."""
     if not answer["ok"] or answer["call"]["tool"] != "history":
         return answer
     entries = answer["answer"][-(recent + condensed) :]
@@ -350,7 +350,7 @@ def shorten_answer(answer: Mapping[str, Any], recent: int, condensed: int, quote
 
 
 def _together(replies: Sequence[Reply]) -> Reply:
-    """The last reply, with the cost of the planner's unreadable ones before it."""
+    """The last reply, with the costs of the unreadable replies of the planner before it."""
     *vain, last = replies
     if not vain:
         return last

@@ -26,7 +26,7 @@ class Craft(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Swap(msgspec.Struct, forbid_unknown_fields=True):
-    """A trade of an exchange: two seats, what the first gives and what the second gives."""
+    """A trade of an exchange: two seats, the offer of the first and the request, which the second gives."""
 
     seats: list[int]
     offer: dict[str, int]
@@ -34,7 +34,7 @@ class Swap(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What is true of one seat's target."""
+    """The certificate of one seat's target."""
 
     craftable: str
     """From all hands together: craftable, not craftable, or not decided."""
@@ -43,13 +43,13 @@ class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     operations: int | None = None
     """The length of the shortest chain from all hands: crafts of one operation each."""
     proved: bool = True
-    """Whether no chain is shorter, and no fewer units do: proved."""
+    """Whether it is proved that no chain is shorter, and that no fewer units are enough."""
     units: int | None = None
     """The fewest units that others must give, of what they hold at first."""
     trades: int | None = None
-    """With how many of the others it must trade at least."""
+    """The fewest other seats with which it must trade."""
     gives: dict[int, dict[str, int]] = msgspec.field(default_factory=dict)
-    """From which seat what."""
+    """Seat -> the items that it gives."""
     plan: list[Craft] = msgspec.field(default_factory=list)
     """A shortest chain from all hands."""
 
@@ -64,20 +64,20 @@ class Together(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     trades: list[Swap] | None = None
     """The fewest trades after which all craft their targets in the same turn, if there is such an exchange."""
     crafts_between: bool = False
-    """Whether it takes crafts before the last trade: what is held at first cannot be divided so that all can craft."""
+    """Whether there must be crafts before the last trade, because no division of the first hands lets all craft."""
 
 
 class Certificate(msgspec.Struct, forbid_unknown_fields=True):
-    """What was proved of a problem, and what is wrong with it."""
+    """The proofs about a problem, and its faults."""
 
     goals: list[Goal]
     together: Together
     distraction: list[str]
     """Items of the hands that no shortest chain for any target uses."""
     wrong: list[str]
-    """What a good problem would not have, a line each; none: it is good."""
+    """The faults of the problem, a line each. A good problem has none."""
     notes: list[str]
-    """What else is worth knowing, a line each."""
+    """Further remarks, a line each."""
 
 
 class Problem(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -1,7 +1,7 @@
-"""A match of TradeCraft as tables and as a timeline, from its turns alone: hands, offers, refusals, wins, who was told what.
+"""A match of TradeCraft as tables and as a timeline, from its turns: hands, offers, refusals, wins and information of players.
 
-Turns are those of the game or of recorded games (agon.games.tradecraft.story). What players wrote is data here;
-agon.figures.viewer.shown makes it safe to look at.
+The turns are of our own matches or of recorded games (agon.games.tradecraft.story). The text of players is data here;
+agon.figures.viewer.shown makes it safe to display.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from agon.replay import Replay, replayed
 
 
 def seating(turns: pd.DataFrame) -> pd.DataFrame:
-    """Who sat where, and what it came to: player, agent, model, calls, refused (of these), points."""
+    """The seats of the match: player, agent, model, calls, refused (of these), points."""
     seats = turns.drop_duplicates("seat").sort_values("seat", kind="stable").set_index("seat")
     calls = turns[turns.asked].groupby("seat").size()
     story = read(turns)
@@ -39,7 +39,7 @@ def seating(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def offers(turns: pd.DataFrame) -> pd.DataFrame:
-    """Who proposed what to whom: turn, proposer, partner, gives, wants, says, outcome, reply."""
+    """The proposals of the match: turn, proposer, partner, gives, wants, says, outcome, reply."""
     return pd.DataFrame(
         {
             "turn": deal.turn,
@@ -56,7 +56,7 @@ def offers(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def hands(turns: pd.DataFrame) -> pd.DataFrame:
-    """Every hand at the start and at the end of every turn: turn, and a column for each player."""
+    """The hands at the start of the match and at the end of every turn: turn, and a column for each player."""
     story = read(turns)
     all_hands = [("start", story.turns[0].before), *((str(turn.number), turn.after) for turn in story.turns)]
     return pd.DataFrame(
@@ -65,7 +65,7 @@ def hands(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def refusals(turns: pd.DataFrame) -> pd.DataFrame:
-    """Calls that were refused and what was done for players that did nothing: turn (of the game), player, tool, why, said."""
+    """The refused calls and the defaults: turn (of the game), player, tool, why, said (by the game)."""
     story = read(turns)
     rows = [
         (call.round, story.players[call.seat], call.tool, call.wrong, str(call.detail.get("says", "")))
@@ -76,7 +76,7 @@ def refusals(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, str]:
-    """The match replayed by its rules; None, and why, where that cannot be done: recorded games know other rules."""
+    """The replay of the match; None and the reason if it is impossible, as for recorded games with other rules."""
     try:
         return replayed(turns, games), ""
     except AgonError as error:
@@ -84,7 +84,7 @@ def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, 
 
 
 def tellings(replay: Replay) -> pd.DataFrame:
-    """What the game let every player know when it was asked, in the words of its prompts as they are today: turn, phase, player, told."""
+    """The new information in every question to a player, in the words of today's prompts: turn, phase, player, told."""
     event_counts, rows = [0] * replay.game.seats, []
     for step in replay.steps:
         for seat, view in step.views.items():
@@ -101,7 +101,7 @@ def tellings(replay: Replay) -> pd.DataFrame:
 
 
 class Mark(NamedTuple):
-    """A sign in the picture; hollow ones are told from filled ones without colour."""
+    """A sign in the picture. Hollow and filled signs differ without colour, too."""
 
     marker: str
     colour: str
@@ -125,12 +125,12 @@ WIN = Mark("*", COLOURS[0], True, "holds its target")
 COLUMN, ROW = 1.25, 0.19
 """Width of a turn, height of a line (inches)."""
 LETTERS = 21
-"""That a column is wide."""
+"""The letters in the width of a column."""
 
 
 @styled
 def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
-    """A match turn by turn: who offered what and how that ended; every player's hand, what changed it, refusals and wins."""
+    """A match turn by turn: every offer with its outcome; every hand with its changes; refusals and wins."""
     match = read(turns)
     story, players = match.turns, match.players
     offers = [_offer(turn.deal, players) for turn in story]
@@ -154,7 +154,7 @@ def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
 
 
 def _frame(axes: Axes, story: Sequence[Turn], rows: float) -> None:
-    """A column for every turn, every other one shaded."""
+    """The columns of the turns. Every other one is shaded."""
     axes.set(xlim=(-0.5, len(story) + 0.5), ylim=(rows - 0.8, -0.8))
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -196,7 +196,7 @@ def _draw(axes: Axes, mark: Mark, x: float, y: float, size: float) -> None:
 
 
 def _items(story: Sequence[Turn], seat: int) -> list[str]:
-    """Every item that the seat ever holds, in the order of their coming."""
+    """All items that the seat ever holds, in the order in which it gets them."""
     hands = [hand for turn in story for hand in (turn.before[seat], turn.after_trade[seat], turn.after[seat])]
     return list(dict.fromkeys(item for hand in hands for item in sorted(hand)))
 
@@ -204,7 +204,7 @@ def _items(story: Sequence[Turn], seat: int) -> list[str]:
 def _block(
     axes: Axes, story: Sequence[Turn], seat: int, top: float, name: str, items: Sequence[str]
 ) -> dict[float, str]:
-    """A player's lines: every item's amounts, then refusals; returns what they are called, by their height."""
+    """Draws the lines of a player: the amounts of every item, then refusals. Returns height -> label."""
     axes.plot([-0.5, len(story) + 0.5], [top - 0.6] * 2, color="#999999", lw=0.6)
     for line, item in enumerate(items, start=1):
         for place, turn in enumerate([None, *story]):
@@ -234,7 +234,7 @@ def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequ
 
 
 def _changes(turn: Turn, seat: int, item: str) -> list[Mark]:
-    """What changed the amount of an item in one turn."""
+    """The marks of the changes of an item's amount in one turn."""
     amounts = [hands[seat].get(item, 0) for hands in (turn.before, turn.after_trade, turn.after)]
     trade, craft = (after - before for before, after in pairwise(amounts))
     effects = {"got": trade > 0, "gave": trade < 0, "made": craft > 0, "used": craft < 0}
@@ -242,7 +242,7 @@ def _changes(turn: Turn, seat: int, item: str) -> list[Mark]:
 
 
 def _legend(picture: Figure, axes: Axes) -> None:
-    """What the marks mean, below all."""
+    """The legend of the marks, below the picture."""
     for mark in (*OUTCOMES.values(), *CHANGES.values(), WIN):
         face = mark.colour if mark.filled else "white"
         axes.plot([], [], ls="", marker=mark.marker, ms=7, mfc=face, mec=mark.colour, label=mark.meaning)

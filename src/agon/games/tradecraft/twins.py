@@ -1,6 +1,6 @@
-"""For twins of TradeCraft (agon_twins.family).
+"""What twins of TradeCraft need (agon_twins.family).
 
-What solves a problem: the shortest chains, and what must change hands. The planner finds them, with proof.
+The solution of a problem is its shortest chains and the items that must change hands. The planner finds and proves them.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ BY_SEAT = frozenset({"hands"})
 
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
-    """Of every player the operations of the shortest chain for its target from all hands, and the fewest units that it must be given."""
+    """For every player: the operations of the shortest chain from all hands to its target, and the fewest units that it needs."""
     state = game.start(Random(0))
     view = game.observe(state, game.to_move(state)[0])
     hands = [known(view).hands[player] for player in game.players]
@@ -33,14 +33,14 @@ def solutions(game: Game[Any]) -> dict[str, Any]:
     return {"chain": chains, "units": units, "together": together}
 
 
-Asked = Mapping[tuple[str, frozenset[tuple[str, Any]]], float]
+Requests = Mapping[tuple[str, frozenset[tuple[str, Any]]], float]
 """What a proposal asks for, and of whom, with its share: what is offered in return no solution says."""
 
 
-def solver(game: Game[Any]) -> Callable[[Observation], Asked]:
-    """Who proposes to be given the fewest units that it needs; no answer where there are none, and in other parts of a turn."""
+def solver(game: Game[Any]) -> Callable[[Observation], Requests]:
+    """A player who requests the fewest units that it needs. It has no answer in other phases than propose."""
 
-    def mix(view: Observation) -> Asked:
+    def mix(view: Observation) -> Requests:
         if view.phase != "propose":
             return {}
         table = known(view)
@@ -52,17 +52,17 @@ def solver(game: Game[Any]) -> Callable[[Observation], Asked]:
     return mix
 
 
-def by_words(view: Observation) -> Asked:
-    """Who asks the others for the more of an item, the later it is in the alphabet."""
+def by_words(view: Observation) -> Requests:
+    """A player who requests more of an item, the later it is in the alphabet."""
     return _more_and_more(view, lambda items: sorted(items, key=str.casefold))
 
 
-def by_position(view: Observation) -> Asked:
-    """Who asks the others for the more of an item, the later it stands in their hands, beginning with the own seat's number."""
+def by_position(view: Observation) -> Requests:
+    """A player who requests more of an item, the later it stands in the others' hands, counted from its seat's number."""
     return _more_and_more(view, lambda items: items[view.seat % len(items) :] + items[: view.seat % len(items)])
 
 
-def _more_and_more(view: Observation, order: Callable[[list[str]], list[str]]) -> Asked:
+def _more_and_more(view: Observation, order: Callable[[list[str]], list[str]]) -> Requests:
     hands = {player: hand for player, hand in known(view).hands.items() if player != view.rules.players[view.seat]}
     items = list(dict.fromkeys(item for hand in hands.values() for item in hand))
     if view.phase != "propose" or not items:

@@ -1,4 +1,4 @@
-"""What is wrong with a ruleset that can be read: items that lead nowhere, recipes twice, matter made from nothing."""
+"""Faults of rulesets: dangling items, duplicate recipes, matter from nothing."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -10,15 +10,15 @@ from agon.games.tradecraft.planner.programs import Program
 from agon.games.tradecraft.planner.search import Workshop
 
 USED = 1e-7
-"""Operations fewer than this are rounding of the solver."""
+"""Fewer operations than this are rounding errors of the solver."""
 CYCLES = 20
-"""Cycles that are reported, at most."""
+"""The number of reported cycles, at most."""
 
 
 def faults(ruleset: Ruleset) -> list[str]:
     """A line for each dangling item, unreachable item, impossible recipe, duplicate recipe and cycle that makes matter.
 
-    None: the ruleset is coherent. Without basic items, everything is made from the items that no recipe makes.
+    A coherent ruleset has none. Without basic items, everything is made from the items that no recipe makes.
     """
     return [*_lonely(ruleset), *_impossible(ruleset), *_duplicates(ruleset), *_matter_from_nothing(ruleset)]
 
@@ -43,7 +43,7 @@ def _impossible(ruleset: Ruleset) -> Iterator[str]:
 
 
 def _duplicates(ruleset: Ruleset) -> Iterator[str]:
-    """Stations are free, so a recipe that differs in its station alone is the same."""
+    """Two recipes that differ only in their station are the same, because stations are free."""
     first: dict[object, Recipe] = {}
     for recipe in ruleset.recipes:
         same = tuple(sorted(recipe.needs)), recipe.makes, recipe.number, recipe.fuelled
@@ -59,14 +59,14 @@ def _matter_from_nothing(ruleset: Ruleset) -> Iterator[str]:
 
 
 class Creation(NamedTuple):
-    """Recipes that together leave more of an item, and less of none."""
+    """A cycle of recipes that makes an item and uses up nothing."""
 
     item: str
     recipes: tuple[Recipe, ...]
 
 
 def creations(ruleset: Ruleset) -> list[Creation]:
-    """Cycles that create matter; without the last recipe of each, none is left (or there are more than CYCLES)."""
+    """Cycles that create matter. Without the last recipe of each there is no other, unless there are more than CYCLES."""
     allowed = {recipe.id for recipe in ruleset.recipes}
     cycles: list[Creation] = []
     while len(cycles) < CYCLES and (growth := _growth(ruleset, allowed)):
@@ -78,7 +78,7 @@ def creations(ruleset: Ruleset) -> list[Creation]:
 
 
 def _growth(ruleset: Ruleset, allowed: Collection[str]) -> Creation | None:
-    """The fewest operations, or parts of them, of the `allowed` recipes that make a piece and leave less of nothing."""
+    """The fewest operations (or fractions of them) of the `allowed` recipes that make a piece and use up nothing."""
     ways = tuple(way for way, _ in all_ways(ruleset) if way.recipe.id in allowed)
     if not ways:
         return None

@@ -1,6 +1,7 @@
-"""Coherent rulesets that nobody has seen: invented ones, and others with new names, new recipes or both.
+"""Coherent rulesets that nobody has seen: invented ones, and variants of others with new names, new recipes or both.
 
-Invented: every item is within reach, and nothing is made from nothing. Of another: its structure is kept. All are pure functions.
+In an invented ruleset every item can be reached, and no matter comes from nothing. A variant keeps the structure of its ruleset. All
+functions are pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +14,11 @@ from agon.games.tradecraft import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import RulesetFile, built, number_recipes
 
 ONSETS = ["bz", "dl", "dv", "gz", "kf", "kz", "ml", "tl", "vn", "vz", "zb", "zd", "zg", "zm", "zn", "zr"]
-"""How invented names begin; English words, and names in games, do not."""
+"""Beginnings of invented names. No English word and no name in a game begins like this."""
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 ENDINGS = ("", "k", "l", "m", "n", "r", "s", "t")
 MANY = 20_000
-"""Names beyond this number get another syllable."""
+"""Names after this number have one more syllable."""
 COUNTS = (1, 1, 1, 2, 2, 3, 4)
 NUMBERS = (1, 1, 1, 1, 2, 3, 4)
 WORTHS = ((1, 4), (1, 2), (3, 4), (1, 1), (3, 2), (2, 1), (4, 1), (8, 1))
@@ -25,21 +26,21 @@ WORTHS = ((1, 4), (1, 2), (3, 4), (1, 1), (3, 2), (2, 1), (4, 1), (8, 1))
 TRIES = 100
 REWIRINGS = 20
 SPARE = 10
-"""One recipe in SPARE is kept for items that others need. With fewer, chains get longer, or no ruleset works."""
+"""One recipe in SPARE is reserved for items that others need. With fewer, chains get longer, or no ruleset works."""
 
 Need = tuple[int, str]
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a ruleset is, and how its recipes lean on each other."""
+    """The size of a ruleset, and the structure of its recipes."""
 
     items: int = 1000
     recipes: int = 1200
     raw: int = 150
     """Items that no recipe makes."""
     depth: int = 12
-    """Crafts in a row that the deepest item takes."""
+    """The number of crafts, one after the other, for the deepest item."""
     branching: int = 3
     """Kinds of ingredients of a recipe, at most."""
     tags: int = 0
@@ -71,9 +72,9 @@ DEFAULT = Size()
 
 
 def invented(seed: int, size: Size = DEFAULT) -> RulesetFile:
-    """A ruleset of this size; a seed always gives the same. Raises ValueError in one line for a size that cannot be.
+    """A ruleset of this size. A seed always gives the same one. Raises ValueError in one line for an impossible size.
 
-    An item of depth n is made of something of depth n - 1 and of things less deep: there is no cycle.
+    An item of depth n is made of an item of depth n - 1 and of items of less depth, so that there is no cycle.
     """
     dice = Random(f"invented {seed}")
     names = invented_names(dice, size.items)
@@ -113,7 +114,7 @@ def invented(seed: int, size: Size = DEFAULT) -> RulesetFile:
 
 
 def invented_names(dice: Random, number: int) -> list[str]:
-    """Different words of two syllables; where there are very many, of three."""
+    """Different words of two syllables. After MANY words they have three."""
     names: dict[str, None] = {}
     while len(names) < number:
         middle = "".join(dice.choice(CONSONANTS) + dice.choice(VOWELS) for _ in range(1 + (len(names) >= MANY)))
@@ -132,7 +133,7 @@ def _tags(dice: Random, levels: Sequence[Sequence[str]], number: int) -> dict[st
 
 
 class _IngredientSampler:
-    """The ingredients of recipes, drawn so that no two take the same."""
+    """Samples the ingredients of recipes. No two recipes have the same."""
 
     def __init__(
         self, dice: Random, levels: Sequence[Sequence[str]], tags: Mapping[str, Sequence[str]], branching: int
@@ -144,7 +145,7 @@ class _IngredientSampler:
         self.used_sets: set[tuple[Need, ...]] = set()
 
     def needs(self, depth: int) -> list[Need]:
-        """Ingredients of an item this deep."""
+        """The ingredients of an item of this depth."""
         for _ in range(TRIES):
             kinds = {self._need(depth - 1, usual=depth > 1)}
             for _ in range(self.dice.randrange(self.branching)):
@@ -159,14 +160,14 @@ class _IngredientSampler:
         raise ValueError("no ruleset of this size: too few items for so many recipes")
 
     def _need(self, depth: int, usual: bool = False) -> str:
-        """An item this deep or its tag; often, unless the `usual` is wanted, a raw item that no recipe takes yet."""
+        """An item of this depth or its tag. Unless `usual`, it is often a raw item that no recipe takes yet."""
         if self.waiting and not usual and self.dice.randrange(2):
             return next(iter(self.waiting))
         item = self.dice.choice(self.levels[depth])
         return f"#{self.tag_of[item]}" if item in self.tag_of and self.dice.randrange(2) else item
 
     def _apart(self, kinds: Iterable[str]) -> bool:
-        """Whether no item is two of the ingredients."""
+        """Whether no item fits two of the ingredients."""
         items = [item for need in kinds for item in self.tags.get(need[1:], [need])]
         return len(set(items)) == len(items)
 
@@ -185,7 +186,7 @@ class _IngredientSampler:
 
 
 def permutation(file: RulesetFile, seed: int) -> dict[str, str]:
-    """Its items' names, dealt out anew: every name means another item."""
+    """A permutation of the names of a ruleset's items: every name means another item."""
     dice = Random(f"permuted {seed}")
     order = dice.sample(file.items, len(file.items))
     return dict(zip(order, [*order[1:], *order[:1]], strict=True))
@@ -197,9 +198,9 @@ def unheard_names(file: RulesetFile, seed: int) -> dict[str, str]:
 
 
 def rename(file: RulesetFile, names: Mapping[str, str]) -> RulesetFile:
-    """The same ruleset in other words; `names`: item -> its new name.
+    """The same ruleset in other words. `names`: item -> new name.
 
-    Tags get numbers, as their names would give away what they hold; everything is in the order of the new names.
+    Tags get numbers, because their names would reveal their members. Everything is in the order of the new names.
     """
     members = {tag: sorted(names[item] for item in items) for tag, items in file.tags.items()}
     order = sorted(members, key=lambda tag: members[tag])
@@ -229,16 +230,16 @@ def _name(need: tuple[int, str]) -> str:
 
 
 def rewire_and_rename(file: RulesetFile, seed: int) -> RulesetFile:
-    """Both: rewired, then renamed by a permutation."""
+    """The ruleset with new recipes and then permuted names."""
     other = rewire(file, seed)
     return rename(other, permutation(other, seed))
 
 
 def rewire(file: RulesetFile, seed: int) -> RulesetFile:
-    """The same ingredients and the same outputs, dealt out to each other anew: every output has other ingredients.
+    """The ruleset with the same ingredients and outputs in new pairs: every output has other ingredients.
 
-    Every item is made by as many recipes as before, and of things that were made before it: all is within reach, and no
-    cycle creates matter. Raises ValueError for a ruleset that does not allow it.
+    Every item has as many recipes as before, and its ingredients can be reached before it. So all items can be reached, and no cycle
+    creates matter. Raises ValueError for a ruleset that does not allow it.
     """
     dice, ruleset = Random(f"rewired {seed}"), built(file)
     for _ in range(REWIRINGS):
@@ -251,7 +252,7 @@ def rewire(file: RulesetFile, seed: int) -> RulesetFile:
 
 
 class _Deal:
-    """Items become known one by one; each is given ingredients that are all known."""
+    """Deals ingredients to items, one item after another. Its ingredients can be reached when an item gets them."""
 
     def __init__(self, ruleset: Ruleset, dice: Random) -> None:
         self.ruleset, self.dice = ruleset, dice
@@ -259,15 +260,15 @@ class _Deal:
             recipe.id: {item for need, _ in recipe.needs for item in ruleset.members(need)}
             for recipe in ruleset.recipes
         }
-        """For each recipe, the items that it may take and that are not known."""
+        """Recipe id -> the items that it may take and that cannot be reached yet."""
         self.ready: list[Recipe] = []
         self.cold: list[Recipe] | None = []
-        """Recipes that are ready but for a fire; none once something known burns."""
+        """Recipes that only lack a fire; None as soon as a fuel can be reached."""
         for item in sorted(ruleset.raw()):
             self._learn(item)
 
     def deal(self) -> list[Recipe] | None:
-        """For each recipe in order the one whose output it gets; nothing if no item can be made before all are."""
+        """For each recipe in order, the recipe whose output it gets; None if some items cannot be reached."""
         items = self.ruleset.items
         waiting = self.dice.sample(items, len(items))
         never = [item for item in waiting if not self.ruleset.made_by(item) and item not in self.ruleset.raw()]
@@ -291,9 +292,9 @@ class _Deal:
         return [outputs[recipe.id] for recipe in self.ruleset.recipes]
 
     def _ingredients(self, item: str, spare: int) -> list[Recipe]:
-        """Recipes, ready, different and not its own, whose ingredients an item gets; none if there are too few.
+        """The ready recipes whose ingredients an item gets: different ones, and not its own. Empty if there are too few.
 
-        Items that nothing takes leave some to spare, or else none might be left for the others.
+        Items that no recipe takes leave some recipes over, so that enough remain for the others.
         """
         number = len(self.ruleset.made_by(item))
         if len(self.ready) - number < (0 if self.ruleset.used_in(item) else spare):
