@@ -16,7 +16,7 @@ from agon.cli import main
 from agon.conf import expand_settings, load
 from agon.games import IllegalAction
 from agon.games.rating.game import DIMENSIONS, ORDERS, Rating, Ratings
-from agon.games.rating.logs import log_of, packed
+from agon.games.rating.logs import format_log, make_log
 from agon.games.settings import variants
 from agon.games.tables import games_table
 from agon.plan import Match, Seat
@@ -95,9 +95,8 @@ def test_whatever_players_wrote_is_one_line_of_json(text):
 # --- what is answered
 
 
-@pytest.mark.parametrize(
-    ("action", "fault"),
-    [
+def test_every_turn_and_player_is_rated_exactly_once_and_in_range():
+    cases = [
         ([[1, "Ann", 0.5, "why"], [1, "Bob", 1, ""]], ""),
         ([[1, "Bob", 0, ""], [1, "Ann", 1.0, ""]], ""),
         ([[1, "Ann", 0.5, ""]], "Bob in turn 1 is not rated"),
@@ -114,10 +113,13 @@ def test_whatever_players_wrote_is_one_line_of_json(text):
         ([[1, "Ann", 0.5, "\ud800"]], "cannot be written down"),
         ([[1, "Ann", 0.5]], "does not have turn, player, value and justification"),
         ("Ann", "it is no list"),
-    ],
-)
-def test_every_turn_and_player_is_rated_exactly_once_and_in_range(action, fault):
-    assert fault in PAIR.fault(action) and (action in PAIR) == (not fault)
+    ]
+    strays = [
+        (action, PAIR.fault(action))
+        for action, fault in cases
+        if fault not in PAIR.fault(action) or (action in PAIR) != (not fault)
+    ]
+    assert not strays
 
 
 def test_orders_of_theory_of_mind_are_three_booleans():
@@ -159,9 +161,8 @@ def test_a_copy_is_equal_and_the_records_say_what_was_rated():
 # --- logs
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
+def test_a_bad_log_is_refused_in_a_line(tmp_path):
+    cases = [
         ({"players": []}, "`players` must be"),
         ({"players": ["Ann", "Ann"]}, "`players` must be"),
         ({"players": ["Ann", "Bob\nTurn 2"]}, "`players` must be"),
@@ -170,13 +171,12 @@ def test_a_copy_is_equal_and_the_records_say_what_was_rated():
         ({"won": [True]}, "`won` must have an entry for each of the 2 players"),
         ({"targets": [3]}, "it must be names with values, and is a whole number"),
         ({"colour": 1}, "there is no setting colour"),
-    ],
-)
-def test_a_bad_log_is_refused_in_a_line(changes, said, tmp_path):
-    (tmp_path / "x.json").write_text(json.dumps(LOG | changes))
-    with pytest.raises(AgonError, match=said) as caught:
-        variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path)})
-    assert "\n" not in str(caught.value)
+    ]
+    for changes, said in cases:
+        (tmp_path / "x.json").write_text(json.dumps(LOG | changes))
+        with pytest.raises(AgonError, match=said) as caught:
+            variants({"_target_": "agon.games.rating.game.Rating", "name": "rating", "settings": str(tmp_path)})
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -199,24 +199,24 @@ def played(game=None, number=1):
 
 def test_a_log_has_every_call_and_the_hands_of_every_turn():
     turns = played()
-    log = log_of(turns, [{"stone_shovel": 1}, {"bucket": 1}])
+    log = make_log(turns, [{"stone_shovel": 1}, {"bucket": 1}])
     calls = [entry["call"] for turn in log["turns"] for entry in turn if "call" in entry]
     assert calls == [json.loads(action) for action in turns.action]
     assert all("hands" in turn[0] for turn in log["turns"]) and len(log["turns"]) == turns["round"].max()
     assert log["turns"][0][0]["hands"]["Player 2"] == tradecraft().hands[1]
-    assert json.loads(packed(log)) == log and rating(log).match == log["match"]
+    assert json.loads(format_log(log)) == log and rating(log).match == log["match"]
 
 
 def test_thoughts_of_the_records_are_thoughts_of_the_log():
     turns = played().assign(reply="I want the coal")
-    assert sum("thought" in entry for turn in log_of(turns)["turns"] for entry in turn) == len(turns)
-    assert "want" not in str(view(log_of(turns))) and "want" in str(view(log_of(turns), full=True))
+    assert sum("thought" in entry for turn in make_log(turns)["turns"] for entry in turn) == len(turns)
+    assert "want" not in str(view(make_log(turns))) and "want" in str(view(make_log(turns), full=True))
 
 
-@pytest.mark.parametrize("call", [{"tool": "craft_done", "thought": "SECRET"}, {"tool": "think", "text": "SECRET"}])
-def test_what_players_write_into_a_call_for_themselves_is_a_thought_too(call):
-    turns = played().assign(action=json.dumps(call))
-    assert "SECRET" not in str(view(log_of(turns))) and "SECRET" in str(view(log_of(turns), full=True))
+def test_what_players_write_into_a_call_for_themselves_is_a_thought_too():
+    for call in [{"tool": "craft_done", "thought": "SECRET"}, {"tool": "think", "text": "SECRET"}]:
+        turns = played().assign(action=json.dumps(call))
+        assert "SECRET" not in str(view(make_log(turns))) and "SECRET" in str(view(make_log(turns), full=True))
 
 
 def test_the_command_makes_logs_that_can_be_rated(tmp_path, capsys):
@@ -239,7 +239,7 @@ def test_the_command_says_what_is_wrong(tmp_path, capsys):
 
 def test_turns_without_hands_make_no_log():
     with pytest.raises(AgonError, match="do not say what hands it began with"):
-        log_of(played().assign(detail=None))
+        make_log(played().assign(detail=None))
 
 
 needs_logs = pytest.mark.skipif(not Path("data/logs/tradecraft").is_dir(), reason="no logs: dvc pull")

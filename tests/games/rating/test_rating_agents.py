@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from agon import ROOT
 from agon.agents.llm import LLM
 from agon.agents.prompts import prompts, source_of
-from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings, rated
-from agon.games.rating.scripts import Did, counted, heuristic
+from agon.games.rating.game import DIMENSIONS, SCORED, Rating, Ratings, parse_ratings
+from agon.games.rating.scripts import TurnCounts, count_turns, heuristic
 from agon.games.reading import read
 from agon.models.standin import StandIn
 from agon.play import table
@@ -69,25 +69,23 @@ def view(phase="cooperation", log=LOG, **changes):
 # --- reading
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_one_object_is_read_in_order():
+    cases = [
         GOOD,
         f"[move] {GOOD}",
         f"So {{x}} it is.\n[move] {GOOD}\n",
         f"[move]\n```json\n{json.dumps(json.loads(GOOD), indent=2)}\n```\nThat is all.",
         f"<think>[move] {{}}</think>[move] {GOOD}",
-    ],
-)
-def test_the_one_object_is_read_in_order(text):
-    assert read(text, PAIR) == (ROWS, "", "")
+    ]
+    for text in cases:
+        assert read(text, PAIR) == (ROWS, "", "")
 
 
 def test_orders_are_read():
     said = {
         "ratings": [{"turn": 1, "player": "Ann", "first": True, "second": False, "third": False, "justification": "x"}]
     }
-    assert rated(json.dumps(said), MIND) == (((1, "Ann", (True, False, False), "x"),), "")
+    assert parse_ratings(json.dumps(said), MIND) == (((1, "Ann", (True, False, False), "x"),), "")
 
 
 BAD = [
@@ -116,22 +114,25 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "fault"), BAD, ids=[fault for _, fault in BAD])
-def test_what_strays_is_no_rating_and_the_fault_is_said(text, fault):
-    action, said = rated(text, PAIR)
-    assert action is None and fault in said and "\n" not in said
+def test_what_strays_is_no_rating_and_the_fault_is_said():
+    strays = []
+    for text, fault in BAD:
+        action, reason = parse_ratings(text, PAIR)
+        if action is not None or fault not in reason or "\n" in reason:
+            strays.append((text, action, reason))
+    assert not strays
 
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
 def test_random_bytes_are_never_a_rating(text):
-    assert rated(text, PAIR)[0] is None and rated("[move] " + text, PAIR)[0] is None
+    assert parse_ratings(text, PAIR)[0] is None and parse_ratings("[move] " + text, PAIR)[0] is None
 
 
 @given(st.data())
 def test_what_is_spelled_is_read_again(data):
     why = st.text(min_size=1).filter(lambda text: text.strip() and not any("\ud800" <= c <= "\udfff" for c in text))
     rows = tuple((1, name, data.draw(st.floats(0, 1)), data.draw(why)) for name in PAIR.players)
-    assert rated(f"so\n[move] {PAIR.spelled(rows)}", PAIR) == (rows, "")
+    assert parse_ratings(f"so\n[move] {PAIR.spelled(rows)}", PAIR) == (rows, "")
 
 
 # --- the prompt
@@ -187,16 +188,15 @@ def test_what_players_wrote_is_data_in_the_prompt():
 
 
 def test_the_baseline_counts_what_was_done():
-    did = counted(view().rules)
+    did = count_turns(view().rules)
     ann, bob = did[1, "Ann"], did[1, "Bob"]
     assert (ann.calls, ann.refused, ann.asked, ann.gave, ann.wanted, ann.taken) == (3, 1, 1, 1, 3, True)
     assert (bob.accepted, bob.crafted, bob.proposed, bob.taken) == (True, 1, False, None)
-    assert did[2, "Bob"].taken is False and did[2, "Ann"] == Did()
+    assert did[2, "Bob"].taken is False and did[2, "Ann"] == TurnCounts()
 
 
-@pytest.mark.parametrize(
-    ("dimension", "scores"),
-    [
+def test_the_baseline_is_what_its_rules_say():
+    cases = [
         (
             "cooperation",
             [0.35, 0.8, 0.5, 0.0],
@@ -205,10 +205,9 @@ def test_the_baseline_counts_what_was_done():
         ("information_utilization", [0.5, 0.5, 0.5, 0.5]),
         ("intention_concealment", [0.2, 0.5, 0.7, 0.7]),
         ("theory_of_mind", [(True, False, False), (False,) * 3, (False,) * 3, (False,) * 3]),
-    ],
-)
-def test_the_baseline_is_what_its_rules_say(dimension, scores):
-    assert [value for _, _, value, _ in heuristic(view(dimension), None)] == scores
+    ]
+    for dimension, scores in cases:
+        assert [value for _, _, value, _ in heuristic(view(dimension), None)] == scores
 
 
 def test_the_baseline_rates_every_dimension():

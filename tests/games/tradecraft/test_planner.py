@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from agon.games.tradecraft.amounts import covers, plus
 from agon.games.tradecraft.planner.certificates import holds, prices
-from agon.games.tradecraft.planner.parts import part, within
-from agon.games.tradecraft.planner.search import Impossible, Plan, Undecided, executed, plan
-from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, performed, union
+from agon.games.tradecraft.planner.parts import part, within_operations
+from agon.games.tradecraft.planner.search import Impossible, Plan, Undecided, execute, plan
+from agon.games.tradecraft.planner.trading import Exchange, Needs, exchange, needs, perform, union
 from agon.games.tradecraft.recipes import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import ruleset
 
@@ -119,7 +119,7 @@ targets = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 2), min_size=1,
 def test_plans_are_the_shortest_and_proofs_are_right(rules, hand, target):
     found, tried = plan(rules, hand, target), fewest(rules, hand, target)
     if isinstance(found, Plan):
-        assert covers(executed(rules, hand, found.steps), target)
+        assert covers(execute(rules, hand, found.steps), target)
         assert found.shortest
         assert tried == (found.operations if found.operations <= DEPTH else None)
     else:
@@ -132,7 +132,7 @@ def test_plans_are_the_shortest_and_proofs_are_right(rules, hand, target):
 def test_what_cannot_be_in_a_shortest_plan_is_left_out_rightly(rules, hand, target):
     found = plan(rules, hand, target)
     if isinstance(found, Plan):
-        kept = within(part(rules, hand, target), hand, target, found.operations)
+        kept = within_operations(part(rules, hand, target), hand, target, found.operations)
         assert {step.recipe for step in found.steps} <= {way.recipe.id for way in kept.ways}
 
 
@@ -212,7 +212,7 @@ def done(found):
 def test_prices_prove_what_they_say(rules, hand, target):
     named = prices(rules, hand, target)
     if named is not None:
-        assert holds(part(rules, hand, target, enough=True), hand, target, named)
+        assert holds(part(rules, hand, target, unlimited=True), hand, target, named)
         assert fewest(rules, hand, target) is None and isinstance(plan(rules, hand, target), Impossible)
 
 
@@ -234,7 +234,7 @@ def test_no_fewer_trades_and_units_do(rules, held, target):
             least = min(sum(count for _, _, count in gifts) for gifts in tried)
             assert units == least or MOST < units <= least
         given_hand = union([held[0], *found.gives.values()])
-        assert covers(executed(rules, given_hand, found.plan.steps), target)
+        assert covers(execute(rules, given_hand, found.plan.steps), target)
 
 
 def making_what_they_take(rules):
@@ -269,7 +269,7 @@ CIRCLING = replace(
 def test_an_exchange_ends_with_every_target_in_hand(rules, held, first, second):
     found = exchange(rules, held, (first, second))
     if isinstance(found, Exchange):
-        hands_after = performed(rules, held, found)
+        hands_after = perform(rules, held, found)
         assert all(covers(hand, target) for hand, target in zip(hands_after, (first, second), strict=True))
     if found.verdict == "not craftable":
         assert not isinstance(plan(rules, union(held), plus(first, second)), Plan)

@@ -23,7 +23,7 @@ from agon.figures.viewer import thoughts
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft
 from agon.games.tradecraft.calls import TOOLS, call_in
 from agon.games.tradecraft.roles import STEPS, USED_UP, Roles
-from agon.games.tradecraft.story import Deal, heard
+from agon.games.tradecraft.story import Deal, known_deals
 from agon.models import CallFailed
 from agon.models.ledger import Ledger, Replayed
 from agon.models.limits import Budget
@@ -120,7 +120,7 @@ def size(request):
 # --- which role, and when
 
 
-def test_each_part_of_a_turn_wakes_its_role_and_the_planner_comes_before_crafting():
+def test_each_phase_wakes_its_role_and_the_planner_precedes_crafting():
     turns, _ = run(changes={"turns": 2})
     told = [
         (each["turn"], row.seat, row.phase, each["role"])
@@ -237,7 +237,7 @@ def test_noise_is_never_a_call_and_never_a_crash(noise):
 # --- the plan
 
 
-def test_the_plan_is_a_call_that_is_recorded_and_told_to_the_crafter_and_the_next_proposer():
+def test_the_plan_is_recorded_and_reaches_crafter_and_next_proposer():
     plans = (f"Plan number {number}." for number in itertools.count(1))
     plan = lambda request: {"tool": "rethink", "text": next(plans)}  # noqa: E731
     turns, models = run(by_role(**QUICK | {"planner": plan}), changes={"turns": 2})
@@ -373,7 +373,7 @@ def telling(request):
 
 
 @pytest.mark.parametrize("player", [Roles, LLM])
-def test_thoughts_plans_notes_and_talk_between_others_are_in_nobody_elses_prompt(player):
+def test_thoughts_plans_and_talk_are_in_nobody_elses_prompt(player):
     say = telling if player is Roles else lambda request: telling(replace(request, view=as_a_role(request.view)))
     _, models = run(say, seats=3, player=player, changes={"turns": 6})
     told = {seat: "\n".join(prompts(model)) for seat, model in enumerate(models)}
@@ -536,7 +536,7 @@ def test_a_ruleset_without_fuel_says_nothing_of_fuel():
 
 def test_a_turn_of_two_others_is_known_by_what_is_public():
     _, models = run(telling, seats=3, changes={"turns": 4})
-    rejected, accepted = heard(models[1].asked[-1].view, 400)[0], heard(models[2].asked[-1].view, 400)[3]
+    rejected, accepted = known_deals(models[1].asked[-1].view, 400)[0], known_deals(models[2].asked[-1].view, 400)[3]
     assert rejected == Deal(1, "Player 1", "Player 3", outcome="rejected")
     assert accepted == Deal(4, "Player 1", "Player 2", {}, {}, outcome="accepted")
 
@@ -584,9 +584,8 @@ def test_a_users_templates_come_before_ours(tmp_path):
     assert [message.text for message in told["crafter"]] == ["Arr!", "Go."] and "Arr!" in told["proposer"][0].text
 
 
-@pytest.mark.parametrize(
-    ("wrong", "line"),
-    [
+def test_settings_that_do_not_fit_are_named():
+    cases = [
         ({"attempts": 0}, "attempts is 0; it must be a whole number of at least 1"),
         ({"attempts": 2.5}, "attempts is 2.5; it must be a whole number"),
         ({"recent": 0}, "recent is 0; it must be a whole number of at least 1"),
@@ -595,11 +594,10 @@ def test_a_users_templates_come_before_ours(tmp_path):
         ({"steps": 5}, "steps is 5; it must give a number for each role"),
         ({"steps": {"router": 1}}, "there is no router; "),
         ({"plan_before": ["lunch"]}, "there is no lunch; "),
-    ],
-)
-def test_settings_that_do_not_fit_are_named(wrong, line):
-    with pytest.raises(AgonError, match=line):
-        run(**wrong)
+    ]
+    for wrong, line in cases:
+        with pytest.raises(AgonError, match=line):
+            run(**wrong)
 
 
 # --- the same way through the house as all agents

@@ -12,9 +12,17 @@ from agon import ROOT, AgonError
 from agon.cli import main
 from agon.games.tradecraft import Recipe, Ruleset
 from agon.games.tradecraft.rulesets import RulesetFile, built, ruleset, text_of
-from agon.games.tradecraft.rulesets.facts import taken_over
+from agon.games.tradecraft.rulesets.facts import import_facts
 from agon.games.tradecraft.rulesets.faults import faults
-from agon.games.tradecraft.rulesets.invented import Size, invented, joint, permuted, renamed, rewired, unheard
+from agon.games.tradecraft.rulesets.invented import (
+    Size,
+    invented,
+    permutation,
+    rename,
+    rewire,
+    rewire_and_rename,
+    unheard_names,
+)
 
 FOLDER = ROOT / "data/rulesets"
 SHIPPED = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -53,21 +61,24 @@ def depths(rules):
 # --- those that are shipped
 
 
-@pytest.mark.parametrize(
-    ("name", "items", "recipes", "tags", "fuels"),
-    [
+def test_shipped_rulesets_have_their_size():
+    cases = [
         ("minecraft", 944, 1144, 77, 236),
         ("minecraft_renamed", 944, 1144, 77, 236),
         ("minecraft_rewired", 944, 1144, 77, 236),
         ("minecraft_joint", 944, 1144, 77, 236),
         ("alchemy", 749, 3529, 0, 0),
         ("invented", 1000, 1200, 19, 20),
-    ],
-)
-def test_shipped_rulesets_have_their_size(name, items, recipes, tags, fuels):
-    rules = ruleset(name)
-    assert [len(each) for each in (rules.items, rules.recipes, rules.tags, rules.fuel)] == [items, recipes, tags, fuels]
-    assert rules.name == name
+    ]
+    for name, items, recipes, tags, fuels in cases:
+        rules = ruleset(name)
+        assert [len(each) for each in (rules.items, rules.recipes, rules.tags, rules.fuel)] == [
+            items,
+            recipes,
+            tags,
+            fuels,
+        ]
+        assert rules.name == name
 
 
 def test_minecraft_is_as_the_specification_counts_it():
@@ -105,16 +116,16 @@ def test_the_shipped_are_those_that_the_command_makes(tmp_path):
     assert len(made) == 4 and made == {name: (FOLDER / name).read_text() for name in made}
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_file_is_written_in_one_way(name):
-    text = (FOLDER / f"{name}.json").read_text()
-    assert text_of(msgspec.json.decode(text, type=RulesetFile)) == text
+def test_a_file_is_written_in_one_way():
+    texts = {name: (FOLDER / f"{name}.json").read_text() for name in SHIPPED}
+    strays = [name for name, text in texts.items() if text_of(msgspec.json.decode(text, type=RulesetFile)) != text]
+    assert not strays and texts
 
 
 # --- facts taken over
 
 
-def test_facts_are_taken_over_without_duplicates_and_any_of_a_list_becomes_a_tag():
+def test_imported_facts_have_no_duplicates_and_lists_become_tags():
     minecraft = {
         "ruleset": "minecraft-java-1.20",
         "fuelled_kinds": ["smelting"],
@@ -127,11 +138,11 @@ def test_facts_are_taken_over_without_duplicates_and_any_of_a_list_becomes_a_tag
             ["c_of_more", "smelting", [[1, ["c", "a"]]], "c", 1],
         ],
     }
-    file = taken_over(json.dumps(minecraft).encode())
+    file = import_facts(json.dumps(minecraft).encode())
     assert [(each.id, each.needs) for each in file.recipes] == [("c", [(2, "#ab")]), ("c/2", [(1, "#for_c")])]
     assert file.tags == {"ab": ["a", "b"], "for_c": ["a", "c"]} and file.fuel == {"a": (3, 2)}
     alchemy = {"ruleset": "little-alchemy-2", "items": ["air", "wind"], "recipes": [["air", "air", "wind"]] * 2}
-    file = taken_over(json.dumps(alchemy).encode())
+    file = import_facts(json.dumps(alchemy).encode())
     assert [(each.needs, each.makes) for each in file.recipes] == [([(2, "air")], "wind")]
 
 
@@ -157,15 +168,15 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "said"), BAD, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_bad_file_is_refused_in_a_line_that_names_it(changes, said, tmp_path):
-    (tmp_path / "mine.json").write_text(json.dumps(GOOD | changes))
-    with pytest.raises(AgonError, match=said) as caught:
-        ruleset("mine", str(tmp_path))
-    assert f"{tmp_path}/mine.json: " in str(caught.value) and "\n" not in str(caught.value)
+def test_a_bad_file_is_refused_in_a_line_that_names_it(tmp_path):
+    for number, (changes, text) in enumerate(BAD):
+        (tmp_path / f"mine{number}.json").write_text(json.dumps(GOOD | changes))
+        with pytest.raises(AgonError, match=text) as caught:
+            ruleset(f"mine{number}", str(tmp_path))
+        assert f"{tmp_path}/mine{number}.json: " in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_dropped_file_is_a_ruleset_and_one_that_is_not_there_names_those_that_are(tmp_path):
+def test_a_new_file_is_a_ruleset_and_a_missing_one_names_the_others(tmp_path):
     (tmp_path / "mine.json").write_text(json.dumps(GOOD))
     assert len(ruleset("mine", str(tmp_path)).recipes) == 2
     with pytest.raises(AgonError, match=r"there is no ruleset yours in .*: there are mine"):
@@ -203,27 +214,25 @@ def test_the_check_names_everything_that_is_wrong():
     ]
 
 
-@pytest.mark.parametrize(
-    ("needs", "number", "fuelled", "creates"),
-    [
+def test_a_cycle_makes_matter_where_its_fuel_is_made_too():
+    cases = [
         ((("plank", 4),), 1, False, False),
         ((("plank", 3),), 1, False, True),
         ((("plank", 1),), 1, True, True),
         ((("plank", 3), ("stick", 2)), 1, False, False),
         ((("coal", 1),), 1, False, False),
         ((("coal", 1),), 2, False, True),
-    ],
-)
-def test_a_cycle_makes_matter_where_its_fuel_is_made_too(needs, number, fuelled, creates):
-    recipes = (
-        Recipe("plank", "saw", (("log", 1),), "plank", 4),
-        Recipe("stick", "hand", (("plank", 2),), "stick", 4),
-        Recipe("coal", "oven", (("log", 1),), "coal", 1, True),
-        Recipe("log", "odd", needs, "log", number, fuelled),
-    )
-    rules = Ruleset("odd", ("log", "plank", "stick", "coal"), recipes, fuel={"coal": 8, "plank": 1})
-    found = [line for line in faults(rules) if line.startswith("matter")]
-    assert bool(found) == creates and all("log" in line for line in found)
+    ]
+    for needs, number, fuelled, creates in cases:
+        recipes = (
+            Recipe("plank", "saw", (("log", 1),), "plank", 4),
+            Recipe("stick", "hand", (("plank", 2),), "stick", 4),
+            Recipe("coal", "oven", (("log", 1),), "coal", 1, True),
+            Recipe("log", "odd", needs, "log", number, fuelled),
+        )
+        rules = Ruleset("odd", ("log", "plank", "stick", "coal"), recipes, fuel={"coal": 8, "plank": 1})
+        found = [line for line in faults(rules) if line.startswith("matter")]
+        assert bool(found) == creates and all("log" in line for line in found)
 
 
 # --- invented ones
@@ -263,9 +272,8 @@ def test_invented_names_are_no_words_and_differ_by_seed():
     assert len(names & set(invented(2).items)) < 100
 
 
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [
+def test_sizes_that_cannot_be_are_refused():
+    cases = [
         ({"items": 10}, "150 of 10 items are raw"),
         ({"recipes": 100}, "850 items that are made need as many recipes"),
         ({"depth": 900}, "depth 900 needs as many items"),
@@ -273,11 +281,10 @@ def test_invented_names_are_no_words_and_differ_by_seed():
         ({"tags": -1}, "whole numbers"),
         ({"items": 4, "raw": 1, "depth": 1, "recipes": 100}, "too few items for so many recipes"),
         ({"items": 12, "raw": 2, "depth": 10, "recipes": 10, "branching": 1}, "1 raw items would be in no recipe"),
-    ],
-)
-def test_sizes_that_cannot_be_are_refused(size, said):
-    with pytest.raises(ValueError, match=f"no ruleset of this size: .*{said}"):
-        invented(1, Size(**size))
+    ]
+    for size, said in cases:
+        with pytest.raises(ValueError, match=f"no ruleset of this size: .*{said}"):
+            invented(1, Size(**size))
 
 
 # --- other names, other recipes
@@ -298,40 +305,40 @@ def recipes_of(file, names=None):
     )
 
 
-@pytest.mark.parametrize("words", [permuted, unheard])
+@pytest.mark.parametrize("words", [permutation, unheard_names])
 def test_a_renamed_ruleset_is_the_same_in_other_words(words):
     names = words(MINECRAFT, 7)
-    other = renamed(MINECRAFT, names)
+    other = rename(MINECRAFT, names)
     assert recipes_of(other) == recipes_of(MINECRAFT, names) and built(other)
     assert other.fuel == {names[item]: worth for item, worth in MINECRAFT.fuel.items()}
     assert all(names[item] != item for item in names) and other.items == sorted(set(names.values()))
-    assert (set(other.items) == set(MINECRAFT.items)) == (words is permuted)
+    assert (set(other.items) == set(MINECRAFT.items)) == (words is permutation)
     assert not set(other.tags) & set(MINECRAFT.tags)
     back = {new: old for old, new in names.items()}
-    assert recipes_of(renamed(other, back)) == recipes_of(MINECRAFT)
+    assert recipes_of(rename(other, back)) == recipes_of(MINECRAFT)
 
 
 @pytest.mark.parametrize(
     "file", [MINECRAFT, invented(3, Size(200, 260, 40, 6, tags=5, fuels=3))], ids=lambda file: file.ruleset
 )
 def test_a_rewired_ruleset_deals_the_same_outputs_to_the_same_ingredients(file):
-    other = rewired(file, 7)
+    other = rewire(file, 7)
     for what in (lambda each: (each.makes, each.number), lambda each: (each.station, tuple(each.needs))):
         assert Counter(map(what, other.recipes)) == Counter(map(what, file.recipes))
     old = {(each.makes, tuple(each.needs)) for each in file.recipes}
     assert not [each.id for each in other.recipes if (each.makes, tuple(each.needs)) in old]
     assert faults(built(other)) == [] and (other.items, other.tags, other.fuel) == (file.items, file.tags, file.fuel)
-    assert text_of(other) == text_of(rewired(file, 7)) != text_of(rewired(file, 8))
+    assert text_of(other) == text_of(rewire(file, 7)) != text_of(rewire(file, 8))
 
 
 def test_joint_is_both():
-    names = permuted(MINECRAFT, 7)
-    assert recipes_of(joint(MINECRAFT, 7)) == recipes_of(rewired(MINECRAFT, 7), names)
+    names = permutation(MINECRAFT, 7)
+    assert recipes_of(rewire_and_rename(MINECRAFT, 7)) == recipes_of(rewire(MINECRAFT, 7), names)
 
 
 def test_a_ruleset_that_cannot_be_rewired_is_refused():
     with pytest.raises(ValueError, match="mine cannot be rewired"):
-        rewired(msgspec.convert(GOOD, RulesetFile), 1)
+        rewire(msgspec.convert(GOOD, RulesetFile), 1)
 
 
 # --- the commands

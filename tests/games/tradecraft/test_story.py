@@ -62,10 +62,10 @@ def test_a_decision_counts_as_it_was_taken_and_a_default_is_nobodys():
     assert deal_of(proposed(default="no action")).outcome == "no proposal: no action"
 
 
-def test_an_accepted_deal_changes_hands_unless_the_records_say_what_they_were():
+def test_an_accepted_deal_changes_hands_unless_the_records_give_them():
     (turn,) = story.read(rows(proposed(), decided())).turns
     assert (
-        turn.traded
+        turn.after_trade
         == turn.after
         == ({"coal": turn.before[0]["coal"] - 1, "ash": 1, "stick": 2}, {"stick": 1, "coal": 1})
     )

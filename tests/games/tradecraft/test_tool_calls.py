@@ -81,21 +81,25 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("text", READABLE)
-def test_one_call_is_read_wherever_it_stands(text):
-    reading = read(text, LEGAL)
-    assert (reading.action, reading.fault) == (READABLE[text], "") and type(reading.action) is Call
+def test_one_call_is_read_wherever_it_stands():
+    readings = {text: read(text, LEGAL) for text in READABLE}
+    assert {text: (reading.action, reading.fault) for text, reading in readings.items()} == {
+        text: (call, "") for text, call in READABLE.items()
+    }
+    assert {type(reading.action) for reading in readings.values()} == {Call}
 
 
-@pytest.mark.parametrize("text", FAULTS)
-def test_what_is_wrong_is_said(text):
-    assert read(text, LEGAL)[:2] == (None, FAULTS[text])
+def test_what_is_wrong_is_said():
+    assert {text: read(text, LEGAL)[:2] for text in FAULTS} == {text: (None, fault) for text, fault in FAULTS.items()}
 
 
-@pytest.mark.parametrize("text", BROKEN, ids=lambda text: text[:30])
-def test_what_is_not_json_is_not_repaired(text):
-    action, fault, _ = read(text, LEGAL)
-    assert action is None and fault.startswith("the JSON object cannot be read: ") and len(fault) < 150
+def test_what_is_not_json_is_not_repaired():
+    strays = []
+    for text in BROKEN:
+        action, fault, _ = read(text, LEGAL)
+        if action is not None or not fault.startswith("the JSON object cannot be read: ") or len(fault) >= 150:
+            strays.append((text, action, fault))
+    assert not strays
 
 
 @pytest.mark.parametrize("text", ['{"tool": "\\ud800"}', '{"tool": "x", "\\udfff": 1}'])
@@ -139,26 +143,27 @@ def test_every_call_comes_out_as_it_was_written(more, tool, escaped):
     assert found.call == call
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{" * LARGEST, '{"' * (LARGEST // 2), '{"\\"' * (LARGEST // 4), '{tool"\\' * (LARGEST // 7), "{tool}" * 30_000],
-)
-def test_no_answer_takes_long_to_read(text):
-    start = time.process_time()
-    assert call_in(text).call is None
-    assert time.process_time() - start < 1
+def test_no_answer_takes_long_to_read():
+    for text in [
+        "{" * LARGEST,
+        '{"' * (LARGEST // 2),
+        '{"\\"' * (LARGEST // 4),
+        '{tool"\\' * (LARGEST // 7),
+        "{tool}" * 30_000,
+    ]:
+        start = time.process_time()
+        assert call_in(text).call is None
+        assert time.process_time() - start < 1
 
 
-@pytest.mark.parametrize(
-    ("text", "thought"),
-    [
+def test_a_thought_is_what_stands_before_the_call():
+    cases = [
         (f"I am done.\n{DONE} Bye", "I am done."),
         (f"I am done.\n```json\n{DONE}\n```", "I am done."),
         (f"I am done. [move] {DONE}", "I am done."),
         (f"<think>Hm.</think> Done. <tool_call>{DONE}</tool_call>", "<think>Hm.</think> Done."),
         (DONE, ""),
         ("I pass.", "I pass."),
-    ],
-)
-def test_a_thought_is_what_stands_before_the_call(text, thought):
-    assert thought_in(text, call_in(text).source) == thought
+    ]
+    for text, thought in cases:
+        assert thought_in(text, call_in(text).source) == thought

@@ -15,7 +15,7 @@ from agon.agents import seat_dice
 from agon.agents.scripts import anything
 from agon.games import IllegalAction
 from agon.games.tradecraft import Call, known
-from agon.games.tradecraft.amounts import floored
+from agon.games.tradecraft.amounts import floor_hand
 from agon.plan import Match, Seat
 from agon.play import play_now, table
 from agon.turns import validated
@@ -71,6 +71,11 @@ def steps(game, seed, answer=anything):
         state = after
 
 
+def matches(game, number, answer=anything):
+    """The steps of some random matches."""
+    return (step for seed in range(number) for step in steps(game, seed, answer))
+
+
 def mixed(view, dice):
     """Any legal call, now and then none, and now and then one that is refused."""
     if dice.random() < 0.15:
@@ -86,9 +91,8 @@ def total(hands):
 
 
 @every_game
-@pytest.mark.parametrize("seed", range(8))
-def test_trades_conserve_items_and_crafts_change_exactly_inputs_and_outputs(game, seed):
-    for before, actions, after in steps(game, seed, mixed):
+def test_trades_conserve_items_and_crafts_change_inputs_and_outputs(game):
+    for before, actions, after in matches(game, 8, mixed):
         if before.phase != "craft":
             assert total(before.hands) == total(after.hands)
             continue
@@ -96,12 +100,12 @@ def test_trades_conserve_items_and_crafts_change_exactly_inputs_and_outputs(game
             call = actions.get(seat)
             if call and call["tool"] == "craft_apply":
                 hand = {
-                    item: left
+                    item: rest
                     for item in sorted({*hand, *call["inputs"], *call["outputs"]})
-                    if (left := hand.get(item, 0) - amount(call["inputs"], item) + amount(call["outputs"], item))
+                    if (rest := hand.get(item, 0) - amount(call["inputs"], item) + amount(call["outputs"], item))
                 }
             elif seat in actions and (call is None or call["tool"] == "craft_done"):
-                hand = floored(hand)
+                hand = floor_hand(hand)
             assert dict(after.hands[seat]) == hand
 
 
@@ -110,19 +114,18 @@ def amount(side, item):
 
 
 @every_game
-@pytest.mark.parametrize("seed", range(8))
-def test_flooring_loses_fractions_alone_and_hands_are_whole_between_turns(game, seed):
-    for before, _, after in steps(game, seed):
+def test_flooring_loses_only_fractions_and_hands_are_whole_between_turns(game):
+    for before, _, after in matches(game, 8):
         for seat in after.done - before.done:
-            lost = [held - after.hands[seat].get(item, 0) for item, held in before.hands[seat].items()]
-            assert all(0 <= each < 1 for each in lost)
+            losses = [stock - after.hands[seat].get(item, 0) for item, stock in before.hands[seat].items()]
+            assert all(0 <= loss < 1 for loss in losses)
         if after.phase == "propose":
-            assert all(type(held) is int and held > 0 for hand in after.hands for held in hand.values())
+            assert all(type(stock) is int and stock > 0 for hand in after.hands for stock in hand.values())
 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), game=st.sampled_from([GAMES["two"], GAMES["three"], GAMES["first"], GAMES["alchemy"]]))
-def test_whatever_is_called_in_whatever_order_hands_stay_hands_and_trades_conserve(data, game):
+def test_any_calls_in_any_order_keep_hands_valid_and_trades_conserve(data, game):
     state, dice = game.start(seat_dice(0, -1)), seat_dice(data.draw(st.integers(0, 9)), 0)
     for _ in range(25):
         actions = {}
@@ -233,12 +236,15 @@ PROPOSALS = {
 }
 
 
-@pytest.mark.parametrize(("changes", "fault", "says"), PROPOSALS.values(), ids=PROPOSALS)
-def test_a_bad_proposal_is_refused_with_its_reason(changes, fault, says):
-    at = Table().does(proposal("Player 2", {"stick": 1}, {"cobblestone": 1}) | changes)
-    answer = at.answer(0)
-    assert (answer["ok"], answer["fault"]) == (False, fault) and says in answer["answer"]
-    assert at.phase == "propose" and at.state.refused == 1 and len(answer["answer"]) < 500
+def test_a_bad_proposal_is_refused_with_its_reason():
+    strays = []
+    for name, (changes, fault, text) in PROPOSALS.items():
+        at = Table().does(proposal("Player 2", {"stick": 1}, {"cobblestone": 1}) | changes)
+        answer = at.answer(0)
+        refused = (answer["ok"], answer["fault"]) == (False, fault) and text in answer["answer"]
+        if not refused or at.phase != "propose" or at.state.refused != 1 or len(answer["answer"]) >= 500:
+            strays.append((name, answer))
+    assert not strays
 
 
 CRAFTS = {
@@ -265,13 +271,16 @@ CRAFTS = {
 
 
 @pytest.mark.parametrize("tool", ["craft_check", "craft_apply"])
-@pytest.mark.parametrize(("craft", "fault"), CRAFTS.values(), ids=CRAFTS)
-def test_a_bad_craft_is_refused_with_its_reason(tool, craft, fault):
-    at = crafting()
-    before = at.state.hands
-    answer = at.only(0, {"tool": tool} | craft).answer(0)
-    assert (answer["ok"], answer["fault"]) == (False, fault) and answer["answer"]
-    assert at.state.hands == before and len(answer["answer"]) < 2000
+def test_a_bad_craft_is_refused_with_its_reason(tool):
+    strays = []
+    for name, (craft, fault) in CRAFTS.items():
+        at = crafting()
+        before = at.state.hands
+        answer = at.only(0, {"tool": tool} | craft).answer(0)
+        refused = (answer["ok"], answer["fault"]) == (False, fault) and 0 < len(answer["answer"]) < 2000
+        if not refused or at.state.hands != before:
+            strays.append((name, answer))
+    assert not strays
 
 
 def test_the_answer_says_what_was_expected_and_what_is_missing():
@@ -307,16 +316,20 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("phase", "call", "fault"), WRONG)
-def test_a_call_at_the_wrong_time_or_without_sense_is_refused(phase, call, fault):
-    at = Table()
-    if phase != "propose":
-        at.proposes()
-    if phase == "craft":
-        at.decides("reject")
-    mover = at.game.to_move(at.state)[0]
-    at.only(mover, call)
-    assert (at.phase, at.answer(mover)["ok"], at.answer(mover)["fault"]) == (phase, False, fault)
+@pytest.mark.parametrize("phase", ["propose", "decide", "craft"])
+def test_a_call_at_the_wrong_time_or_without_sense_is_refused(phase):
+    strays = []
+    for call, fault in [(call, fault) for time, call, fault in WRONG if time == phase]:
+        at = Table()
+        if phase != "propose":
+            at.proposes()
+        if phase == "craft":
+            at.decides("reject")
+        mover = at.game.to_move(at.state)[0]
+        at.only(mover, call)
+        if (at.phase, at.answer(mover)["ok"], at.answer(mover)["fault"]) != (phase, False, fault):
+            strays.append((call, at.answer(mover)))
+    assert not strays
 
 
 DEEP = {"a": 1}
@@ -337,13 +350,13 @@ NO_CALLS = {
 }
 
 
-@pytest.mark.parametrize("action", NO_CALLS.values(), ids=NO_CALLS)
-def test_what_is_no_call_at_all_is_refused_by_the_engine(action):
-    at = Table()
-    before = at.state
-    with pytest.raises(IllegalAction, match="seat 0 may not play"):
-        at.does(action)
-    assert at.state == before
+def test_what_is_no_call_at_all_is_refused_by_the_engine():
+    for action in NO_CALLS.values():
+        at = Table()
+        before = at.state
+        with pytest.raises(IllegalAction, match="seat 0 may not play"):
+            at.does(action)
+        assert at.state == before
 
 
 MESSAGES = [
@@ -356,15 +369,15 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize("message", MESSAGES)
-def test_messages_are_carried_as_they_are_and_mean_nothing(message):
-    at = Table().proposes(offer={"stick": 1}, message=message)
-    assert at.told(1, "proposal")[-1]["message"] == message == known(at.view(1)).proposal["message"]
-    at.decides("reject", message)
-    assert at.told(0, "decision")[-1] == {"decision": "reject", "message": message, "default": False}
-    assert at.state.hands == at.game.hands
-    asked = at.only(0, {"tool": "history"}).answer(0)["answer"]
-    assert asked[-1]["message"] == asked[-1]["reply"] == message
+def test_messages_are_carried_as_they_are_and_mean_nothing():
+    for message in MESSAGES:
+        at = Table().proposes(offer={"stick": 1}, message=message)
+        assert at.told(1, "proposal")[-1]["message"] == message == known(at.view(1)).proposal["message"]
+        at.decides("reject", message)
+        assert at.told(0, "decision")[-1] == {"decision": "reject", "message": message, "default": False}
+        assert at.state.hands == at.game.hands
+        entries = at.only(0, {"tool": "history"}).answer(0)["answer"]
+        assert entries[-1]["message"] == entries[-1]["reply"] == message
 
 
 # --- Limits
@@ -422,14 +435,14 @@ def test_a_match_ends_at_its_turn_limit_with_nobody_paid():
     assert at.state.over and at.paid == (0.0, 0.0) and not at.game.to_move(at.state)
 
 
-@pytest.mark.parametrize("seats", [2, 3, 4])
-def test_the_proposer_rotates_in_seat_order(seats):
-    at, seen = Table(seats=seats, turns=2 * seats), []
-    while at.game.to_move(at.state):
-        seen += at.game.to_move(at.state)
-        at.idle()
-    assert seen == [*range(seats)] * 2
-    assert [event["proposer"] for event in at.told(0, "turn")] == [f"Player {seat + 1}" for seat in seen]
+def test_the_proposer_rotates_in_seat_order():
+    for seats in [2, 3, 4]:
+        at, seen = Table(seats=seats, turns=2 * seats), []
+        while at.game.to_move(at.state):
+            seen += at.game.to_move(at.state)
+            at.idle()
+        assert seen == [*range(seats)] * 2
+        assert [event["proposer"] for event in at.told(0, "turn")] == [f"Player {seat + 1}" for seat in seen]
 
 
 # --- Trades
@@ -444,15 +457,15 @@ def test_an_accepted_trade_changes_hands_and_is_public():
     assert known(at.view(1)).hands["Player 3"] == at.state.hands[2]
 
 
-@pytest.mark.parametrize("word", ["accept", "Accept", " ACCEPT\n"])
-def test_an_acceptance_in_any_case_is_one(word):
-    assert Table().proposes(offer={"stick": 5}).decides(word).state.hands[1]["stick"] == 5
+def test_an_acceptance_in_any_case_is_one():
+    for word in ["accept", "Accept", " ACCEPT\n"]:
+        assert Table().proposes(offer={"stick": 5}).decides(word).state.hands[1]["stick"] == 5
 
 
-@pytest.mark.parametrize("word", ["reject", "Reject", "REJECT "])
-def test_a_rejection_in_any_case_is_one(word):
-    at = Table().proposes(offer={"stick": 5}).decides(word)
-    assert at.state.hands == at.game.hands and at.phase == "craft"
+def test_a_rejection_in_any_case_is_one():
+    for word in ["reject", "Reject", "REJECT "]:
+        at = Table().proposes(offer={"stick": 5}).decides(word)
+        assert at.state.hands == at.game.hands and at.phase == "craft"
 
 
 def test_a_side_may_be_empty_or_both():
@@ -506,7 +519,7 @@ def test_a_seat_cannot_see_anothers_target(seat):
     assert views(one, script, seat) == views(other, script, seat)
 
 
-def test_a_seat_cannot_see_messages_or_terms_between_others_that_came_to_nothing():
+def test_a_seat_sees_no_messages_or_failed_terms_between_others():
     def script(offer, message):
         return [
             [proposal("Player 2", offer, {}, message)],
@@ -603,10 +616,10 @@ def test_with_end_turn_a_target_used_up_again_does_not_count():
 
 
 @every_game
-@pytest.mark.parametrize("seed", range(5))
-def test_random_players_finish_every_match(game, seed):
-    *_, (_, _, last) = steps(game, seed, mixed)
-    assert last.over and last.turn <= game.turns and (last.winners or last.turn == game.turns)
+def test_random_players_finish_every_match(game):
+    for seed in range(5):
+        *_, (_, _, last) = steps(game, seed, mixed)
+        assert last.over and last.turn <= game.turns and (last.winners or last.turn == game.turns)
 
 
 @every_game
@@ -655,9 +668,8 @@ def test_what_a_seat_knows_holds_more_than_a_call_may_name():
 # --- Games that cannot be
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
+def test_a_game_that_cannot_be_is_refused_in_one_line():
+    cases = [
         ({"hands": HANDS[:1], "targets": TARGETS[:1]}, "1 hands and 1 targets"),
         ({"targets": TARGETS[:1]}, "2 hands and 1 targets"),
         ({"hands": [{"unobtainium": 1}, {}]}, "names unobtainium"),
@@ -669,11 +681,10 @@ def test_what_a_seat_knows_holds_more_than_a_call_may_name():
         ({"attempts": True}, "attempts is True"),
         ({"calls": 2.0}, "calls is 2.0"),
         ({"end": "never"}, "end is 'never'"),
-    ],
-)
-def test_a_game_that_cannot_be_is_refused_in_one_line(changes, says):
-    with pytest.raises(ValueError, match=says):
-        tradecraft(**changes)
+    ]
+    for changes, says in cases:
+        with pytest.raises(ValueError, match=says):
+            tradecraft(**changes)
 
 
 def test_alchemy_is_played_by_the_same_rules():

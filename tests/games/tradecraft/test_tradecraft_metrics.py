@@ -87,30 +87,28 @@ def test_wins_and_turns_are_per_game():
     assert told["a", "turns"] == (1.5, 2)
 
 
-@pytest.mark.parametrize(
-    ("who", "metric", "count"),
-    [
-        ("a", "refused_proposal", 1),
-        ("a", "refused_proposal: beyond the hand", 1),
-        ("a", "wrong_phase", 1),
-        ("a", "failed_check", 1),
-        ("a", "failed_check: no such recipe", 1),
-        ("a", "unreadable", 1),
-        ("a", "malformed", 0),
-        ("a", "invalid", 3),
-        ("a", "invalid_with_checks", 4),
-        ("a", "empty_proposal", 1),
-        ("a", "default: no action", 1),
-        ("b", "refused_craft", 1),
-        ("b", "refused_craft: wrong amounts", 1),
-        ("b", "malformed: no such tool", 1),
-        ("b", "invalid", 2),
-        ("b", "invalid_with_checks", 2),
-        ("b", "default: step limit", 1),
-    ],
-)
-def test_each_kind_of_invalid_call_is_counted_per_turn(who, metric, count):
-    assert found(ONE, TWO)[who, metric] == (pytest.approx(count / 3), 3)
+def test_each_kind_of_invalid_call_is_counted_per_turn():
+    counts = {
+        ("a", "refused_proposal"): 1,
+        ("a", "refused_proposal: beyond the hand"): 1,
+        ("a", "wrong_phase"): 1,
+        ("a", "failed_check"): 1,
+        ("a", "failed_check: no such recipe"): 1,
+        ("a", "unreadable"): 1,
+        ("a", "malformed"): 0,
+        ("a", "invalid"): 3,
+        ("a", "invalid_with_checks"): 4,
+        ("a", "empty_proposal"): 1,
+        ("a", "default: no action"): 1,
+        ("b", "refused_craft"): 1,
+        ("b", "refused_craft: wrong amounts"): 1,
+        ("b", "malformed: no such tool"): 1,
+        ("b", "invalid"): 2,
+        ("b", "invalid_with_checks"): 2,
+        ("b", "default: step limit"): 1,
+    }
+    table = found(ONE, TWO)
+    assert {key: table[key] for key in counts} == {key: (pytest.approx(n / 3), 3) for key, n in counts.items()}
 
 
 def test_a_default_is_no_decision():
@@ -127,7 +125,7 @@ def test_trades_and_gifts_are_per_game_and_nothing_for_nothing_is_none():
     assert told["a", "gifts_received"] == told["b", "gifts_given"] == (0, 2)
 
 
-def test_a_decision_that_was_taken_for_another_counts_as_said_and_trades_as_taken():
+def test_a_decision_counts_as_said_and_its_trade_as_taken():
     spelled = [
         (*TWO[0][:3], offer({"coal": 1}), OK, 0),
         (1, "decide", 1, decide("accept"), OK | {"effect": "reject"}, 0),
@@ -136,13 +134,13 @@ def test_a_decision_that_was_taken_for_another_counts_as_said_and_trades_as_take
     assert told["b", "rejected"] == (0, 1) and told["b", "not_accepted"] == (1, 1) and told["a", "trades"] == (0, 1)
 
 
-def test_a_random_call_in_the_place_of_an_unreadable_one_is_unreadable_whatever_it_does():
+def test_a_random_call_for_an_unreadable_one_counts_as_unreadable():
     fallback = ["random_legal: no"] * len(TWO)
     told = found(TWO, fallback=fallback)
     assert told["a", "unreadable"] == (2, 1) and told["a", "refused_craft"] == (0, 1) and ("b", "rejected") not in told
 
 
-def test_a_player_that_was_not_asked_is_a_default_and_no_unreadable_answer():
+def test_a_player_without_a_question_is_a_default_not_unreadable():
     stopped = [(1, "craft", 0, None, {"default": "no action"}, 0), (1, "craft", 1, call("craft_done"), OK, 0)]
     told = found(stopped, attempts=[0, 1], fallback=["step limit", ""])
     assert told["a", "unreadable"] == (0, 1) and told["a", "default: step limit"] == (1, 1)
@@ -202,16 +200,16 @@ def test_played_matches_are_counted_without_invalid_calls():
     )
 
 
-@pytest.mark.parametrize("count", [trading, first_seat])
-def test_turns_of_no_tradecraft_are_refused_in_a_line(count):
-    known = turns(ONE)
-    for other in (known.head(0), known.assign(phase="play")):
-        with pytest.raises(AgonError, match="there are no turns of TradeCraft"):
-            count(other)
+def test_turns_of_no_tradecraft_are_refused_in_a_line():
+    for count in [trading, first_seat]:
+        known = turns(ONE)
+        for other in (known.head(0), known.assign(phase="play")):
+            with pytest.raises(AgonError, match="there are no turns of TradeCraft"):
+                count(other)
 
 
 @pytest.mark.parametrize("row", range(len(TWO)))
-def test_games_in_which_a_random_call_stood_in_have_no_winners_and_its_trades_are_none(row):
+def test_games_with_a_random_call_have_no_winners_and_no_such_trades(row):
     spelled = [(*TWO[0][:3], offer({"coal": 1}), OK, 0), (1, "decide", 1, decide("accept"), OK, 0), *TWO[2:]]
     fallback = ["random_legal: no" if place == row else "" for place in range(len(TWO))] + [""] * len(ONE)
     told = found(spelled, ONE, fallback=fallback)

@@ -14,7 +14,7 @@ from agon.agents.scripts import anything
 from agon.figures import viewer
 from agon.games.tables import games_table
 from agon.games.tradecraft import Call, pictures, story, tables
-from agon.games.tradecraft.pictures import crafting_graph, derivations, planned
+from agon.games.tradecraft.pictures import crafting_graph, derivations, plan_steps
 from agon.games.tradecraft.tables import CHANGES, OUTCOMES, timeline
 from agon.plan import Match, Seat
 from agon.play import play_now, table
@@ -52,13 +52,13 @@ def states(game, seed=7):
 
 
 @every_game
-@pytest.mark.parametrize("seed", range(4))
-def test_hands_told_by_the_turns_are_those_of_the_engine(game, seed):
-    told = story.read(played(game, seed=seed))
-    assert told.start == told.turns[0].before == game.hands
-    for each, (turn, state) in zip(told.turns, states(game, seed), strict=True):
-        assert each.number == turn and each.after == state.hands
-    assert set(told.turns[-1].winners) == set(states(game, seed)[-1][1].winners)
+def test_the_hands_of_a_story_are_those_of_the_engine(game):
+    for seed in range(4):
+        match = story.read(played(game, seed=seed))
+        assert match.start == match.turns[0].before == game.hands
+        for turn, (number, state) in zip(match.turns, states(game, seed), strict=True):
+            assert turn.number == number and turn.after == state.hands
+        assert set(match.turns[-1].winners) == set(states(game, seed)[-1][1].winners)
 
 
 def scripted(view, dice):
@@ -151,11 +151,11 @@ def test_the_crafts_are_those_of_a_plan_with_all_its_amounts():
     nodes = derivations(tradecraft())
     assert taken(nodes["stone_shovel"]) == {("cobblestone", "1"), ("stick", "2")}
     assert taken(nodes["bucket"]) == {("iron_ingot", "3")} and ("raw_iron", "2") in taken(nodes["iron_ingot"])
-    assert [need.fuel for need in nodes["iron_ingot"].needs].count(True) >= 1 and nodes["iron_ingot"].wanted == 3
+    assert [need.fuel for need in nodes["iron_ingot"].needs].count(True) >= 1 and nodes["iron_ingot"].total == 3
 
 
 @every_game
-def test_what_is_taken_stands_left_of_what_is_made_and_begins_with_what_is_held(game):
+def test_ingredients_stand_left_of_products_and_begin_with_the_hands(game):
     nodes = derivations(game)
     for item, node in nodes.items():
         assert all(nodes[need.key].column < node.column for need in node.needs)
@@ -165,7 +165,7 @@ def test_what_is_taken_stands_left_of_what_is_made_and_begins_with_what_is_held(
 
 @every_game
 def test_no_plan_takes_more_than_all_hands_hold(game):
-    assert planned(game) is not None
+    assert plan_steps(game) is not None
     sheet = pictures.Sheet(game, derivations(game))
     assert not any("too few" in line.text for key in sheet.nodes for line in sheet.text(key))
 
@@ -179,7 +179,7 @@ def test_targets_that_exclude_each_other_say_what_is_too_little():
 def test_without_a_plan_some_way_is_shown_whatever_the_amounts():
     game = tradecraft(hands=[{"iron_ore": 1, "oak_planks": 1}, {"coal": 1}], targets=[{"bucket": 1}, {"shield": 1}])
     nodes = derivations(game)
-    assert planned(game) is None and taken(nodes["bucket"]) == {("iron_ingot", "3")}
+    assert plan_steps(game) is None and taken(nodes["bucket"]) == {("iron_ingot", "3")}
     assert taken(nodes["iron_ingot"]) == {("iron_ore", "4"), ("oak_planks", "8/3")}
     assert "too few: 4 needed" in texts(crafting_graph(game))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agon.agents.scripts import anything
 from agon.conf import load
 from agon.games.tradecraft import Recipe, Ruleset, TradeCraft, known
-from agon.games.tradecraft.amounts import traded, written
+from agon.games.tradecraft.amounts import hand_to_json, traded
 from agon.games.tradecraft.planner.search import Plan, plan
 from agon.games.tradecraft.planner.trading import Needs, needs
 from agon.games.tradecraft.scripts import trader
@@ -133,7 +133,7 @@ def planned(view, persona):
         if not isinstance(found, Plan) or not found.steps:
             return {"tool": "craft_done"}
         step = found.steps[0]
-        return {"tool": "craft_apply", "inputs": written(step.inputs), "outputs": written(step.outputs)}
+        return {"tool": "craft_apply", "inputs": hand_to_json(step.inputs), "outputs": hand_to_json(step.outputs)}
     hands = [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(rules.players)]
     offer, request = table.proposal["offer"], table.proposal["request"]
     giver, missing = rules.players.index(table.proposal["proposer"]), []

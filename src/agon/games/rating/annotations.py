@@ -1,4 +1,4 @@
-"""People's ratings: a sheet goes through logs turn by turn and keeps every answer as it is given, as scores in a CSV file."""
+"""Ratings by people. A sheet goes through logs turn by turn and saves every answer at once, as scores in a CSV file."""
 
 import csv
 import errno
@@ -34,14 +34,14 @@ Answers = Mapping[str, Mapping[str, Any]]
 
 def logs(folder: str, targets: bool = False, full: bool = False) -> list[Rating]:
     """The games of rating of a folder of logs, from the project's root. Raises AgonError."""
-    found = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
-    return [Rating("rating", name, own["log"], targets=targets, full=full) for name, own in found.items()]
+    settings = variants({"_target_": f"{Rating.__module__}.Rating", "name": "rating", "settings": folder})
+    return [Rating("rating", name, fields["log"], targets=targets, full=full) for name, fields in settings.items()]
 
 
 def shuffled(games: Sequence[Rating]) -> list[Rating]:
-    """The games in the order in which raters are shown them. It tells nothing of the records' order, and is the same for all:
+    """The games in the order in which raters see them. It does not depend on the order of the records.
 
-    those who stop early have rated the same turns, so that they can be compared.
+    The order is the same for all raters. So those who stop early have rated the same turns and can be compared.
     """
     mixed = sorted(games, key=lambda game: (game.match, game.variant))
     Random("annotations").shuffle(mixed)
@@ -49,16 +49,16 @@ def shuffled(games: Sequence[Rating]) -> list[Rating]:
 
 
 class Page(NamedTuple):
-    """What is judged at once: a turn of a match, with all that came before it."""
+    """A turn of a match, which is judged at once, with all turns before it."""
 
     game: Rating
     turn: int
 
 
 class Sheet:
-    """One person's way through some logs. `kept`: the file; a sheet made anew goes on where the file ends.
+    """The ratings of some logs by one person. `path`: the file of answers; a new sheet continues where the file ends.
 
-    Raises AgonError for a name or a dimension that cannot be.
+    Raises AgonError for an invalid name or dimension.
     """
 
     def __init__(
@@ -71,48 +71,48 @@ class Sheet:
     ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", who):
             raise AgonError(f"{who!r} is no name for a file: use letters, digits, - and _")
-        if unknown := [each for each in dimensions if each not in DIMENSIONS]:
+        if unknown := [dimension for dimension in dimensions if dimension not in DIMENSIONS]:
             raise AgonError(f"there is no dimension {unknown[0]}: there are {', '.join(DIMENSIONS)}")
         if len({game.match for game in games}) < len(games):
             raise AgonError("two of the logs are of the same match: each must have an id of its own in `match`")
-        self.rater, self.kept = f"human:{who}", folder / f"{who}.csv"
+        self.rater, self.path = f"human:{who}", folder / f"{who}.csv"
         self.dimensions, self.repetition = tuple(dimensions), repetition
-        self._known = pd.DataFrame()
+        self._saved = pd.DataFrame()
         self._stamp: tuple[int, int, int] | None = None
         self.pages = [Page(game, turn + 1) for game in games for turn in range(len(game.seen.turns))]
 
     def left(self) -> list[Page]:
         """The pages that are not answered in full, in order."""
-        own = self._own()
-        known = set(zip(own["match"], own["view"], own.dimension, own.turn, own.seat, strict=True))
-        return [page for page in self.pages if not known.issuperset(self._asked(page))]
+        rows = self._saved_rows()
+        answered = set(zip(rows["match"], rows["view"], rows.dimension, rows.turn, rows.seat, strict=True))
+        return [page for page in self.pages if not answered.issuperset(self._keys_of(page))]
 
-    def _asked(self, page: Page) -> Iterator[tuple[str, str, str, int, int]]:
+    def _keys_of(self, page: Page) -> Iterator[tuple[str, str, str, int, int]]:
         seats = range(len(page.game.seen.players))
-        return ((page.game.match, page.game.view, *each) for each in product(self.dimensions, [page.turn], seats))
+        return ((page.game.match, page.game.view, *key) for key in product(self.dimensions, [page.turn], seats))
 
-    def given(self, page: Page) -> tuple[dict[str, dict[str, Any]], str]:
-        """The answers to a page that are kept, as `rate` takes them, and why; of an unanswered page there are none."""
-        own = self._own()
-        own = own[(own["match"] == page.game.match) & (own["view"] == page.game.view) & (own.turn == page.turn)]
-        found: dict[str, dict[str, Any]] = {}
+    def answers_to(self, page: Page) -> tuple[dict[str, dict[str, Any]], str]:
+        """The saved answers to a page, in the form that `rate` takes, and the justification; empty for an unanswered page."""
+        rows = self._saved_rows()
+        rows = rows[(rows["match"] == page.game.match) & (rows["view"] == page.game.view) & (rows.turn == page.turn)]
+        answers: dict[str, dict[str, Any]] = {}
         for seat, player in enumerate(page.game.seen.players):
-            value = own[own.seat == seat].set_index(["dimension", "aspect"]).value.to_dict()
+            value = rows[rows.seat == seat].set_index(["dimension", "aspect"]).value.to_dict()
             for dimension in self.dimensions:
                 orders = dimension == THEORY_OF_MIND
-                each = [value.get((dimension, aspect)) for aspect in (ORDERS if orders else ("",))]
-                if None not in each:
-                    found.setdefault(player, {})[dimension] = tuple(map(bool, each)) if orders else each[0]
-        return found, "" if own.empty else str(own.why.iloc[-1])
+                values = [value.get((dimension, aspect)) for aspect in (ORDERS if orders else ("",))]
+                if None not in values:
+                    answers.setdefault(player, {})[dimension] = tuple(map(bool, values)) if orders else values[0]
+        return answers, "" if rows.empty else str(rows.why.iloc[-1])
 
-    def _own(self) -> pd.DataFrame:
-        """What is in the file now; it is read again only when it has changed, by whomever."""
-        known = self.kept.stat() if self.kept.exists() else None
-        stamp = known and (known.st_size, known.st_mtime_ns, known.st_ino)
+    def _saved_rows(self) -> pd.DataFrame:
+        """The rows of this rater and repetition in the file. The file is read again only if it has changed."""
+        status = self.path.stat() if self.path.exists() else None
+        stamp = status and (status.st_size, status.st_mtime_ns, status.st_ino)
         if stamp is None or stamp != self._stamp:
-            own = annotations(self.kept)
-            self._known, self._stamp = own[(own.rater == self.rater) & (own.repetition == self.repetition)], stamp
-        return self._known
+            table = annotations(self.path)
+            self._saved, self._stamp = table[(table.rater == self.rater) & (table.repetition == self.repetition)], stamp
+        return self._saved
 
     def text(self, page: Page) -> pd.DataFrame:
         """The page to be read: turn, player, what; up to and with the turn to be judged (agon.figures.viewer.shown)."""
@@ -124,18 +124,20 @@ class Sheet:
         return pd.DataFrame(rows, columns=["turn", "player", "what"])
 
     def drawn(self, page: Page, dice: Dice) -> dict[str, dict[str, Any]]:
-        """Answers at random, for scripts."""
+        """Random answers, for scripts."""
 
         def value(dimension: str) -> Any:
             return Ratings(1, ("",), dimension == THEORY_OF_MIND).example(dice)[0][2]
 
-        return {player: {each: value(each) for each in self.dimensions} for player in page.game.seen.players}
+        return {
+            player: {dimension: value(dimension) for dimension in self.dimensions} for player in page.game.seen.players
+        }
 
     def rate(self, page: Page, answers: Answers, why: str = "") -> None:
-        """Keeps the answers to a page, of all players and dimensions at once; they are on the disk when it returns.
+        """Saves the answers to a page, for all players and dimensions at once. They are on the disk when it returns.
 
-        Answering a page again replaces its answers; the same ones are not written again. Raises AgonError, and keeps nothing, for
-        answers that are not as they should be.
+        Another answer to a page replaces the first one; an equal one is not written again. Raises AgonError, and saves nothing, for
+        invalid answers.
         """
         players = page.game.seen.players
         if len(why) > LONGEST:
@@ -152,32 +154,32 @@ class Sheet:
                 if fault := Ratings(1, players, orders).fault_of(value):
                     raise AgonError(f"{player}, {dimension}: {fault}")
                 both = zip(ORDERS, value, strict=True) if orders else [("", value)]
-                known = (page.game.match, self.rater, self.repetition, page.game.view, dimension)
-                rows += [(*known, aspect, page.turn, seat, float(each), _plain(why)) for aspect, each in both]
-        same = self.given(page) == ({player: dict(answers[player]) for player in players}, _plain(why))
-        _append(self.kept, [] if same else rows)
+                head = (page.game.match, self.rater, self.repetition, page.game.view, dimension)
+                rows += [(*head, aspect, page.turn, seat, float(number), _plain(why)) for aspect, number in both]
+        same = self.answers_to(page) == ({player: dict(answers[player]) for player in players}, _plain(why))
+        _append(self.path, [] if same else rows)
 
 
 def judged(dimensions: Sequence[str]) -> str:
-    """What each dimension is, in the words that models are given; in Markdown."""
+    """The rubrics of some dimensions in Markdown, in the words of the models' prompt."""
     return "\n".join(f"- **{dimension}**: {'<br>'.join(rubric(dimension))}" for dimension in dimensions)
 
 
 def rubric(dimension: str) -> list[str]:
-    """What a dimension is, line by line, in the words that models are given."""
+    """The rubric of a dimension, line by line, in the words of the models' prompt."""
     return Template(source_of(Rating, "prompt.md"), ("rubric",)).rendered("rubric", dimension).splitlines()
 
 
 def setting(game: Rating) -> str:
-    """What was played, in the words that models are given."""
+    """A description of the match, in the words of the models' prompt."""
     whole = Template(source_of(Rating, "prompt.md"), ("system",)).rendered("system", game.observe(State(0), 0), "")
     return whole.partition("# The game\n")[2].partition("\nThe players are ")[0].strip()
 
 
 def annotations(*paths: Path) -> pd.DataFrame:
-    """The scores in files of annotations, with `why`; of what was answered twice, the last. Files that are not there have none.
+    """The scores in files of annotations, with `why`. Of two answers to a page, the last one counts. A missing file has no scores.
 
-    A line that was cut off while it was written is passed over: that answer was never kept.
+    A line that was cut off while it was written is ignored: that answer was never saved.
     """
     rows = []
     for path in paths:
@@ -194,15 +196,15 @@ def annotations(*paths: Path) -> pd.DataFrame:
 def _row(line: str) -> list[Any] | None:
     try:
         (cells,) = csv.reader([line], strict=True)
-        own = dict(zip(KEPT, cells, strict=True))
-        counts = {name: int(own[name]) for name in ("repetition", "turn", "seat")}
-        return list((own | counts | {"value": float(own["value"])}).values())
+        fields = dict(zip(KEPT, cells, strict=True))
+        counts = {name: int(fields[name]) for name in ("repetition", "turn", "seat")}
+        return list((fields | counts | {"value": float(fields["value"])}).values())
     except (ValueError, csv.Error):
         return None
 
 
 def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
-    """Writes lines at the end of a file, durably, after a new line where the last one was cut off. Raises AgonError."""
+    """Appends lines to a file, durably. If the last line was cut off, a new line comes first. Raises AgonError."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     try:
@@ -220,5 +222,5 @@ def _append(path: Path, rows: Sequence[Sequence[Any]]) -> None:
 
 
 def _plain(why: str) -> str:
-    """In one line, as a line is an answer."""
+    """The justification in one line, because a line of the file is an answer."""
     return no_formula(" ".join(why.encode("utf-8", "replace").decode().split()))

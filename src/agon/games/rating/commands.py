@@ -17,25 +17,25 @@ def make_logs(turns: str, folder: str, matches: int | None, force: bool) -> None
 
     conf/game/rating.yaml names a folder of logs; raters see of a log what that file allows.
     """
-    from agon.games.rating.game import misfit
-    from agon.games.rating.logs import dealt_targets, log_of, packed
+    from agon.games.rating.game import log_fault
+    from agon.games.rating.logs import dealt_targets, format_log, make_log
     from agon.turns import read, read_games
 
     table, games = read(turns), read_games(turns)
-    own = table[table.game == "tradecraft"]
-    names = list(dict.fromkeys(own.match.astype(str)))[:matches]
+    rows_of_game = table[table.game == "tradecraft"]
+    names = list(dict.fromkeys(rows_of_game.match.astype(str)))[:matches]
     if not names:
         raise AgonError(f"{turns} has no matches of TradeCraft to make logs of")
     place, aimless = in_project(folder), 0
     for name in names:
-        rows = own[own.match == name]
-        log = log_of(rows)
+        rows = rows_of_game[rows_of_game.match == name]
+        log = make_log(rows)
         if not log["targets"]:
             log["targets"] = dealt_targets(rows, games)
             aimless += not log["targets"]
-        if wrong := misfit(log):
-            raise AgonError(f"match {name}: {wrong}")
-        keep_file(place / f"{name}.json", packed(log), force)
+        if fault := log_fault(log):
+            raise AgonError(f"match {name}: {fault}")
+        keep_file(place / f"{name}.json", format_log(log), force)
     unknown = f", {aimless} without targets: the table of games beside it does not have them" if aimless else ""
     click.echo(f"{count(len(names), 'log')} in {shown(place)}{unknown}")
 
@@ -60,12 +60,12 @@ def make_raters(names: str, logs: str, folder: str, days: int, url: str, force: 
     """
     from agon.games.rating.raters import admitted
 
-    wanted = list(dict.fromkeys(each.strip() for each in names.split(",") if each.strip()))
-    if not wanted:
+    raters = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if not raters:
         raise AgonError("--names must name somebody, as --names ann,bob")
     if not url.startswith(("http://", "https://")):
         raise AgonError(f"--url must begin with http:// or https://, not {url[:40]!r}")
-    for name, key in admitted(in_project(folder), wanted, logs, days, force).items():
+    for name, key in admitted(in_project(folder), raters, logs, days, force).items():
         click.echo(f"{name}  {url.rstrip('/')}/annotate?key={key}")
 
 

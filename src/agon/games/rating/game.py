@@ -1,4 +1,4 @@
-"""Rating: the log of a finished match is shown to one rater, who judges every player in every turn, one dimension after another."""
+"""Rating: one rater reads the log of a finished match and judges every player in every turn, one dimension after another."""
 
 import json
 import unicodedata
@@ -30,11 +30,11 @@ SCORE: Schema = {
 }
 """A score where answers are constrained."""
 ORDERS = ("first", "second", "third")
-"""Thinking about another's mind; about what the other thinks of one's own mind; and anything deeper."""
+"""First: thoughts about the mind of another. Second: thoughts about what the other thinks of oneself. Third: anything deeper."""
 
 
 class Log(msgspec.Struct):
-    """A match that is to be rated, as agon.games.rating.logs makes it: what raters may see, and what they may not."""
+    """A match that can be rated, as agon.games.rating.logs makes it, with what raters may see and what they may not."""
 
     match: str
     """Its id."""
@@ -42,17 +42,17 @@ class Log(msgspec.Struct):
     """Its family."""
     players: list[str]
     turns: list[list[dict[str, Any]]]
-    """Of each turn, in order, who did what and what came of it; `thought` is what nobody else saw."""
+    """The entries of each turn, in order: a player's act and its outcome. No other player saw a `thought`."""
     targets: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    """What each player was to get hold of; none: it is not known."""
+    """The target of each player; empty if it is unknown."""
     won: list[bool] = msgspec.field(default_factory=list)
-    """Whether each player won; none: it is not known."""
+    """Whether each player won; empty if it is unknown."""
     source: str = ""
     """Where the match comes from."""
 
     def __post_init__(self) -> None:
-        named = all(each.strip() and each.isprintable() for each in self.players)
-        if not named or len(set(self.players)) < max(1, len(self.players)):
+        has_names = all(player.strip() and player.isprintable() for player in self.players)
+        if not has_names or len(set(self.players)) < max(1, len(self.players)):
             raise ValueError("`players` must be a list of different names, each in one line")
         if not self.turns:
             raise ValueError("`turns` must be a list with a list of entries for each turn")
@@ -61,30 +61,30 @@ class Log(msgspec.Struct):
                 raise ValueError(f"`{what}` must have an entry for each of the {len(self.players)} players, or none")
 
 
-class Shown(NamedTuple):
-    """What the rater sees of a log."""
+class VisibleLog(NamedTuple):
+    """The part of a log that the rater sees."""
 
     name: str
     game: str
     """The family of the game that was played."""
     players: tuple[str, ...]
     turns: tuple[tuple[str, ...], ...]
-    """Of each turn its entries in order, each as JSON in one line."""
+    """The entries of each turn in order, each as JSON in one line."""
     targets: str = ""
-    """JSON: what each player was to get hold of; empty when it is not shown."""
+    """JSON: player -> target; empty if it is hidden."""
     result: str = ""
-    """JSON: who won; empty when it is not shown."""
+    """JSON: player -> whether it won; empty if it is hidden."""
     thoughts: bool = False
-    """Whether entries hold what players thought."""
+    """Whether entries contain the thoughts of players."""
 
 
 class State(NamedTuple):
     """Where a rating stands."""
 
     done: int
-    """Dimensions that have been judged."""
+    """The number of dimensions that have been judged."""
     notes: tuple[Note, ...] = ()
-    """Of the last step: what was judged, for the turns' column `detail`."""
+    """Notes on the last step, for the turns' column `detail`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Ratings(Space):
         return not self.fault(action)
 
     def fault(self, action: object) -> str:
-        """What is wrong with an action, in a few words; empty for a legal one."""
+        """The fault of an action in a few words; empty for a legal one."""
         if not isinstance(action, tuple | list):
             return "it is no list of ratings"
         judged: set[tuple[int, str]] = set()
@@ -131,9 +131,11 @@ class Ratings(Space):
         return [(turn, player) for turn in range(1, self.turns + 1) for player in self.players]
 
     def fault_of(self, value: object) -> str:
-        """What is wrong with one value; empty for a legal one."""
+        """The fault of one value; empty for a legal one."""
         if self.orders:
-            three = isinstance(value, tuple | list) and len(value) == 3 and all(type(each) is bool for each in value)
+            three = (
+                isinstance(value, tuple | list) and len(value) == 3 and all(type(answer) is bool for answer in value)
+            )
             return "" if three else f"{', '.join(ORDERS)} must each be true or false"
         number = type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]
         return "" if number else f"the score {_short(value)} is no number from 0 to 1"
@@ -159,41 +161,41 @@ class Ratings(Space):
         return tuple((turn, player, value(), "") for turn, player in self.units())
 
     def spelled(self, action: Any) -> str:
-        """The ratings as JSON in one line, as a rater writes them; a justification that is empty is a dash, as raters must give one."""
+        """The ratings as JSON in one line, as a rater writes them. An empty justification becomes a dash, as raters must give one."""
         rows = []
         for turn, player, value, why in action:
-            own = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": value}
-            rows.append({"turn": turn, "player": player, **own, "justification": why if why.strip() else "-"})
+            fields = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": value}
+            rows.append({"turn": turn, "player": player, **fields, "justification": why if why.strip() else "-"})
         return json.dumps({"ratings": rows}, ensure_ascii=False)
 
     def read(self, text: str, last: bool = False) -> Reading:
         """The ratings in an answer: one JSON object."""
-        return Reading(*rated(text, self))
+        return Reading(*parse_ratings(text, self))
 
     def schema(self) -> Schema:
         """An object of turns, each of players, each with a value and a justification."""
         value: dict[str, Schema] = {order: {"type": "boolean"} for order in ORDERS} if self.orders else {"score": SCORE}
-        own = object_of(value | {"justification": {"type": "string", "maxLength": self.length}})
-        turn = object_of(dict.fromkeys(keys(self.players), own))
+        rating = object_of(value | {"justification": {"type": "string", "maxLength": self.length}})
+        turn = object_of(dict.fromkeys(keys(self.players), rating))
         return object_of({f"turn_{number}": turn for number in range(1, self.turns + 1)})
 
     def as_value(self, action: Any) -> Any:
         """The ratings by turn and player."""
-        made: dict[str, dict[str, Any]] = {}
+        turns: dict[str, dict[str, Any]] = {}
         names = dict(zip(self.players, keys(self.players), strict=True))
         for turn, player, value, why in action:
-            own = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": f"{value:.6f}"}
-            made.setdefault(f"turn_{turn}", {})[names[player]] = own | {"justification": why}
-        return made
+            fields = dict(zip(ORDERS, value, strict=True)) if self.orders else {"score": f"{value:.6f}"}
+            turns.setdefault(f"turn_{turn}", {})[names[player]] = fields | {"justification": why}
+        return turns
 
     def of_value(self, value: Any) -> Any | None:
         """The ratings as a list."""
-        found = []
+        ratings = []
         for number, turn in enumerate(value.values(), 1):
-            for player, own in zip(self.players, turn.values(), strict=True):
-                judged = tuple(own[order] for order in ORDERS) if self.orders else float(own["score"])
-                found.append((number, player, judged, own["justification"]))
-        return tuple(found)
+            for player, rating in zip(self.players, turn.values(), strict=True):
+                judged = tuple(rating[order] for order in ORDERS) if self.orders else float(rating["score"])
+                ratings.append((number, player, judged, rating["justification"]))
+        return tuple(ratings)
 
 
 @kind("agon.games.rating.Rating")
@@ -215,11 +217,11 @@ class Rating(Game[State]):
     seats: int = field(init=False, default=1)
     match: str = field(init=False, default="")
     """Whose log it is."""
-    seen: Shown = field(init=False, repr=False, compare=False)
-    """What the rater sees of the log."""
+    seen: VisibleLog = field(init=False, repr=False, compare=False)
+    """The part of the log that the rater sees."""
 
     def __post_init__(self) -> None:
-        unknown = [each for each in self.dimensions if each not in DIMENSIONS]
+        unknown = [dimension for dimension in self.dimensions if dimension not in DIMENSIONS]
         if unknown or not self.dimensions or len(set(self.dimensions)) < len(self.dimensions):
             raise ValueError(f"{self.name}: dimensions must be some of {', '.join(DIMENSIONS)}, each once")
         try:
@@ -228,7 +230,7 @@ class Rating(Game[State]):
             raise ValueError(f"{self.name}: {fault_of(error, Log)}") from None
         object.__setattr__(self, "dimensions", tuple(self.dimensions))
         object.__setattr__(self, "match", log.match)
-        object.__setattr__(self, "seen", shown(self.name, log, self.targets or self.full, self.full))
+        object.__setattr__(self, "seen", visible_log(self.name, log, self.targets or self.full, self.full))
 
     def times_asked(self, seat: int) -> Times:
         """Once for each dimension."""
@@ -248,7 +250,7 @@ class Rating(Game[State]):
         return Ratings(len(log.turns), log.players, self._now(state) == THEORY_OF_MIND)
 
     def observe(self, state: State, seat: int) -> Observation:
-        """The log; not what was said of other dimensions, so that each is judged by itself. The phase is the dimension."""
+        """The log, without the ratings of other dimensions, so that each is judged by itself. The phase is the dimension."""
         dimension = self._now(state)
         return Observation(seat, state.done + 1, self.legal_actions(state, seat), (), self.seen, dimension)
 
@@ -275,8 +277,8 @@ class Rating(Game[State]):
         return "full" if self.full else "with targets" if self.targets else "blind"
 
 
-def misfit(log: object) -> str:
-    """What keeps a JSON value from being a log; empty for a log."""
+def log_fault(log: object) -> str:
+    """The fault of a JSON value that is no log; empty for a log."""
     try:
         msgspec.convert(log, Log)
     except msgspec.ValidationError as error:
@@ -284,25 +286,25 @@ def misfit(log: object) -> str:
     return ""
 
 
-def shown(name: str, log: Log, targets: bool, full: bool) -> Shown:
-    """What a rater sees of a log: without thoughts and result unless `full`, without targets unless asked for."""
-    turns = tuple(tuple(line(entry) for entry in _seen(turn, full)) for turn in log.turns)
+def visible_log(name: str, log: Log, targets: bool, full: bool) -> VisibleLog:
+    """The part of a log that a rater sees. Thoughts and result are hidden unless `full`; targets are hidden unless `targets`."""
+    turns = tuple(tuple(line(entry) for entry in _visible_entries(turn, full)) for turn in log.turns)
     aims = dict(zip(log.players, log.targets, strict=False)) if targets else {}
     won = dict(zip(log.players, log.won, strict=False)) if full else {}
-    aimed, ended = (line(each) if each else "" for each in (aims, won))
-    return Shown(name, log.game, tuple(log.players), turns, aimed, ended, full)
+    targets_text, result_text = (line(value) if value else "" for value in (aims, won))
+    return VisibleLog(name, log.game, tuple(log.players), turns, targets_text, result_text, full)
 
 
-def _seen(turn: Sequence[Mapping[str, Any]], full: bool) -> list[Mapping[str, Any]]:
-    """Entries as they are, or without thoughts; what was nothing but thought is then not there."""
+def _visible_entries(turn: Sequence[Mapping[str, Any]], full: bool) -> list[Mapping[str, Any]]:
+    """All entries of a turn if `full`. Otherwise thoughts are removed, and entries that contain nothing else."""
     if full:
         return list(turn)
-    seen = [{key: value for key, value in entry.items() if key != "thought"} for entry in turn]
-    return [entry for entry in seen if set(entry) - {"player", "phase"}]
+    visible = [{key: value for key, value in entry.items() if key != "thought"} for entry in turn]
+    return [entry for entry in visible if set(entry) - {"player", "phase"}]
 
 
 def line(value: Any) -> str:
-    """JSON in one line, whatever is in it: characters that are not seen, turn others about, or break lines are escaped."""
+    """JSON in one line. Characters that are invisible, change the direction of text or break lines are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     if text.isascii():
         return text
@@ -324,14 +326,14 @@ _TAG = "[move]"
 
 
 class Unreadable(ValueError):
-    """Why an answer is no rating; its text is one line."""
+    """An answer is no rating; the message says why, in one line."""
 
 
-def rated(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
-    """The ratings in an answer (without its thinking), in order; or None, and what is wrong in one line.
+def parse_ratings(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
+    """The ratings in an answer (without its thinking), in order; or None and the fault in one line.
 
-    What counts is the one JSON object after the [move] tag, or in the whole answer where there is no tag. Nothing is guessed,
-    repaired or clipped: a key too many or too few, a number as a text, a turn that is missing make the whole answer unreadable.
+    The ratings are the one JSON object after the [move] tag, or in the whole answer if there is no tag. Nothing is guessed, repaired
+    or clipped: an additional or missing key, a number as a text or a missing turn makes the whole answer unreadable.
     """
     if not text.strip():
         return None, "the answer is empty"
@@ -342,8 +344,8 @@ def rated(text: str, legal: Ratings) -> tuple[tuple[Any, ...] | None, str]:
         rows = _rows(_object(after if tag else text), legal)
     except Unreadable as fault:
         return None, str(fault)
-    if wrong := legal.fault(rows):
-        return None, wrong
+    if fault_of_rows := legal.fault(rows):
+        return None, fault_of_rows
     places = {unit: place for place, unit in enumerate(legal.units())}
     return tuple(sorted(rows, key=lambda row: places[row[0], row[1]])), ""
 
@@ -353,33 +355,33 @@ def _object(text: str) -> Any:
     if start < 0 or end <= start:
         raise Unreadable("there is no JSON object")
     try:
-        return json.loads(text[start:end], object_pairs_hook=_once, parse_constant=_constant)
+        return json.loads(text[start:end], object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
     except Unreadable:
         raise
     except (ValueError, RecursionError) as error:
-        said = getattr(error, "msg", "it is nested too deeply" if isinstance(error, RecursionError) else "")
-        raise Unreadable(f"the JSON cannot be read ({said or 'a number is too long'})") from None
+        reason = getattr(error, "msg", "it is nested too deeply" if isinstance(error, RecursionError) else "")
+        raise Unreadable(f"the JSON cannot be read ({reason or 'a number is too long'})") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise Unreadable("a key stands twice in one JSON object")
-    return made
+    return values
 
 
-def _constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise Unreadable(f"{name} is no number")
 
 
-def _rows(found: Any, legal: Ratings) -> list[tuple[Any, ...]]:
+def _rows(answer: Any, legal: Ratings) -> list[tuple[Any, ...]]:
     """[turn, player, value, justification] of each entry."""
-    if not isinstance(found, dict) or set(found) != {"ratings"} or not isinstance(found["ratings"], list):
+    if not isinstance(answer, dict) or set(answer) != {"ratings"} or not isinstance(answer["ratings"], list):
         raise Unreadable('the JSON object must have "ratings", a list, and nothing else')
-    own = ORDERS if legal.orders else ("score",)
-    keys = {"turn", "player", *own, "justification"}
+    value_keys = ORDERS if legal.orders else ("score",)
+    keys = {"turn", "player", *value_keys, "justification"}
     rows = []
-    for place, entry in enumerate(found["ratings"], 1):
+    for place, entry in enumerate(answer["ratings"], 1):
         if not isinstance(entry, dict) or set(entry) != keys:
             raise Unreadable(f"entry {place} must have {', '.join(sorted(keys))}, and nothing else")
         if not isinstance(entry["justification"], str) or not entry["justification"].strip():

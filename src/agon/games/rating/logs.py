@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 
 from agon.errors import AgonError
-from agon.games.tradecraft.amounts import written
+from agon.games.tradecraft.amounts import hand_to_json
 from agon.games.tradecraft.calls import ARGUMENTS
 from agon.games.tradecraft.story import Call, Hands, Story, read
 
 
-def log_of(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
+def make_log(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
     """The log of one match from its turns; `targets`: what each seat was to get hold of, where the records do not say it.
 
     Raises AgonError when the records do not say what hands the match began with.
@@ -20,14 +20,14 @@ def log_of(turns: pd.DataFrame, targets: Sequence[Mapping[str, Any]] | None = No
     story = read(turns)
     if not story.start:
         raise AgonError(f"match {story.match}: its records do not say what hands it began with")
-    paid = turns.groupby("seat").payoff.sum()
+    payoffs = turns.groupby("seat").payoff.sum()
     return {
         "match": story.match,
         "game": str(turns.game.iloc[0]),
         "players": list(story.players),
         "turns": _turns(story),
-        "targets": [written(target) for target in story.targets] if targets is None else targets,
-        "won": [bool(paid.get(seat, 0) > 0) for seat in range(len(story.players))],
+        "targets": [hand_to_json(target) for target in story.targets] if targets is None else targets,
+        "won": [bool(payoffs.get(seat, 0) > 0) for seat in range(len(story.players))],
         "source": str(turns.experiment.iloc[0]),
     }
 
@@ -36,21 +36,21 @@ def dealt_targets(turns: pd.DataFrame, games: pd.DataFrame) -> list[dict[str, An
     """What each seat of a match was to get, by the games beside its turns (agon.turns.read_games); empty where they do not say it."""
     first = turns.iloc[0]
     same = games.game.eq(first.game) & games.variant.eq(first.variant) & games.rules.eq(first.rules)
-    dealt = games.facts[same].unique()
-    return [facts["target"] for facts in json.loads(dealt[0])] if len(dealt) == 1 else []
+    targets = games.facts[same].unique()
+    return [facts["target"] for facts in json.loads(targets[0])] if len(targets) == 1 else []
 
 
 def _turns(story: Story) -> list[list[dict[str, Any]]]:
     """The entries of every turn; each begins with all hands, as they were then."""
-    found: list[list[dict[str, Any]]] = []
+    turns: list[list[dict[str, Any]]] = []
     for turn in story.turns:
-        while len(found) < turn.number:
-            found.append([{"hands": _named(story, turn.before)}])
+        while len(turns) < turn.number:
+            turns.append([{"hands": _hands_by_player(story, turn.before)}])
         hands = turn.before
         for call in turn.calls:
-            found[-1] += _entries(call, story, hands)
+            turns[-1] += _entries(call, story, hands)
             hands = call.after(hands)
-    return found
+    return turns
 
 
 def _entries(call: Call, story: Story, hands: Hands) -> Iterator[dict[str, Any]]:
@@ -59,37 +59,37 @@ def _entries(call: Call, story: Story, hands: Hands) -> Iterator[dict[str, Any]]
     thoughts = list(map(str, call.detail.get("thought", ())))
     if not thoughts and call.reply.strip():
         thoughts = [call.reply]  # players that do not tell thoughts from calls
-    own, aside = _parted(call.call)
+    call_as_read, aside = _split_call(call.call)
     if call.tool == "rethink":
-        own, aside = {}, {}
+        call_as_read, aside = {}, {}
         thoughts.append(str(call.call.get("text")))
     if thoughts := thoughts + ([json.dumps(aside)] if aside else []):
         yield who | {"thought": "\n".join(thoughts)}
-    done: dict[str, Any] = {"call": own} if own else {}
-    if own and not call.ok:
-        done |= {"refused": call.fault or "refused", **_known(call, "says")}
-    done |= _known(call, "default", "effect", "hand")
+    entry: dict[str, Any] = {"call": call_as_read} if call_as_read else {}
+    if call_as_read and not call.ok:
+        entry |= {"refused": call.fault or "refused", **_details_of(call, "says")}
+    entry |= _details_of(call, "default", "effect", "hand")
     if "hands" in call.detail and call.after(hands) != hands:
-        done["hands"] = _named(story, call.after(hands))
-    if done:
-        yield who | done
+        entry["hands"] = _hands_by_player(story, call.after(hands))
+    if entry:
+        yield who | entry
 
 
-def _named(story: Story, hands: Hands) -> dict[str, Any]:
-    return dict(zip(story.players, map(written, hands), strict=True))
+def _hands_by_player(story: Story, hands: Hands) -> dict[str, Any]:
+    return dict(zip(story.players, map(hand_to_json, hands), strict=True))
 
 
-def _parted(call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_call(call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A call as the table reads it, and what else the player has written into it, which is told to nobody."""
     names = ("tool", *ARGUMENTS.get(str(call.get("tool")), ()))
     return {name: call[name] for name in call if name in names}, {n: call[n] for n in call if n not in names}
 
 
-def _known(call: Call, *names: str) -> dict[str, Any]:
+def _details_of(call: Call, *names: str) -> dict[str, Any]:
     return {name: call.detail[name] for name in names if call.detail.get(name)}
 
 
-def packed(log: dict[str, Any]) -> str:
+def format_log(log: dict[str, Any]) -> str:
     """A log as a file: one entry a line."""
     head = {key: value for key, value in log.items() if key != "turns"}
     turns = ",\n ".join("[" + ",\n  ".join(json.dumps(entry) for entry in turn) + "]" for turn in log["turns"])

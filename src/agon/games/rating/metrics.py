@@ -1,4 +1,4 @@
-"""Ratings of matches (game `rating`, or people's annotations), as scores: means by player, winners against losers, and reliability.
+"""Scores of ratings (of the game `rating`, or of people): means by player, winners against losers, and reliability.
 
 A score is a row of COLUMNS. Theory of mind has three rows per turn and player, one for each order (`aspect`), with the value 1 or 0.
 """
@@ -16,30 +16,30 @@ from agon.metrics.interval import SHARE, contrasted, ends, jackknifed, pooled, s
 from agon.turns import action_of, tidy
 
 COLUMNS = ["match", "rater", "repetition", "view", "dimension", "aspect", "turn", "seat", "value"]
-"""The match rated and by whom, the how manieth time (from 0), what the rater saw, what was judged, the turn and seat of the
-match rated, and the score (0 to 1)."""
+"""The rated match, the rater, the repetition (from 0), what the rater saw, the dimension and its aspect, the rated turn and seat,
+and the score (0 to 1)."""
 
 UNIT = ["match", "dimension", "aspect", "turn", "seat"]
-"""What raters may agree on."""
+"""The keys of a judgement, on which raters may agree."""
 MEASURED = ["metric", "value", "n", "low", "high"]
 SAME = 1e-9
-"""Scores that are nearer to each other are equal."""
+"""Scores that differ by less are equal."""
 
 
 def scores(turns: pd.DataFrame) -> pd.DataFrame:
-    """The scores in turns of the game of rating. Answers that could not be read are absent, and so is what stood in for them."""
+    """The scores in turns of the game of rating. Unreadable answers, and random ones in their place, have none."""
     turns = tidy(turns)
-    read = turns[(turns.game == "rating") & turns.action.notna() & (turns.fallback == "")]
+    answers = turns[(turns.game == "rating") & turns.action.notna() & (turns.fallback == "")]
     rows = []
-    for row in read.itertuples():
-        legal, noted = json.loads(row.legal)["ratings"], json.loads(row.detail)
+    for row in answers.itertuples():
+        legal, detail = json.loads(row.legal)["ratings"], json.loads(row.detail)
         rater = row.agent if pd.isna(row.model) else f"{row.agent}@{row.model}"
-        known = (noted["rated"], rater, row.repetition, noted["view"], row.phase)
+        head = (detail["rated"], rater, row.repetition, detail["view"], row.phase)
         orders = legal["value"] if isinstance(legal["value"], list) else [""]
         for turn, player, value, _ in action_of(row.action):
             values = value if isinstance(value, list) else [value]
             seat = legal["players"].index(player)
-            rows += [(*known, order, turn, seat, float(each)) for order, each in zip(orders, values, strict=True)]
+            rows += [(*head, order, turn, seat, float(number)) for order, number in zip(orders, values, strict=True)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -71,14 +71,25 @@ def outcomes(table: pd.DataFrame, by: Sequence[str] = ("dimension", "aspect"), l
     itself) are its, between matches. Keys for which either has no score have no row; delta is absent where losers have none but 0.
     """
     rows = []
-    known = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
-    for key, part in known.groupby(list(by), observed=True, sort=True, dropna=False):
-        found = contrasted([part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level)
-        if not all(found.n):
+    rated = table[table.won.notna()].assign(hits=lambda scores: scores.value, n=1).astype({"won": bool})
+    for key, part in rated.groupby(list(by), observed=True, sort=True, dropna=False):
+        contrast = contrasted([part[part.won], part[~part.won]], lambda means: means[0] / means[1] - 1, level=level)
+        if not all(contrast.n):
             continue
-        winners, losers = found.ratios
+        winners, losers = contrast.ratios
         delta = winners / losers - 1 if losers else np.nan
-        rows.append((*_tuple(key), *found.ratios, *found.n, winners - losers, delta, found.low, found.high, found.p))
+        rows.append(
+            (
+                *_tuple(key),
+                *contrast.ratios,
+                *contrast.n,
+                winners - losers,
+                delta,
+                contrast.low,
+                contrast.high,
+                contrast.p,
+            )
+        )
     names = ["winners", "losers", "n_winners", "n_losers", "difference", "delta", "low", "high", "p"]
     return pd.DataFrame(rows, columns=[*by, *names])
 
@@ -90,7 +101,7 @@ def _tuple(key: object) -> tuple[object, ...]:
 def reliability(
     table: pd.DataFrame, between: str = "rater", by: Sequence[str] = ("dimension",), level: float = 0.95
 ) -> pd.DataFrame:
-    """How well judgements of the same thing agree: the `by` keys, metric, value, n (units judged at least twice), low, high.
+    """The agreement of judgements of the same unit: the `by` keys, metric, value, n (units judged at least twice), low, high.
 
     `between`: whose judgements are compared: rater (inter-rater, of one repetition), or repetition (test-retest; name rater in
     `by`). Metrics: alpha, Krippendorff's: interval for scores, which for
@@ -100,8 +111,8 @@ def reliability(
     """
     rows = []
     unit = list(dict.fromkeys([*UNIT, *(key for key in by if key != between)]))
-    _once(table, unit, between)
-    counts = _counted(table, unit)
+    _require_single(table, unit, between)
+    counts = _unit_counts(table, unit)
     groups = counts.groupby(list(by), observed=True, sort=True, dropna=False) if by else [((), counts)]
     for key, part in groups:
         sums = part.groupby("match", observed=True)[list(COUNTS)].sum().to_numpy(dtype=float)
@@ -117,30 +128,30 @@ def reliability(
 def distance(
     table: pd.DataFrame, reference: str, by: Sequence[str] = ("dimension",), level: float = 0.95
 ) -> pd.DataFrame:
-    """How far judgements are from those that the rater `reference` made of the same things: the `by` keys, metric, value, n, low, high.
+    """The distance of judgements from those of the rater `reference`: the `by` keys, metric, value, n, low, high.
 
     Every other rater's judgement makes a pair with the reference's; n counts pairs. agreement: share that are equal. mae: mean
     absolute difference. Intervals are between matches. Raises AgonError for a unit that somebody judged twice.
     """
-    _once(table, UNIT, "rater")
-    known = table.loc[table.rater == reference, [*UNIT, "value"]]
-    both = table[table.rater != reference].merge(known, on=UNIT, suffixes=("", "_reference"))
+    _require_single(table, UNIT, "rater")
+    references = table.loc[table.rater == reference, [*UNIT, "value"]]
+    both = table[table.rater != reference].merge(references, on=UNIT, suffixes=("", "_reference"))
     apart = (both.value - both.value_reference).abs()
-    found = [
+    parts = [
         pooled(both.assign(hits=hits, n=1), by, level=level, limits=SHARE).assign(metric=metric)
         for metric, hits in (("agreement", apart < SAME), ("mae", apart))
     ]
-    return pd.concat(found, ignore_index=True)[[*by, *MEASURED]]
+    return pd.concat(parts, ignore_index=True)[[*by, *MEASURED]]
 
 
 def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.DataFrame:
-    """Raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
+    """Compares raters with an assessor (`distance`) and with each other (`reliability`), for every dimension and order.
 
     Columns: between (assessor, raters), dimension, aspect (an order, or empty: all together), metric, value, n, low, high, absent
     (why there is no value, or no interval). Booleans have no mae, which is what agreement leaves; alpha is for raters only.
     """
     raters = table[table.rater != assessor]
-    found = [
+    parts = [
         part.assign(between=between).reindex(columns=["between", "dimension", "aspect", *MEASURED], fill_value="")
         for by in (["dimension"], ["dimension", "aspect"])
         for between, part in (
@@ -149,8 +160,8 @@ def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.Data
         )
     ]
     key = ["between", "dimension", "aspect", "metric"]
-    known = pd.concat(found, ignore_index=True).drop_duplicates(key).set_index(key)
-    wanted = [
+    table_of_values = pd.concat(parts, ignore_index=True).drop_duplicates(key).set_index(key)
+    keys = [
         (between, dimension, aspect, metric)
         for between, metrics in (("assessor", ("agreement", "mae")), ("raters", ("agreement", "mae", "alpha")))
         for dimension, part in table.groupby("dimension", sort=True)
@@ -158,31 +169,31 @@ def compared(table: pd.DataFrame, assessor: str, level: float = 0.95) -> pd.Data
         for metric in metrics
         if metric != "mae" or not part.aspect.any()
     ]
-    full = known.reindex(pd.MultiIndex.from_tuples(wanted, names=key)).reset_index()
+    full = table_of_values.reindex(pd.MultiIndex.from_tuples(keys, names=key)).reset_index()
     full = full.astype(dict.fromkeys(("value", "n", "low", "high"), float)).fillna({"n": 0}).astype({"n": int})
-    full["absent"] = [_absent(row, table, raters) for row in full.itertuples()]
+    full["absent"] = [_why_absent(row, table, raters) for row in full.itertuples()]
     return full
 
 
-def _absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
-    """Why a row of `compared` has no value, or no interval; empty where it has both."""
+def _why_absent(row: Any, table: pd.DataFrame, raters: pd.DataFrame) -> str:
+    """The reason why a row of `compared` has no value or no interval; empty if it has both."""
     if not np.isnan(row.value):
         return "no interval: one match, or all are alike" if np.isnan(row.low) else ""
-    own = raters[
+    judgements = raters[
         (raters.dimension == row.dimension) & raters.aspect.isin([row.aspect] if row.aspect else raters.aspect)
     ]
-    if own.empty:
+    if judgements.empty:
         return "no rater has judged it"
     if row.between == "assessor":
         judged = (table.dimension == row.dimension).sum() > (raters.dimension == row.dimension).sum()
         return "no turn is judged by the assessor and a rater" if judged else "the assessor has not judged it"
-    if own.rater.nunique() < 2:
+    if judgements.rater.nunique() < 2:
         return "there is one rater only"
-    twice = own.duplicated(UNIT).any()
+    twice = judgements.duplicated(UNIT).any()
     return "all judgements are the same" if twice else "no turn is judged by two raters"
 
 
-def _once(table: pd.DataFrame, unit: Sequence[str], between: str) -> None:
+def _require_single(table: pd.DataFrame, unit: Sequence[str], between: str) -> None:
     """Raises AgonError for a unit that somebody judged twice."""
     twice = table[table.duplicated([*unit, between])]
     if len(twice):
@@ -194,12 +205,12 @@ def _once(table: pd.DataFrame, unit: Sequence[str], between: str) -> None:
 
 
 COUNTS = ("judgements", "sum", "squares", "spread", "pairs", "apart", "equal")
-"""Of a unit: judgements, their sum and sum of squares; squared differences of its ordered pairs per other judgement; pairs, their
-absolute differences, and how many are equal."""
+"""The counts of a unit: judgements, their sum and sum of squares; the squared differences of all ordered pairs divided by the number
+of other judgements; pairs, the sum of their absolute differences, and the number of equal ones."""
 
 
-def _counted(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
-    """COUNTS of every unit that was judged at least twice."""
+def _unit_counts(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
+    """The COUNTS of every unit with at least two judgements."""
     rows = []
     for key, values in table.groupby(list(unit), observed=True, sort=True, dropna=False).value:
         x = values.to_numpy(dtype=float)

@@ -9,7 +9,7 @@ from agon.games.inputs import Button, Entered, Group, InvalidEntry, LineField, T
 from agon.games.pages import Desk, FamilyPage, Parts, Scene
 from agon.games.rating.game import ORDERS, Ratings
 from agon.games.rating.raters import RatersDesk
-from agon.games.rating.words import known, told, turns
+from agon.games.rating.words import lines_html, outcome_lines, turns
 
 
 class RatingPage(FamilyPage):
@@ -20,19 +20,19 @@ class RatingPage(FamilyPage):
     def board(self, scene: Scene) -> Parts:
         """The dimension, and the log turn by turn."""
         log = scene.view.rules
-        own = "".join(
-            f"<details open><summary>Turn {place}</summary>{told(turn)}</details>"
+        log_html = "".join(
+            f"<details open><summary>Turn {place}</summary>{lines_html(turn)}</details>"
             for place, turn in enumerate(turns(log), 1)
         )
-        asked = f"<h2>{text(scene.view.phase.replace('_', ' ').capitalize())}</h2>"
+        heading = f"<h2>{text(scene.view.phase.replace('_', ' ').capitalize())}</h2>"
         match = f"<p>A finished match of {text(log.game or 'a game')}. Players wrote to each other, never to you.</p>"
-        return {"asked": asked, "log": f"<h3>The match</h3>{match}{items(map(text, known(log)))}{own}"}
+        return {"asked": heading, "log": f"<h3>The match</h3>{match}{items(map(text, outcome_lines(log)))}{log_html}"}
 
     def form(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
         """A score, or three yes or no, and a reason, for every turn and player."""
         space: Ratings = scene.view.legal
         rows = [
-            Group((_value(space, f"{turn}/{player}", _named(space, turn, player)), _why(space, turn, player)))
+            Group((_value(space, f"{turn}/{player}", _place(space, turn, player)), _why(space, turn, player)))
             for turn, player in space.units()
         ]
         ticks = ["<p>Tick what is shown; what is not ticked counts as not shown.</p>"] if space.orders else []
@@ -46,7 +46,7 @@ class RatingPage(FamilyPage):
 page = RatingPage()
 
 
-def _named(space: Ratings, turn: int, player: str) -> str:
+def _place(space: Ratings, turn: int, player: str) -> str:
     """A turn and a player, called as in the log's words."""
     return f"Turn {turn}, Player {space.players.index(player) + 1}"
 
@@ -60,19 +60,19 @@ def _value(space: Ratings, key: str, who: str) -> Thing:
 
 def _why(space: Ratings, turn: int, player: str) -> Thing:
     key = f"{turn}/{player}/why"
-    return LineField(key=key, label=f"{_named(space, turn, player)}: why (may be empty)")
+    return LineField(key=key, label=f"{_place(space, turn, player)}: why (may be empty)")
 
 
 def _ratings(space: Ratings, entered: Entered) -> tuple[Any, ...]:
     """A rating for every turn and player. Raises InvalidEntry."""
-    found = []
+    rows = []
     for turn, player in space.units():
-        given = entered.get(f"{turn}/{player}")
-        value: Any = tuple(place in (given or ()) for place in range(len(ORDERS))) if space.orders else share_of(given)
+        entry = entered.get(f"{turn}/{player}")
+        value: Any = tuple(place in (entry or ()) for place in range(len(ORDERS))) if space.orders else share_of(entry)
         if not space.orders and (value is None or value > 1):
-            raise InvalidEntry(f"{_named(space, turn, player)}: enter a score from 0 to 1, such as 0.7.")
-        found.append((turn, player, value, entered.get(f"{turn}/{player}/why") or ""))
-    rated = tuple(found)
-    if fault := space.fault(rated):
+            raise InvalidEntry(f"{_place(space, turn, player)}: enter a score from 0 to 1, such as 0.7.")
+        rows.append((turn, player, value, entered.get(f"{turn}/{player}/why") or ""))
+    ratings = tuple(rows)
+    if fault := space.fault(ratings):
         raise InvalidEntry(label(fault[:1].upper() + fault[1:] + ".", 200))
-    return rated
+    return ratings

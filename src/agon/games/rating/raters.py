@@ -1,7 +1,7 @@
-"""Raters: people with a link of their own, who judge a turn at a time, blind to who played and to all other judgements.
+"""Raters: people with a personal link, who judge one turn at a time. They see neither who played nor any other judgement.
 
-Which games they judge, in which order and in which dimensions, is the experimenter's to say; every answer is kept before the next
-turn is shown, and what is filled in but not yet saved is kept as a draft.
+The experimenter chooses the games, their order and the dimensions. Every answer is saved before the next turn appears, and
+unsaved entries are kept as a draft.
 """
 
 import json
@@ -19,22 +19,22 @@ from markupsafe import Markup
 from agon.errors import AgonError
 from agon.games.rating.annotations import LONGEST, Page, Sheet, logs, rubric, setting, shuffled
 from agon.games.rating.game import ORDERS, THEORY_OF_MIND
-from agon.games.rating.words import known, told, turns
+from agon.games.rating.words import lines_html, outcome_lines, turns
 from agon.paths import shown
 
 LOGS = "data/logs/tradecraft"
-"""The folder of logs that are rated."""
+"""The usual folder of logs."""
 STUDIED = ("persuasion", "adaptability", THEORY_OF_MIND)
-"""What people judged in paper TradeCraft, C.3."""
+"""The dimensions that people judged in paper TradeCraft, section C.3."""
 TENTHS = [place / 10 for place in range(11)]
-"""The steps of a score, which are those of the published assessor."""
+"""The steps of a score, as of the published assessor."""
 
 
 # ---- accounts
 
 
 class Rater(msgspec.Struct, forbid_unknown_fields=True):
-    """Who may rate what. Of its key only a hash is kept."""
+    """A person who may rate, and the logs to rate. Only a hash of the key is saved."""
 
     key: str
     until: str
@@ -45,7 +45,7 @@ class Rater(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def raters(folder: Path) -> dict[str, Rater]:
-    """Name -> rater, of `folder`/raters.json; none where it is not there. Raises AgonError."""
+    """Name -> rater, from `folder`/raters.json; empty without that file. Raises AgonError."""
     path = folder / "raters.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Rater]) if path.exists() else {}
@@ -58,17 +58,17 @@ def admitted(folder: Path, names: Sequence[str], games: str, days: int, again: b
 
     `again`: who has a link gets a new one, and the old one is void; answers stay. Raises AgonError.
     """
-    there, made = raters(folder), dict[str, str]()
+    accounts, links = raters(folder), dict[str, str]()
     shuffled_games = shuffled(logs(games))
     until = (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
     for name in names:
         Sheet(shuffled_games, name, folder, STUDIED)
-        if name in there and not again:
+        if name in accounts and not again:
             raise AgonError(f"{name} has a link already: --force makes a new one, and the old one void")
-        made[name] = secrets.token_urlsafe(24)
-        there[name] = Rater(_hash(made[name]), until, games)
-    _write(folder / "raters.json", msgspec.json.encode(there))
-    return made
+        links[name] = secrets.token_urlsafe(24)
+        accounts[name] = Rater(_hash(links[name]), until, games)
+    _write(folder / "raters.json", msgspec.json.encode(accounts))
+    return links
 
 
 def _hash(key: str) -> str:
@@ -114,63 +114,61 @@ class RatersDesk:
         self._sheets: dict[tuple[str, str], Sheet] = {}
 
     def opened(self, key: str) -> str:
-        """Whose key it is; empty for one that is nobody's, or void. Raises AgonError."""
-        today, own = datetime.now(UTC).date().isoformat(), _hash(key)
-        found = [name for name, each in raters(self.folder).items() if secrets.compare_digest(each.key, own)]
-        return next((name for name in found if raters(self.folder)[name].until >= today), "")
+        """The name of the rater with this key; empty for an unknown or expired key. Raises AgonError."""
+        today, hash_of_key = datetime.now(UTC).date().isoformat(), _hash(key)
+        names = [name for name, rater in raters(self.folder).items() if secrets.compare_digest(rater.key, hash_of_key)]
+        return next((name for name in names if raters(self.folder)[name].until >= today), "")
 
     def progress(self) -> list[tuple[str, str]]:
-        """Every rater, and how far it is. Raises AgonError."""
-        made = []
-        for name, each in raters(self.folder).items():
+        """(name, progress) of every rater. Raises AgonError."""
+        lines = []
+        for name, rater in raters(self.folder).items():
             sheet = self._sheet(name)
-            done = len(sheet.pages) - len(sheet.left())
-            made.append((name, f"{done} of {len(sheet.pages)} turns; the link holds until {each.until}"))
-        return made
+            answered = len(sheet.pages) - len(sheet.left())
+            lines.append((name, f"{answered} of {len(sheet.pages)} turns; the link holds until {rater.until}"))
+        return lines
 
     def _sheet(self, who: str) -> Sheet:
-        own = raters(self.folder)[who]
-        if (who, own.logs) not in self._sheets:
-            self._sheets[who, own.logs] = Sheet(shuffled(logs(own.logs)), who, self.folder, own.dimensions)
-        return self._sheets[who, own.logs]
+        rater = raters(self.folder)[who]
+        if (who, rater.logs) not in self._sheets:
+            self._sheets[who, rater.logs] = Sheet(shuffled(logs(rater.logs)), who, self.folder, rater.dimensions)
+        return self._sheets[who, rater.logs]
 
-    def shown(self, who: str, asked: Mapping[str, str]) -> dict[str, Any]:
+    def shown(self, who: str, query: Mapping[str, str]) -> dict[str, Any]:
         """The turn that a rater asks for (`turn`, from 1), none past the first that is open, or that one; then the end.
 
         Raises AgonError.
         """
         sheet = self._sheet(who)
-        left, wanted, pages = sheet.left(), asked.get("turn", ""), len(sheet.pages)
+        open_pages, turn, pages = sheet.left(), query.get("turn", ""), len(sheet.pages)
         first = _first(sheet)
-        at = (
-            min(first, max(int(wanted) - 1, 0)) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else first
-        )
-        made = {"turn_at": at, "pages": pages, "done": pages - len(left), "faults": (), "why_not": ""}
+        at = min(first, max(int(turn) - 1, 0)) if turn.isascii() and turn.isdigit() and len(turn) < 10 else first
+        fields = {"turn_at": at, "pages": pages, "done": pages - len(open_pages), "faults": (), "why_not": ""}
         if at == pages:
-            return made | {"title": "All turns"}
+            return fields | {"title": "All turns"}
         page = sheet.pages[at]
-        kept, draft = self._kept(sheet, page), self._drafts(who).get(_called(page))
+        answers, draft = self._saved_entries(sheet, page), self._drafts(who).get(_page_key(page))
         return (
-            made
-            | self._page(sheet, page, kept if draft is None else draft)
-            | {"draft": draft is not None, "kept": page not in left}
+            fields
+            | self._page(sheet, page, answers if draft is None else draft)
+            | {"draft": draft is not None, "kept": page not in open_pages}
         )
 
-    def _page(self, sheet: Sheet, page: Page, given: Mapping[str, str]) -> dict[str, Any]:
-        """All that one turn's page says, filled in as `given`."""
-        log, matches = page.game.seen, list(dict.fromkeys(each.game.match for each in sheet.pages))
-        own = [Markup(told(turn)) for turn in turns(log)[: page.turn]]
+    def _page(self, sheet: Sheet, page: Page, entries: Mapping[str, str]) -> dict[str, Any]:
+        """The fields of the page of one turn, filled in with `entries`."""
+        log, matches = page.game.seen, list(dict.fromkeys(other.game.match for other in sheet.pages))
+        turns_html = [Markup(lines_html(turn)) for turn in turns(log)[: page.turn]]
         return {
             "title": f"Turn {sheet.pages.index(page) + 1} of {len(sheet.pages)}",
             "where": f"Match {matches.index(page.game.match) + 1} of {len(matches)}, its turn {page.turn}.",
             "turn": page.turn,
-            "before": own[:-1],
-            "now": own[-1],
-            "known": known(log),
+            "before": turns_html[:-1],
+            "now": turns_html[-1],
+            "known": outcome_lines(log),
             "setting": setting(page.game).replace("`", ""),
-            "rubrics": [(each.replace("_", " "), rubric(each)) for each in sheet.dimensions],
-            "players": [(f"Player {seat + 1}", _questions(sheet, seat, given)) for seat in range(len(log.players))],
-            "why": given.get("why", ""),
+            "rubrics": [(dimension.replace("_", " "), rubric(dimension)) for dimension in sheet.dimensions],
+            "players": [(f"Player {seat + 1}", _questions(sheet, seat, entries)) for seat in range(len(log.players))],
+            "why": entries.get("why", ""),
             "longest": LONGEST,
         }
 
@@ -184,26 +182,29 @@ class RatersDesk:
         if not (at.isascii() and at.isdigit() and len(at) < 10 and int(at) < min(_first(sheet) + 1, len(sheet.pages))):
             raise AgonError("this turn is not yet, or not at all, for you to judge: open your link again")
         page, place = sheet.pages[int(at)], int(at)
-        asked = [each for seat in _seats(page) for each in _questions(sheet, seat, form)]
-        own = {each.key: each.value for each in asked if each.value in dict(each.options)}
-        own["why"] = form.get("why", "").replace("\r\n", "\n")
+        questions = [question for seat in _seats(page) for question in _questions(sheet, seat, form)]
+        entries = {question.key: question.value for question in questions if question.value in dict(question.options)}
+        entries["why"] = form.get("why", "").replace("\r\n", "\n")
         missing, fault = list[tuple[str, str]](), ""
         try:
-            if len(own["why"]) > LONGEST:
-                raise AgonError(f"the reason has {len(own['why'])} characters; at most {LONGEST} are allowed")
+            if len(entries["why"]) > LONGEST:
+                raise AgonError(f"the reason has {len(entries['why'])} characters; at most {LONGEST} are allowed")
             if form.get("go") == "save":
-                filled = [
-                    (seat, each) for seat in _seats(page) for each in _questions(sheet, seat, own) if not each.value
+                unanswered = [
+                    (seat, question)
+                    for seat in _seats(page)
+                    for question in _questions(sheet, seat, entries)
+                    if not question.value
                 ]
-                missing = [(each.key, f"Player {seat + 1}: {each.label}") for seat, each in filled]
+                missing = [(question.key, f"Player {seat + 1}: {question.label}") for seat, question in unanswered]
                 if not missing:
-                    sheet.rate(page, _answers(sheet, page, own), own["why"])
-            self._draft(who, page, own if own != self._kept(sheet, page) else None)
+                    sheet.rate(page, _answers(sheet, page, entries), entries["why"])
+            self._save_draft(who, page, entries if entries != self._saved_entries(sheet, page) else None)
         except AgonError as error:
             fault = str(error)
         if missing or fault:
-            made = self.shown(who, {"turn": str(place + 1)}) | self._page(sheet, page, own)
-            return made | {"faults": missing, "why_not": fault}
+            fields = self.shown(who, {"turn": str(place + 1)}) | self._page(sheet, page, entries)
+            return fields | {"faults": missing, "why_not": fault}
         if form.get("go") != "save":
             return (
                 {"to": {"turn": str(max(place, 1))}}
@@ -212,41 +213,41 @@ class RatersDesk:
             )
         return {"to": {"turn": str(_first(sheet) + 1)}}
 
-    def _kept(self, sheet: Sheet, page: Page) -> dict[str, str]:
-        """The answers to a page that are kept, as the form has them."""
-        answers, why = sheet.given(page)
-        made = {"why": why}
+    def _saved_entries(self, sheet: Sheet, page: Page) -> dict[str, str]:
+        """The saved answers to a page, as entries of the form."""
+        answers, why = sheet.answers_to(page)
+        entries = {"why": why}
         for seat, player in enumerate(page.game.seen.players):
             for dimension, value in answers.get(player, {}).items():
                 if dimension == THEORY_OF_MIND:
                     yes = zip(ORDERS, value, strict=True)
-                    made |= {f"{seat}/{dimension}/{order}": "yes" if each else "no" for order, each in yes}
+                    entries |= {f"{seat}/{dimension}/{order}": "yes" if answer else "no" for order, answer in yes}
                 else:
-                    made[f"{seat}/{dimension}"] = f"{value:.15g}"
-        return made
+                    entries[f"{seat}/{dimension}"] = f"{value:.15g}"
+        return entries
 
     def _drafts(self, who: str) -> dict[str, dict[str, str]]:
-        """What a rater has filled in and not saved, by turn; none where that cannot be read."""
+        """Key of a page -> the rater's unsaved entries; empty if the file cannot be read."""
         try:
             return dict(json.loads((self.folder / "drafts" / f"{who}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError):
             return {}
 
-    def _draft(self, who: str, page: Page, given: Mapping[str, str] | None) -> None:
-        """Keeps a draft of a page; None: there is none any more."""
+    def _save_draft(self, who: str, page: Page, entries: Mapping[str, str] | None) -> None:
+        """Saves a draft of a page; without `entries`, deletes it."""
         before = self._drafts(who)
-        now = {key: each for key, each in before.items() if key != _called(page)}
-        now |= {} if given is None else {_called(page): dict(given)}
-        if now != before:
-            _write(self.folder / "drafts" / f"{who}.json", json.dumps(now).encode())
+        after = {key: draft for key, draft in before.items() if key != _page_key(page)}
+        after |= {} if entries is None else {_page_key(page): dict(entries)}
+        if after != before:
+            _write(self.folder / "drafts" / f"{who}.json", json.dumps(after).encode())
 
 
 def _first(sheet: Sheet) -> int:
-    """The place of the first open turn; how many there are where none is. What comes later is not shown before."""
-    return next((sheet.pages.index(each) for each in sheet.left()), len(sheet.pages))
+    """The index of the first open page, or the number of pages if all are answered. Later pages stay hidden."""
+    return next((sheet.pages.index(page) for page in sheet.left()), len(sheet.pages))
 
 
-def _called(page: Page) -> str:
+def _page_key(page: Page) -> str:
     return f"{page.game.match}/{page.turn}"
 
 
@@ -254,25 +255,25 @@ def _seats(page: Page) -> range:
     return range(len(page.game.seen.players))
 
 
-def _questions(sheet: Sheet, seat: int, given: Mapping[str, str]) -> list[Question]:
-    """What is asked about one player; a number between the steps stays among the options."""
-    made = []
+def _questions(sheet: Sheet, seat: int, entries: Mapping[str, str]) -> list[Question]:
+    """The questions about one player. An entry between the steps stays among the options."""
+    questions = []
     for dimension in sheet.dimensions:
         if dimension == THEORY_OF_MIND:
             for order in ORDERS:
                 key = f"{seat}/{dimension}/{order}"
-                made.append(
-                    Question(key, f"theory of mind, {order} order", [("yes", "y"), ("no", "n")], given.get(key, ""))
+                questions.append(
+                    Question(key, f"theory of mind, {order} order", [("yes", "y"), ("no", "n")], entries.get(key, ""))
                 )
             continue
         key = f"{seat}/{dimension}"
-        known_ = given.get(key, "")
-        steps = sorted(
-            {*(f"{step:g}" for step in TENTHS), *([known_] if _score(known_) is not None else [])}, key=float
-        )
+        entry = entries.get(key, "")
+        steps = sorted({*(f"{step:g}" for step in TENTHS), *([entry] if _score(entry) is not None else [])}, key=float)
         keys = {f"{step:g}": str(place) if place < 10 else "t" for place, step in enumerate(TENTHS)}
-        made.append(Question(key, dimension.replace("_", " "), [(step, keys.get(step, "")) for step in steps], known_))
-    return made
+        questions.append(
+            Question(key, dimension.replace("_", " "), [(step, keys.get(step, "")) for step in steps], entry)
+        )
+    return questions
 
 
 def _score(typed: str) -> float | None:
@@ -283,14 +284,14 @@ def _score(typed: str) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
-def _answers(sheet: Sheet, page: Page, own: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """What a form holds, as a sheet takes it."""
-    made: dict[str, dict[str, Any]] = {}
+def _answers(sheet: Sheet, page: Page, entries: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The answers of a form, as `Sheet.rate` takes them."""
+    answers: dict[str, dict[str, Any]] = {}
     for seat, player in enumerate(page.game.seen.players):
         for dimension in sheet.dimensions:
             if dimension == THEORY_OF_MIND:
-                value: Any = tuple(own[f"{seat}/{dimension}/{order}"] == "yes" for order in ORDERS)
+                value: Any = tuple(entries[f"{seat}/{dimension}/{order}"] == "yes" for order in ORDERS)
             else:
-                value = _score(own[f"{seat}/{dimension}"])
-            made.setdefault(player, {})[dimension] = value
-    return made
+                value = _score(entries[f"{seat}/{dimension}"])
+            answers.setdefault(player, {})[dimension] = value
+    return answers

@@ -1,8 +1,7 @@
-"""For twins of ratings (agon_twins.family).
+"""What twins of ratings need (agon_twins.family).
 
-What solves one, as far as counts go: the scores of the scripted rater, which a judge may be better than.
-
-Ratings are compared turn by turn and player by player: a behaviour is the share of each (turn, player, value).
+The solution of a rating is the scripted rater's scores. A judge may be better than it. A behaviour is the share of each
+(turn, player, value), so that ratings are compared turn by turn and player by player.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,16 +15,16 @@ from agon.games.rating.scripts import heuristic
 
 def solutions(game: Game[Any]) -> dict[str, Any]:
     """The mean score of every player in each dimension, over all turns; of booleans the share that is true."""
-    state, found = game.start(Random(0)), {}
+    state, means = game.start(Random(0)), {}
     while game.to_move(state):
         view = game.observe(state, 0)
-        rated = heuristic(view, Random(0))
-        found[view.phase] = {
-            player: fmean(_score(value) for _, whose, value, _ in rated if whose == player)
+        ratings = heuristic(view, Random(0))
+        means[view.phase] = {
+            player: fmean(_score(value) for _, whose, value, _ in ratings if whose == player)
             for player in view.legal.players
         }
-        state, _ = game.step(state, {0: rated})
-    return found
+        state, _ = game.step(state, {0: ratings})
+    return means
 
 
 def _score(value: Any) -> float:
@@ -33,30 +32,30 @@ def _score(value: Any) -> float:
 
 
 def solver(game: Game[Any]) -> Callable[[Observation], Mapping[Any, float]]:
-    """Who rates by counts alone."""
-    return lambda view: rated({(turn, player): value for turn, player, value, _ in heuristic(view, Random(0))})
+    """A rater who only counts."""
+    return lambda view: as_behaviour({(turn, player): value for turn, player, value, _ in heuristic(view, Random(0))})
 
 
 def by_words(view: Observation) -> Mapping[Any, float]:
-    """Who rates by names: best whose name is first in the alphabet, worst the last one."""
+    """A rater by names: the first name in the alphabet gets the best score, the last one the worst."""
     return _ranked(view, sorted(view.legal.players, key=str.casefold))
 
 
 def by_position(view: Observation) -> Mapping[Any, float]:
-    """Who rates the first player in the list best, and the last one worst."""
+    """A rater by position: the first player of the list gets the best score, the last one the worst."""
     return _ranked(view, view.legal.players)
 
 
 def _ranked(view: Observation, players: Sequence[str]) -> Mapping[Any, float]:
     last = max(1, len(players) - 1)
     scores = {player: 1 - place / last for place, player in enumerate(players)}
-    told = {
+    values = {
         player: (score > 0, score > 0.4, score > 0.8) if view.legal.orders else score
         for player, score in scores.items()
     }
-    return rated({(turn, player): told[player] for turn, player in view.legal.units()})
+    return as_behaviour({(turn, player): values[player] for turn, player in view.legal.units()})
 
 
-def rated(scores: Mapping[tuple[int, str], Any]) -> Mapping[Any, float]:
-    """Scores by turn and player as a behaviour, so that the distance of two is the share of those that differ."""
+def as_behaviour(scores: Mapping[tuple[int, str], Any]) -> Mapping[Any, float]:
+    """Scores by turn and player as a behaviour. The distance of two behaviours is the share of scores that differ."""
     return {(turn, player, value): 1 / len(scores) for (turn, player), value in scores.items()}

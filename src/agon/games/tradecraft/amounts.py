@@ -11,13 +11,13 @@ Hand = Mapping[str, Amount]
 """Item -> how much of it, above 0. Never changed: `plus` and `minus` make another."""
 
 LARGEST = 10_000
-"""Amounts beyond it are refused."""
+"""A larger amount is refused."""
 NEAR = Fraction(1, 10**9)
 """Decimals this close to a fraction with a small denominator mean that fraction: 0.6666666666666666 is 2/3."""
 SMALL = 1000
 """The largest small denominator."""
 LONGEST = 10**12
-"""Numbers beyond it are not even shown."""
+"""A message does not show a larger number."""
 _WRITTEN = re.compile(r" *([0-9]{1,12})(?: */ *([0-9]{1,6})|(\.[0-9]{1,30}))? *")
 
 
@@ -27,22 +27,22 @@ def whole(amount: Amount) -> Amount:
 
 
 def plus(hand: Hand, more: Hand) -> dict[str, Amount]:
-    """Both together."""
-    made = dict(hand)
+    """The sum of two hands."""
+    total = dict(hand)
     for item, amount in more.items():
-        made[item] = whole(made.get(item, 0) + amount)
-    return made
+        total[item] = whole(total.get(item, 0) + amount)
+    return total
 
 
 def minus(hand: Hand, less: Hand) -> dict[str, Amount]:
-    """What is left; below 0 where `less` is not covered."""
-    made = dict(hand)
+    """The hand without `less`. Amounts that the hand does not cover become negative."""
+    rest = dict(hand)
     for item, amount in less.items():
-        if left := whole(made.get(item, 0) - amount):
-            made[item] = left
+        if amount_left := whole(rest.get(item, 0) - amount):
+            rest[item] = amount_left
         else:
-            made.pop(item, None)
-    return made
+            rest.pop(item, None)
+    return rest
 
 
 def traded(giver: Hand, taker: Hand, offer: Hand, request: Hand) -> tuple[dict[str, Amount], dict[str, Amount]]:
@@ -50,18 +50,23 @@ def traded(giver: Hand, taker: Hand, offer: Hand, request: Hand) -> tuple[dict[s
     return plus(minus(giver, offer), request), plus(minus(taker, request), offer)
 
 
-def covers(hand: Hand, asked: Hand) -> bool:
+def covers(hand: Hand, needs: Hand) -> bool:
     """Whether the hand holds as much as is asked of everything."""
-    return all(hand.get(item, 0) >= amount for item, amount in asked.items())
+    return all(hand.get(item, 0) >= amount for item, amount in needs.items())
 
 
-def floored(hand: Hand) -> dict[str, Amount]:
+def shortage(hand: Hand, needs: Hand) -> dict[str, Amount]:
+    """The amounts that a hand lacks to cover `needs`."""
+    return {item: amount - hand.get(item, 0) for item, amount in needs.items() if amount > hand.get(item, 0)}
+
+
+def floor_hand(hand: Hand) -> dict[str, Amount]:
     """The hand without fractions: what a player keeps when it is done crafting."""
     return {item: int(amount) for item, amount in hand.items() if amount >= 1}
 
 
 def amount_of(value: object) -> Amount:
-    """An amount as a player writes it: 3, "3", "1/8", 0.125. Raises ValueError with one line for all else, and for 0.
+    """The amount that a player writes as 3, "3", "1/8" or 0.125. Raises ValueError, in one line, for 0 and for anything else.
 
     Decimals within 1e-9 of a fraction whose denominator is at most 1,000 mean that fraction.
     """
@@ -71,50 +76,50 @@ def amount_of(value: object) -> Amount:
         text = value
     else:  # no bool; a longer number may have too many digits to be written
         text = repr(value) if type(value) in (int, float) and -LONGEST < cast(float, value) < LONGEST else ""
-    found = _WRITTEN.fullmatch(text) if len(text) < 60 else None
-    if found is None or (found[2] and not int(found[2])):
-        raise ValueError(f"{short(value)} is no amount: write a positive number such as 3, or a fraction such as 1/8")
-    exact: Amount = int(found[1]) if found[2] is None else Fraction(int(found[1]), int(found[2]))
-    if found[3]:
-        exact += Fraction(found[3])
-        simple = exact.limit_denominator(SMALL)
-        exact = simple if abs(simple - exact) < NEAR else exact
-    if not 0 < exact <= LARGEST:
-        raise ValueError(f"{short(value)} is no amount: it must be above 0 and at most {LARGEST}")
-    return whole(exact)
+    match = _WRITTEN.fullmatch(text) if len(text) < 60 else None
+    if match is None or (match[2] and not int(match[2])):
+        raise ValueError(f"{shorten(value)} is no amount: write a positive number such as 3, or a fraction such as 1/8")
+    amount: Amount = int(match[1]) if match[2] is None else Fraction(int(match[1]), int(match[2]))
+    if match[3]:
+        amount += Fraction(match[3])
+        simple = amount.limit_denominator(SMALL)
+        amount = simple if abs(simple - amount) < NEAR else amount
+    if not 0 < amount <= LARGEST:
+        raise ValueError(f"{shorten(value)} is no amount: it must be above 0 and at most {LARGEST}")
+    return whole(amount)
 
 
 def hand_of(value: object) -> dict[str, Amount]:
-    """A hand as JSON has it: an object of item names and amounts. Raises ValueError with one line."""
+    """The hand of a JSON object of item names and amounts. Raises ValueError, in one line, for any other value."""
     if not isinstance(value, Mapping):
-        raise ValueError(f'{short(value)} is no list of items: write an object such as {{"stick": 2}}')
-    made: dict[str, Amount] = {}
+        raise ValueError(f'{shorten(value)} is no list of items: write an object such as {{"stick": 2}}')
+    hand: dict[str, Amount] = {}
     for item, amount in value.items():
         if not isinstance(item, str) or not item:
-            raise ValueError(f"{short(item)} is no item")
+            raise ValueError(f"{shorten(item)} is no item")
         try:
-            made[item] = amount_of(amount)
+            hand[item] = amount_of(amount)
         except ValueError as error:
-            raise ValueError(f"{short(item)}: {error}") from None
-    return made
+            raise ValueError(f"{shorten(item)}: {error}") from None
+    return hand
 
 
-def written(hand: Hand) -> dict[str, int | str]:
+def hand_to_json(hand: Hand) -> dict[str, int | str]:
     """A hand as JSON: items in order, whole amounts as numbers, others as "1/8"."""
     return {item: int(amount) if amount == int(amount) else str(amount) for item, amount in sorted(hand.items())}
 
 
-def exact(hand: Mapping[str, int | str]) -> dict[str, Amount]:
-    """A hand from how `written` writes it, which may hold more than a player can name."""
+def hand_from_json(hand: Mapping[str, int | str]) -> dict[str, Amount]:
+    """A hand from the JSON of `hand_to_json`. Its amounts may be larger than those that a player can name."""
     return {item: amount if isinstance(amount, int) else Fraction(amount) for item, amount in hand.items()}
 
 
-def listed(hand: Mapping[str, Any] | None) -> str:
-    """Items in words."""
+def format_hand(hand: Mapping[str, Any] | None) -> str:
+    """A hand in words: '1 coal, 2 stick', or 'nothing'."""
     return ", ".join(f"{amount} {item}" for item, amount in sorted((hand or {}).items())) or "nothing"
 
 
-def short(value: object) -> str:
+def shorten(value: object) -> str:
     """A value for a message, cut off where it is long."""
-    shown = "a number" if isinstance(value, int) and abs(value) > LONGEST else repr(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+    text = "a number" if isinstance(value, int) and abs(value) > LONGEST else repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

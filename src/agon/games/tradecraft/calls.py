@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, NoReturn
 from agon.games.reading import Reading
 from agon.games.schemas import TOOL, Schema, keys, object_of
 from agon.games.spaces import Dice, Space
-from agon.games.tradecraft.amounts import Hand, written
+from agon.games.tradecraft.amounts import Hand, hand_to_json
 from agon.games.tradecraft.recipes import Craft, Ruleset
 
 ASKING = ("item_info", "possible_recipes_from_hand", "history", "rethink")
-"""Tools that may be called in every phase and change nothing."""
+"""The tools that change nothing. A player may call them in every phase."""
 TOOLS = {
     "propose": (*ASKING, "submit_proposal"),
     "decide": (*ASKING, "decide"),
@@ -35,22 +35,22 @@ ARGUMENTS = {
 }
 """Tool -> its arguments; all else in a call is passed over."""
 LARGEST = 200_000
-"""A call of more bytes, written as JSON, is no call."""
+"""The size of a call as JSON in bytes, at most."""
 _encoded = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 DEEPEST = 20
-"""A call of more levels, one within another, is no call."""
+"""The depth of the JSON of a call, at most."""
 DIGITS = 100
 """Digits of a whole number, at most."""
 WORDS: Schema = {"type": "string", "maxLength": 400}
-"""What is said in a call where answers are constrained."""
+"""The schema of a message in a constrained answer."""
 PART: Schema = {
     "type": "string",
     "pattern": r"^[0-9]{1,5}(/[1-9][0-9]{0,3})?$",
     "description": 'an amount, written as a text such as "2" or "1/8"; "0" is none',
 }
-"""Of an item, what goes into a craft."""
+"""The schema of the amount of an item in a craft."""
 TIMES = 64
-"""A constrained call asks for at most so many operations, and makes at most so many times what one makes."""
+"""A constrained call asks for at most this many operations."""
 _INSIDE = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
 """What matters for where an object ends: texts, and braces that are in none; a text that is not closed goes to the end."""
 _NAMED = re.compile(r"\btool\b")
@@ -75,11 +75,11 @@ class Calls(Space):
 
     phase: str
     tools: tuple[str, ...]
-    """Those that the phase is for; a call of another is refused."""
+    """The tools of the phase. A call of another tool is refused."""
     hand: Hand = field(default_factory=dict, repr=False, compare=False)
-    """The player's; this and the following are for examples and schemas alone."""
+    """The player's hand. Only examples and schemas use this field and the following ones."""
     others: Mapping[str, Hand] = field(default_factory=dict, repr=False, compare=False)
-    """Player -> hand, of those one may trade with; nobody where there is nothing to propose."""
+    """Player -> hand, for all possible partners. Empty in phases without proposals."""
     ruleset: Ruleset | None = field(default=None, repr=False, compare=False)
 
     def __contains__(self, action: object) -> bool:
@@ -104,93 +104,93 @@ class Calls(Space):
             return Call(tool="decide", decision=dice.choice(("accept", "reject")), message="")
         if self.ruleset is None or dice.random() < 0.5 or not (possible := self.ruleset.possible(self.hand)):
             return Call(tool="craft_done")
-        found = self.ruleset.filled(dice.choice(possible), 1, self.hand)
-        if not isinstance(found, Craft):
+        craft = self.ruleset.fill_craft(dice.choice(possible), 1, self.hand)
+        if not isinstance(craft, Craft):
             return Call(tool="craft_done")
-        return Call(tool="craft_apply", inputs=written(found.inputs), outputs=written(found.outputs))
+        return Call(tool="craft_apply", inputs=hand_to_json(craft.inputs), outputs=hand_to_json(craft.outputs))
 
     def spelled(self, action: Any) -> str:
         """The call as JSON, in one line."""
         return json.dumps(action, ensure_ascii=False)
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """The one call in an answer; the tag does not matter."""
+        """The one call in an answer, wherever it stands."""
         call, fault, _ = call_in(text)
         if call is not None and call not in self:
             return Reading(None, "the call is too long, or holds half a surrogate pair")
         return Reading(call, fault)
 
     def schema(self) -> Schema:
-        """One of the tools, with its arguments: whole trades that hands allow, crafts of what the hand is enough for."""
+        """The schema of a call: one of the tools with its arguments. Trades and crafts are limited to what the hands allow."""
         return {"anyOf": [object_of(form) for tool in self.tools for form in self._forms(tool)]}
 
     def as_tools(self) -> dict[str, Schema]:
-        """The tools, as `schema` has them; a further way to call one is a tool with a number after its name."""
+        """The tools with the schemas of their arguments. A second way to call a tool has a number after the tool's name."""
         forms = [(tool, form) for tool in self.tools for form in self._forms(tool)]
         return {
-            name: object_of({each: part for each, part in form.items() if each != TOOL})
+            name: object_of({name: part for name, part in form.items() if name != TOOL})
             for name, (_, form) in zip(keys(tool for tool, _ in forms), forms, strict=True)
         }
 
     def _forms(self, tool: str) -> Iterator[dict[str, Schema]]:
-        """The arguments of a tool, in each of the ways in which it can be called; no way where a call would be in vain."""
-        named: dict[str, Schema] = {"tool": {"type": "string", "enum": [tool]}}
+        """The arguments of a tool, for each way to call it. There is no way if every call would be refused."""
+        head: dict[str, Schema] = {"tool": {"type": "string", "enum": [tool]}}
         if tool == "submit_proposal":
             for partner, hand in sorted(self.others.items()):
                 sides = {"offer": _side(self.hand), "request": _side(hand)}
-                yield named | {"partner": {"type": "string", "enum": [partner]}} | sides | {"message": WORDS}
+                yield head | {"partner": {"type": "string", "enum": [partner]}} | sides | {"message": WORDS}
         elif tool == "decide":
-            yield named | {"decision": {"type": "string", "enum": ["accept", "reject"]}, "message": WORDS}
+            yield head | {"decision": {"type": "string", "enum": ["accept", "reject"]}, "message": WORDS}
         elif tool in ("craft_check", "craft_apply"):
             if possible := self.ruleset.possible(self.hand) if self.ruleset else []:
                 times: Schema = {"type": "integer", "minimum": 1, "maximum": TIMES}
-                yield named | {"recipe": {"type": "string", "enum": [each.id for each in possible]}, "times": times}
-                items: Schema = {"type": "string", "enum": sorted({each.makes for each in possible})}
-                most = TIMES * max(each.number for each in possible)
-                made = object_of({"item": items, "amount": times | {"maximum": most}})
-                yield named | {"inputs": object_of(dict.fromkeys(keys(sorted(self.hand)), PART)), "outputs": made}
+                yield head | {"recipe": {"type": "string", "enum": [recipe.id for recipe in possible]}, "times": times}
+                items: Schema = {"type": "string", "enum": sorted({recipe.makes for recipe in possible})}
+                most = TIMES * max(recipe.number for recipe in possible)
+                product = object_of({"item": items, "amount": times | {"maximum": most}})
+                yield head | {"inputs": object_of(dict.fromkeys(keys(sorted(self.hand)), PART)), "outputs": product}
         else:
-            yield named | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
+            yield head | dict.fromkeys(ARGUMENTS.get(tool, ()), WORDS)
 
     def as_value(self, action: Any) -> Any:
-        """The call with every item of a hand, 0 where it has none of it, and no message where it has none."""
+        """The call as a value of the schema: every item of a hand is in it, and items that the call does not name are 0."""
         value = dict(action)
         if "partner" in value:
             for side, hand in (("offer", self.hand), ("request", self.others[value["partner"]])):
                 value[side] = {key: value[side].get(item, 0) for key, item in _whole(hand).items()}
         if "outputs" in value:
             ((item, amount),) = value["outputs"].items()
-            value["inputs"] = {key: str(value["inputs"].get(each, 0)) for key, each in _keyed(self.hand).items()}
+            value["inputs"] = {key: str(value["inputs"].get(name, 0)) for key, name in _keyed(self.hand).items()}
             value["outputs"] = {"item": item, "amount": amount}
         return value
 
     def of_value(self, value: Any) -> Any | None:
-        """The call, without items of which there is none."""
+        """The call of a value of the schema, without the items whose amount is 0."""
         call = Call(value)
         call[TOOL] = call[TOOL].rstrip(digits)  # of a further way to call it
         if "partner" in call:
             for side, hand in (("offer", self.hand), ("request", self.others[call["partner"]])):
                 call[side] = {item: call[side][key] for key, item in _whole(hand).items() if call[side][key]}
         if "outputs" in call:
-            taken = {item: call["inputs"][key] for key, item in _keyed(self.hand).items()}
-            call["inputs"] = {item: int(part) if part.isdecimal() else part for item, part in taken.items()}
+            amounts = {item: call["inputs"][key] for key, item in _keyed(self.hand).items()}
+            call["inputs"] = {item: int(part) if part.isdecimal() else part for item, part in amounts.items()}
             call["inputs"] = {item: part for item, part in call["inputs"].items() if part}
             call["outputs"] = {call["outputs"]["item"]: call["outputs"]["amount"]}
         return call
 
 
 def _keyed(hand: Hand) -> dict[str, str]:
-    """The hand's items by the keys of a schema."""
+    """Key of a schema -> item of the hand."""
     return dict(zip(keys(sorted(hand)), sorted(hand), strict=True))
 
 
 def _whole(hand: Hand) -> dict[str, str]:
-    """`_keyed` for the items of which there is a whole piece."""
+    """The part of `_keyed` with at least one whole piece in the hand."""
     return {key: item for key, item in _keyed(hand).items() if hand[item] >= 1}
 
 
 def _side(hand: Hand) -> Schema:
-    """What may be given from a hand: from none to all of each item."""
+    """The schema of one side of a trade: from none to all of each item."""
     pieces = {key: int(hand[item]) for key, item in _whole(hand).items()}
     return object_of({key: {"type": "integer", "minimum": 0, "maximum": most} for key, most in pieces.items()})
 
@@ -200,7 +200,7 @@ def _shallow(value: object, most: int) -> bool:
     if not isinstance(value, Mapping | list | tuple):
         return True
     inner = value.values() if isinstance(value, Mapping) else value
-    return most > 0 and all(_shallow(each, most - 1) for each in inner)
+    return most > 0 and all(_shallow(part, most - 1) for part in inner)
 
 
 def _part(hand: Hand, dice: Dice) -> dict[str, int]:
@@ -215,8 +215,8 @@ def _part(hand: Hand, dice: Dice) -> dict[str, int]:
 # ---- calls in what a player wrote ----
 
 
-class Found(NamedTuple):
-    """What was made of one answer."""
+class CallReading(NamedTuple):
+    """The call in an answer, or the reason why there is none."""
 
     call: Call | None
     fault: str
@@ -225,18 +225,18 @@ class Found(NamedTuple):
     """The call as it was written."""
 
 
-def call_in(text: str) -> Found:
+def call_in(text: str) -> CallReading:
     """The one call in an answer (without its thinking, see agon.games.reading.spoken), whether or not a game allows it."""
     if not text.strip():
-        return Found(None, "the answer is empty")
+        return CallReading(None, "the answer is empty")
     if len(text) > LARGEST:
-        return Found(None, f"the answer has {len(text)} characters; at most {LARGEST} can be read")
-    tried = [_read(source) for source in _objects(text) if _NAMED.search(source)]
-    found = [each for each in tried if each is not None]
-    if len(found) == 1:
-        return found[0]
-    return Found(
-        None, f"there are {len(found)} calls; give just one" if found else 'there is no JSON object with "tool"'
+        return CallReading(None, f"the answer has {len(text)} characters; at most {LARGEST} can be read")
+    readings = [_read(source) for source in _objects(text) if _NAMED.search(source)]
+    calls = [reading for reading in readings if reading is not None]
+    if len(calls) == 1:
+        return calls[0]
+    return CallReading(
+        None, f"there are {len(calls)} calls; give just one" if calls else 'there is no JSON object with "tool"'
     )
 
 
@@ -247,7 +247,7 @@ def thought_in(text: str, source: str) -> str:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """All that stands between outermost braces; the last one may lack its end."""
+    """Every outermost {...} of a text. The last one may lack its end."""
     start = text.find("{")
     while start >= 0:
         end = _end(text, start)
@@ -264,29 +264,37 @@ def _end(text: str, start: int) -> int:
     return len(text)
 
 
-def _read(source: str) -> Found | None:
-    """The call that is written there, or what is wrong with it; None where there is no call."""
+def _read(source: str) -> CallReading | None:
+    """The call in the text of a JSON object, or its fault; None if it is no call."""
     try:
-        read = json.loads(source, object_pairs_hook=_once, parse_constant=_refused, parse_float=_float, parse_int=_int)
+        value = json.loads(
+            source, object_pairs_hook=_unique_keys, parse_constant=_reject_constant, parse_float=_float, parse_int=_int
+        )
     except json.JSONDecodeError as error:
-        return Found(None, f"the JSON object cannot be read: {error.msg} (character {error.pos + 1} of it)", source)
+        return CallReading(
+            None, f"the JSON object cannot be read: {error.msg} (character {error.pos + 1} of it)", source
+        )
     except (ValueError, RecursionError) as error:
         fault = str(error) if type(error) is ValueError else "it is nested too deep"
-        return Found(None, f"the JSON object cannot be read: {fault}", source)
-    if "tool" in read:
-        tool = read["tool"]
-        return Found(Call(read), "", source) if isinstance(tool, str) else Found(None, '"tool" must be a text', source)
-    return Found(None, 'the JSON object has no "tool" of its own', source) if '"tool"' in source else None
+        return CallReading(None, f"the JSON object cannot be read: {fault}", source)
+    if "tool" in value:
+        tool = value["tool"]
+        return (
+            CallReading(Call(value), "", source)
+            if isinstance(tool, str)
+            else CallReading(None, '"tool" must be a text', source)
+        )
+    return CallReading(None, 'the JSON object has no "tool" of its own', source) if '"tool"' in source else None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
         raise ValueError("it has a key twice")
-    return made
+    return values
 
 
-def _refused(constant: str) -> NoReturn:
+def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
 
 

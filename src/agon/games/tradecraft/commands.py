@@ -76,10 +76,10 @@ def remake_problems(sets: str | None, force: bool) -> None:
     """Makes the shipped problems again."""
     from agon.games.tradecraft.problems import SHIPPED
 
-    asked = sets.split(",") if sets else list(SHIPPED)
-    if unknown := [name for name in asked if name not in SHIPPED]:
+    names = sets.split(",") if sets else list(SHIPPED)
+    if unknown := [name for name in names if name not in SHIPPED]:
         raise AgonError(f"there is no set {unknown[0]}: there are {', '.join(SHIPPED)}")
-    for name in asked:
+    for name in names:
         _make(f"data/problems/{name}", SHIPPED[name].ruleset, SHIPPED[name].wishes, SHIPPED[name].seed, force)
 
 
@@ -90,10 +90,10 @@ def certify_problems(files: Sequence[str]) -> None:
 
     The certificate is written into the file.
     """
-    from agon.games.tradecraft.problems import certified, problem
+    from agon.games.tradecraft.problems import problem, with_certificate
 
     for file in files:
-        _keep(in_project(file), certified(problem(input_path(file))), force=True)
+        _save(in_project(file), with_certificate(problem(input_path(file))), force=True)
 
 
 @click.command()
@@ -143,7 +143,7 @@ def invent_ruleset(
 def change_ruleset(of: str, name: str, by: Change, seed: int, folder: str, force: bool) -> None:
     """Makes a ruleset of another: new names, recipes or both."""
     with _refusals():
-        _write(folder, name, _changed(_read(_path(of)), by, seed), force)
+        _write(folder, name, _change(_read(_path(of)), by, seed), force)
 
 
 @click.command()
@@ -155,12 +155,12 @@ def take_rulesets(facts: Sequence[str], folder: str, force: bool) -> None:
 
     Duplicate recipes are left out.
     """
-    from agon.games.tradecraft.rulesets.facts import taken_over
+    from agon.games.tradecraft.rulesets.facts import import_facts
 
     for name in facts:
         text = text_of(path := input_path(name), most=10_000_000).encode()
         with _refusals(f"{shown(path)}: "):
-            file = taken_over(text)
+            file = import_facts(text)
             _write(folder, file.ruleset, file, force)
         twice = len(msgspec.json.decode(text)["recipes"]) - len(file.recipes)
         click.echo(f"{file.ruleset}: {count(len(file.recipes), 'recipe')}; {count(twice, 'duplicate')} left out")
@@ -179,7 +179,7 @@ def remake_rulesets(folder: str, force: bool) -> None:
     minecraft = _read(_path("minecraft"))
     _write(folder, "invented", invented(1, Size(tags=20, fuels=20)), force)
     for name, by in OF_MINECRAFT.items():
-        _write(folder, name, _changed(minecraft, by, 1), force)
+        _write(folder, name, _change(minecraft, by, 1), force)
 
 
 @click.command()
@@ -197,9 +197,9 @@ def check_rulesets(rulesets: Sequence[str]) -> int:
     for path in map(_path, rulesets):
         file = _read(path)
         with _refusals(f"{shown(path)}: "):
-            found = [*_unused(file, path), *faults(built(file))]
-        click.echo("\n".join(f"{path.stem}: {line}" for line in found or ["nothing is wrong"]))
-        code = 3 if found else code
+            problems = [*_useless_fields(file, path), *faults(built(file))]
+        click.echo("\n".join(f"{path.stem}: {line}" for line in problems or ["nothing is wrong"]))
+        code = 3 if problems else code
     return code
 
 
@@ -207,17 +207,17 @@ def _make(folder: str, name: str, wishes: Sequence[Wish], seed: int, force: bool
     from agon.games.tradecraft.problems import generated
     from agon.games.tradecraft.rulesets import ruleset
 
-    for number, found in enumerate(generated(ruleset(name), wishes, seed), 1):
-        _keep(in_project(folder) / f"{number:02}.json", found, force)
+    for number, problem in enumerate(generated(ruleset(name), wishes, seed), 1):
+        _save(in_project(folder) / f"{number:02}.json", problem, force)
 
 
-def _keep(path: Path, found: Problem, force: bool) -> None:
+def _save(path: Path, problem: Problem, force: bool) -> None:
     """Writes a problem, and says what its certificate says."""
-    from agon.games.tradecraft.problems import text
+    from agon.games.tradecraft.problems import problem_json
 
-    keep_file(path, text(found), force)
-    known = found.certificate
-    lines = [*(known.wrong or ["good"]), *known.notes] if known else ["not certified"]
+    keep_file(path, problem_json(problem), force)
+    certificate = problem.certificate
+    lines = [*(certificate.wrong or ["good"]), *certificate.notes] if certificate else ["not certified"]
     click.echo(f"{path.name}: {'; '.join(lines)}")
 
 
@@ -249,13 +249,13 @@ def _read(path: Path) -> RulesetFile:
         raise AgonError(f"{shown(path)}: {fault_of(error, RulesetFile)}") from None
 
 
-def _changed(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
+def _change(file: RulesetFile, by: Change, seed: int) -> RulesetFile:
     """Another ruleset of a file, whose source says how it was made."""
-    from agon.games.tradecraft.rulesets.invented import joint, permuted, renamed, rewired, unheard
+    from agon.games.tradecraft.rulesets.invented import permutation, rename, rewire, rewire_and_rename, unheard_names
 
-    names, recipes = {"permute": permuted, "unheard": unheard}, {"rewire": rewired, "joint": joint}
-    made = renamed(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
-    return msgspec.structs.replace(made, source=f"{file.source}; {by}, seed {seed}")
+    names, recipes = {"permute": permutation, "unheard": unheard_names}, {"rewire": rewire, "joint": rewire_and_rename}
+    ruleset = rename(file, names[by](file, seed)) if by in names else recipes[by](file, seed)
+    return msgspec.structs.replace(ruleset, source=f"{file.source}; {by}, seed {seed}")
 
 
 def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
@@ -268,7 +268,7 @@ def _write(folder: str, name: str, file: RulesetFile, force: bool) -> None:
     keep_file(in_project(folder) / f"{name}.json", text, force)
 
 
-def _unused(file: RulesetFile, path: Path) -> Iterator[str]:
+def _useless_fields(file: RulesetFile, path: Path) -> Iterator[str]:
     """What a file says for nothing."""
     if file.ruleset != path.stem:
         yield f"other name: the file says that it is {file.ruleset}, and is called {path.name}"

@@ -1,4 +1,4 @@
-"""Matches of TradeCraft for a page that steps through them: what a reader sees of each, small enough to be shipped with the page."""
+"""Matches of TradeCraft for a page that steps through them, as data small enough to be shipped with the page."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from agon.games.tradecraft.amounts import Hand
 from agon.games.tradecraft.story import Call, Hands, Turn, stories
 
 SCRIPT = files("agon.games.tradecraft").joinpath("explorer.js").read_text(encoding="utf-8")
-"""What shows them."""
+"""The script of the page."""
 
 
 def games(turns: pd.DataFrame) -> list[dict[str, Any]]:
@@ -22,14 +22,17 @@ def games(turns: pd.DataFrame) -> list[dict[str, Any]]:
     does not apply is left out.
     """
     seats = turns.drop_duplicates(["match", "seat"]).sort_values("seat", kind="stable")
-    own = {str(match): rows for match, rows in seats.groupby("match", observed=True)}
+    rows_of_match = {str(match): rows for match, rows in seats.groupby("match", observed=True)}
     return [
         {
             "match": story.match,
-            "variant": str(own[story.match].variant.iloc[0]),
+            "variant": str(rows_of_match[story.match].variant.iloc[0]),
             "players": list(story.players),
-            "agents": own[story.match].agent.astype(str).tolist(),
-            "models": own[story.match].model.astype(object).where(own[story.match].model.notna(), "").tolist(),
+            "agents": rows_of_match[story.match].agent.astype(str).tolist(),
+            "models": rows_of_match[story.match]
+            .model.astype(object)
+            .where(rows_of_match[story.match].model.notna(), "")
+            .tolist(),
             "start": _hands(story.turns[0].before),
             "targets": _hands(story.targets),
             "winners": sorted({seat for turn in story.turns for seat in turn.winners}),
@@ -40,12 +43,12 @@ def games(turns: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _moves(turn: Turn) -> Iterator[dict[str, Any]]:
-    """What changes a hand, was proposed or decided, or would have been."""
+    """The moves of a turn: proposals, decisions, crafts, defaults and every other change of a hand."""
     hands, looked = turn.before, Counter[str]()
     for call in turn.calls:
         before = hands
         if call.phase == "decide" and (call.default or call.decides):
-            hands = turn.traded
+            hands = turn.after_trade
         hands = call.after(hands)
         if call.tool in ("submit_proposal", "decide", "craft_apply") or call.default or call.payoff or hands != before:
             yield _move(turn, call, before, hands, looked)
@@ -55,7 +58,7 @@ def _moves(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 def _move(turn: Turn, call: Call, before: Hands, hands: Hands, looked: Counter[str]) -> dict[str, Any]:
-    said = {
+    fields = {
         "to": call.call.get("partner"),
         "gives": _hand(call.items("offer")),
         "wants": _hand(call.items("request")),
@@ -69,8 +72,8 @@ def _move(turn: Turn, call: Call, before: Hands, hands: Hands, looked: Counter[s
         "looked": dict(looked),
         "hands": {str(seat): _hand(hand) for seat, hand in enumerate(hands) if hand != before[seat]},
     }
-    kept = {name: value for name, value in said.items() if value}
-    return {"turn": turn.number, "seat": call.seat, "does": call.tool} | kept
+    filled = {name: value for name, value in fields.items() if value}
+    return {"turn": turn.number, "seat": call.seat, "does": call.tool} | filled
 
 
 def _hands(hands: Hands) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""TradeCraft: a turn is a proposal, its partner's decision, and crafting by everybody; all by calls of tools."""
+"""TradeCraft. A turn is a proposal, the partner's decision and crafting by all players. Every action is the call of a tool."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,19 @@ from agon.games.base import (
     refuse_illegal,
     told,
 )
-from agon.games.tradecraft.amounts import Hand, amount_of, covers, exact, floored, hand_of, minus, plus, traded, written
+from agon.games.tradecraft.amounts import (
+    Hand,
+    amount_of,
+    covers,
+    floor_hand,
+    hand_from_json,
+    hand_of,
+    hand_to_json,
+    minus,
+    plus,
+    shortage,
+    traded,
+)
 from agon.games.tradecraft.calls import TOOLS, Calls, Object
 from agon.games.tradecraft.recipes import Craft, Recipe, Refusal, Ruleset
 
@@ -28,20 +40,20 @@ Phase = Literal["propose", "decide", "craft"]
 
 
 class Facts(NamedTuple):
-    """What everybody knows."""
+    """The rules of a match, which all players know."""
 
     name: str
     seats: int
     players: tuple[str, ...]
     ruleset: Ruleset
     turns: int
-    """At most."""
+    """The number of turns, at most."""
     end: End
     attempts: int
     calls: int
     length: int
-    known: frozenset[str]
-    """Items that can come up: all that can be made from all initial hands together."""
+    reachable: frozenset[str]
+    """Items that can appear in the match: all that can be made from all initial hands together."""
 
 
 class Trade(NamedTuple):
@@ -62,16 +74,16 @@ class State(NamedTuple):
     """In seat order."""
     seen: Seen
     refused: int = 0
-    """Proposals of this turn that were refused."""
+    """The number of refused proposals in this turn."""
     calls: tuple[int, ...] = ()
-    """Calls of each seat in this phase."""
+    """The number of calls of each seat in this phase."""
     trade: Trade | None = None
     done: frozenset[int] = frozenset()
-    """Seats that have done crafting."""
+    """The seats that have finished crafting."""
     over: bool = False
     winners: tuple[int, ...] = ()
     notes: tuple[tuple[int, str, Any], ...] = ()
-    """Of the last step: what the table answered, for the turns' column `detail`."""
+    """The game's answers to the calls of the last step, for the turns' column `detail`."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +105,13 @@ class TradeCraft(Game[State]):
     hands: Sequence[Mapping[str, int]]
     """Items by seat."""
     targets: Sequence[Mapping[str, int]]
-    """What each seat must hold to win."""
+    """The items that each seat must hold to win."""
     turns: int = 15
     end: End = "turn"
     attempts: int = 5
     calls: int = 40
     length: int = 2000
-    """Characters of a message or thought, at most."""
+    """The length of a message or thought in characters, at most."""
     rules: int = 1
     independent = True
     """Seats that act at once do not depend on each other: one that gives no readable action leaves the others' turns valid."""
@@ -124,22 +136,22 @@ class TradeCraft(Game[State]):
                 raise ValueError(f"{self.name}: seat {seat} needs a target that it does not hold at the start")
         for name, value in (("hands", hands), ("targets", targets), ("seats", seats)):
             object.__setattr__(self, name, value)
-        known = self.ruleset.reachable({item for hand in hands for item in hand})
+        reachable = self.ruleset.reachable({item for hand in hands for item in hand})
         limits = self.turns, self.end, self.attempts, self.calls, self.length
-        object.__setattr__(self, "_facts", Facts(self.name, seats, self.players, self.ruleset, *limits, known))
+        object.__setattr__(self, "_facts", Facts(self.name, seats, self.players, self.ruleset, *limits, reachable))
 
     def __hash__(self) -> int:
         return hash((self.name, self.variant, self.ruleset))
 
     def _items(self, hand: Mapping[str, Any], whose: str) -> dict[str, int]:
-        made = {}
+        items = {}
         for item, amount in hand_of(hand).items():
             if item not in self.ruleset.items:
                 raise ValueError(f"{self.name}: {whose} names {item}, which ruleset {self.ruleset.name} does not have")
             if not isinstance(amount, int):
                 raise ValueError(f"{self.name}: {whose} has {amount} {item}; it must be a whole number")
-            made[item] = amount
-        return made
+            items[item] = amount
+        return items
 
     @cached_property
     def max_rounds(self) -> int:
@@ -147,9 +159,9 @@ class TradeCraft(Game[State]):
         return self.turns
 
     def times_asked(self, seat: int) -> Times:
-        """From a part of one turn, each with one call, to two parts of all turns, each with all `calls`.
+        """At least one call in each phase of one turn; at most all `calls` in two phases of every turn.
 
-        Of two seats one proposes and the other decides; all craft, unless the first who holds its target ends the match.
+        With two seats, one proposes and the other decides. Then all craft, unless the match ends before (`end` first).
         """
         least = (seat == 0) + (seat == 1 == self.seats - 1) + (self.end == "turn")
         return Times(least, 2 * self.turns * self.calls)
@@ -158,11 +170,11 @@ class TradeCraft(Game[State]):
         """No chance: a problem fixes hands, targets and seats."""
         seen = nothing_seen(self.seats)
         for seat, target in enumerate(self.targets):
-            seen = told(seen, Event("target", None, Object(written(target))), (seat,))
-        return self._turn(State(0, "craft", tuple(self.hands), seen))
+            seen = told(seen, Event("target", None, Object(hand_to_json(target))), (seat,))
+        return self._next_turn(State(0, "craft", tuple(self.hands), seen))
 
     def to_move(self, state: State) -> tuple[int, ...]:
-        """The proposer, its partner, or all who have not done crafting."""
+        """The proposer, its partner, or all seats that have not finished crafting."""
         if state.over:
             return ()
         if state.phase == "propose":
@@ -179,21 +191,21 @@ class TradeCraft(Game[State]):
         return Calls(state.phase, TOOLS[state.phase], state.hands[seat], others, self.ruleset)
 
     def observe(self, state: State, seat: int) -> Observation:
-        """What the seat has been told; neither others' targets, nor messages between others, nor what they craft just now."""
+        """The events that the seat knows. They hide the targets of others, messages between others, and crafts in progress."""
         return Observation(
             seat, state.turn, self.legal_actions(state, seat), state.seen[seat], self._facts, state.phase
         )
 
     def seat_facts(self, seat: int) -> dict[str, Any]:
-        """What the seat is to get hold of."""
-        return {"target": written(self.targets[seat])}
+        """The target of the seat."""
+        return {"target": hand_to_json(self.targets[seat])}
 
     def notes(self, state: State) -> tuple[Note, ...]:
-        """What became of the calls of the last step."""
+        """The game's answers to the calls of the last step."""
         return state.notes
 
     def watch(self, state: State) -> Observation:
-        """Hands, and trades with their terms; neither targets nor messages nor what was proposed."""
+        """Hands, and trades with their terms. Targets, messages and proposals stay hidden."""
         return Observation(PUBLIC, state.turn, None, state.seen[PUBLIC], self._facts, state.phase)
 
     def step(self, state: State, actions: Mapping[int, Any]) -> tuple[State, tuple[float, ...]]:
@@ -207,89 +219,91 @@ class TradeCraft(Game[State]):
                 state = move(state, seat, None)
         if state.phase == "craft" and not state.over:
             if self.end == "first" and (winners := self._holders(state)):
-                state = self._ended(state, winners)
+                state = self._finish(state, winners)
             if not state.over and len(state.done) == self.seats:
-                state = self._turn(state)
+                state = self._next_turn(state)
         return state, tuple(float(state.over and seat in state.winners) for seat in range(self.seats))
 
     def _proposer(self, state: State) -> int:
         return (state.turn - 1) % self.seats
 
-    def _turn(self, state: State) -> State:
+    def _next_turn(self, state: State) -> State:
         """The end of a turn, and the start of the next."""
         winners = self._holders(state)
         if winners or state.turn == self.turns:
-            return self._ended(state, winners)
+            return self._finish(state, winners)
         state = state._replace(
             turn=state.turn + 1, phase="propose", refused=0, calls=(0,) * self.seats, done=frozenset()
         )
         value = Object(turn=state.turn, proposer=self.players[self._proposer(state)])
-        return state._replace(seen=told(told(state.seen, Event("turn", None, value)), self._hands(state)))
+        return state._replace(seen=told(told(state.seen, Event("turn", None, value)), self._hands_event(state)))
 
     def _holders(self, state: State) -> tuple[int, ...]:
         """Seats that hold their target."""
         return tuple(seat for seat in range(self.seats) if covers(state.hands[seat], self.targets[seat]))
 
-    def _ended(self, state: State, winners: tuple[int, ...]) -> State:
-        return state._replace(over=True, winners=winners, seen=told(state.seen, self._hands(state)))
+    def _finish(self, state: State, winners: tuple[int, ...]) -> State:
+        return state._replace(over=True, winners=winners, seen=told(state.seen, self._hands_event(state)))
 
-    def _hands(self, state: State) -> Event:
-        hands = {player: written(hand) for player, hand in zip(self.players, state.hands, strict=True)}
+    def _hands_event(self, state: State) -> Event:
+        hands = {player: hand_to_json(hand) for player, hand in zip(self.players, state.hands, strict=True)}
         return Event("hands", None, Object(hands))
 
-    def _answered(self, state: State, seat: int, call: Mapping[str, Any], answer: Any, **noted: Any) -> State:
-        """The seat is told the answer (JSON) or Refusal, and nobody else is; the call is counted."""
-        kept = json.loads(json.dumps(call))  # whatever the player does with its own
-        fault, says = answer if isinstance(answer, Refusal) else ("", answer)
-        value = Object(call=kept, ok=not fault, fault=fault, answer=says)
+    def _answer(self, state: State, seat: int, call: Mapping[str, Any], answer: Any, **details: Any) -> State:
+        """Tells the seat, and nobody else, the answer (JSON or a Refusal), and counts the call."""
+        copy = json.loads(json.dumps(call))  # whatever the player does with its own
+        fault, text = answer if isinstance(answer, Refusal) else ("", answer)
+        value = Object(call=copy, ok=not fault, fault=fault, answer=text)
         calls = tuple(count + (place == seat) for place, count in enumerate(state.calls))
-        facts = {"ok": not fault, **({"fault": fault, "says": says} if fault else {}), **noted}
-        notes = state.notes + tuple((seat, what, each) for what, each in facts.items())
+        facts = {"ok": not fault, **({"fault": fault, "says": text} if fault else {}), **details}
+        notes = state.notes + tuple((seat, what, fact) for what, fact in facts.items())
         return state._replace(calls=calls, notes=notes, seen=told(state.seen, Event("answer", seat, value), (seat,)))
 
-    def _asked(self, state: State, seat: int, call: Mapping[str, Any]) -> State:
-        """A tool that changes nothing, or one that is not for this phase."""
-        answer = asked(self._facts, state.hands[seat], state.seen[seat], state.phase, call)
-        return self._answered(state, seat, call, answer)
+    def _answer_query(self, state: State, seat: int, call: Mapping[str, Any]) -> State:
+        """Answers a call that changes nothing: a query, or a tool of another phase."""
+        answer = answer_query(self._facts, state.hands[seat], state.seen[seat], state.phase, call)
+        return self._answer(state, seat, call, answer)
 
     def _propose(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
         if call is None:
-            return self._proposed(state, Trade(seat, (seat + 1) % self.seats, {}, {}), "", self._default(state, seat))
+            return self._record_proposal(
+                state, Trade(seat, (seat + 1) % self.seats, {}, {}), "", self._default_reason(state, seat)
+            )
         if call["tool"] != "submit_proposal":
-            return self._asked(state, seat, call)
-        found = self._trade(state, seat, call)
-        if isinstance(found, Refusal):
-            state = self._answered(state, seat, call, found)._replace(refused=state.refused + 1)
+            return self._answer_query(state, seat, call)
+        trade = self._parse_trade(state, seat, call)
+        if isinstance(trade, Refusal):
+            state = self._answer(state, seat, call, trade)._replace(refused=state.refused + 1)
             return self._propose(state, seat, None) if state.refused == self.attempts else state
-        return self._proposed(self._answered(state, seat, call, "sent"), found, str(call.get("message") or ""))
+        return self._record_proposal(self._answer(state, seat, call, "sent"), trade, str(call.get("message") or ""))
 
-    def _default(self, state: State, seat: int) -> str:
-        """Why nothing is done for the seat."""
+    def _default_reason(self, state: State, seat: int) -> str:
+        """The reason for which the game moves for the seat."""
         if state.phase == "propose" and state.refused == self.attempts:
             return "refused proposals"
         return "call limit" if state.calls[seat] >= self.calls else "no action"
 
-    def _proposed(self, state: State, trade: Trade, message: str, default: str = "") -> State:
+    def _record_proposal(self, state: State, trade: Trade, message: str, default: str = "") -> State:
         value = Object(
             partner=self.players[trade.partner],
-            offer=written(trade.offer),
-            request=written(trade.request),
+            offer=hand_to_json(trade.offer),
+            request=hand_to_json(trade.request),
             message=message,
             default=bool(default),
         )
         notes = state.notes + (((trade.proposer, "default", default),) if default else ())
-        notes += ((trade.proposer, "hands", [written(hand) for hand in state.hands]),)
+        notes += ((trade.proposer, "hands", [hand_to_json(hand) for hand in state.hands]),)
         seen = told(state.seen, Event("proposal", trade.proposer, value), (trade.proposer, trade.partner))
         return state._replace(phase="decide", trade=trade, seen=seen, notes=notes, calls=(0,) * self.seats)
 
-    def _trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Refusal:
-        """The trade that a call proposes, or what is wrong with it."""
+    def _parse_trade(self, state: State, seat: int, call: Mapping[str, Any]) -> Trade | Refusal:
+        """The trade that a call proposes, or the reason why it is refused."""
         others = [player for other, player in enumerate(self.players) if other != seat]
         partner = call.get("partner")
         if not isinstance(partner, str) or partner not in others:
-            said = "yourself" if partner == self.players[seat] else "nobody here"
-            return Refusal("bad partner", f"partner is {said}: it must be {' or '.join(others)}")
-        if fault := self._bad_message(call.get("message", "")):
+            who = "yourself" if partner == self.players[seat] else "nobody here"
+            return Refusal("bad partner", f"partner is {who}: it must be {' or '.join(others)}")
+        if fault := self._message_fault(call.get("message", "")):
             return Refusal("bad message", fault)
         sides: list[Hand] = []
         for what, holder in (("offer", seat), ("request", self.players.index(partner))):
@@ -298,16 +312,16 @@ class TradeCraft(Game[State]):
             except ValueError as error:
                 return Refusal("bad amounts", f"{what}: {error} ({{}} is nothing)")
             for item, amount in side.items():
-                held = state.hands[holder].get(item, 0)
+                stock = state.hands[holder].get(item, 0)
                 if not isinstance(amount, int):
                     return Refusal("bad amounts", f"{what}: {amount} {item} cannot be traded, only whole numbers")
-                if amount > held:
-                    has = f"{self.players[holder]} has {held} {item[:80]}"
+                if amount > stock:
+                    has = f"{self.players[holder]} has {stock} {item[:80]}"
                     return Refusal("beyond the hand", f"{what}: {has}, not {amount}")
             sides.append(side)
         return Trade(seat, self.players.index(partner), *sides)
 
-    def _bad_message(self, message: object) -> str:
+    def _message_fault(self, message: object) -> str:
         if not isinstance(message, str):
             return "message must be a text"
         if len(message) > self.length:
@@ -316,18 +330,18 @@ class TradeCraft(Game[State]):
 
     def _decide(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
         if call is None:
-            return self._decided(state, seat, "reject", "", self._default(state, seat))
+            return self._record_decision(state, seat, "reject", "", self._default_reason(state, seat))
         if call["tool"] != "decide":
-            return self._asked(state, seat, call)
+            return self._answer_query(state, seat, call)
         decision, message = call.get("decision"), call.get("message", "")
         word = decision.strip().lower() if isinstance(decision, str) else ""
         if word not in ("accept", "reject"):
-            return self._answered(state, seat, call, Refusal("bad decision", "decision must be accept or reject"))
-        if fault := self._bad_message(message):
-            return self._answered(state, seat, call, Refusal("bad message", fault))
-        return self._decided(self._answered(state, seat, call, "taken"), seat, word, message)
+            return self._answer(state, seat, call, Refusal("bad decision", "decision must be accept or reject"))
+        if fault := self._message_fault(message):
+            return self._answer(state, seat, call, Refusal("bad message", fault))
+        return self._record_decision(self._answer(state, seat, call, "taken"), seat, word, message)
 
-    def _decided(self, state: State, seat: int, word: str, message: str, default: str = "") -> State:
+    def _record_decision(self, state: State, seat: int, word: str, message: str, default: str = "") -> State:
         trade = state.trade
         assert trade is not None
         value = Object(decision=word, message=message, default=bool(default))
@@ -341,30 +355,30 @@ class TradeCraft(Game[State]):
         hands, proposer = list(state.hands), trade.proposer
         hands[proposer], hands[seat] = traded(hands[proposer], hands[seat], trade.offer, trade.request)
         state = state._replace(hands=tuple(hands))
-        terms = Object(**players, offer=written(trade.offer), request=written(trade.request))
-        seen = told(told(seen, Event("trade", None, terms)), self._hands(state))
-        return state._replace(seen=seen, notes=(*notes, (seat, "hands", [written(hand) for hand in hands])))
+        terms = Object(**players, offer=hand_to_json(trade.offer), request=hand_to_json(trade.request))
+        seen = told(told(seen, Event("trade", None, terms)), self._hands_event(state))
+        return state._replace(seen=seen, notes=(*notes, (seat, "hands", [hand_to_json(hand) for hand in hands])))
 
     def _craft(self, state: State, seat: int, call: Mapping[str, Any] | None) -> State:
         tool = None if call is None else call["tool"]
         if call is None or tool == "craft_done":
-            default = self._default(state, seat) if call is None else ""
-            hand = floored(state.hands[seat])
+            default = self._default_reason(state, seat) if call is None else ""
+            hand = floor_hand(state.hands[seat])
             if call is None:
-                extra = ((seat, "default", default), (seat, "hand", written(hand)))
+                extra = ((seat, "default", default), (seat, "hand", hand_to_json(hand)))
                 state = state._replace(notes=state.notes + extra)
             else:
-                state = self._answered(state, seat, call, {"hand": written(hand)}, hand=written(hand))
+                state = self._answer(state, seat, call, {"hand": hand_to_json(hand)}, hand=hand_to_json(hand))
             return state._replace(hands=_with(state.hands, seat, hand), done=state.done | {seat})
         if tool not in ("craft_check", "craft_apply"):
-            return self._asked(state, seat, call)
-        found = crafted(self.ruleset, state.hands[seat], call)
-        if isinstance(found, Refusal):
-            return self._answered(state, seat, call, found)
+            return self._answer_query(state, seat, call)
+        craft = crafted(self.ruleset, state.hands[seat], call)
+        if isinstance(craft, Refusal):
+            return self._answer(state, seat, call, craft)
         if tool == "craft_check":
-            return self._answered(state, seat, call, "it would be allowed")
-        hand = plus(minus(state.hands[seat], found.inputs), found.outputs)
-        state = self._answered(state, seat, call, {"hand": written(hand)}, hand=written(hand))
+            return self._answer(state, seat, call, "it would be allowed")
+        hand = plus(minus(state.hands[seat], craft.inputs), craft.outputs)
+        state = self._answer(state, seat, call, {"hand": hand_to_json(hand)}, hand=hand_to_json(hand))
         return state._replace(hands=_with(state.hands, seat, hand))
 
 
@@ -373,32 +387,33 @@ def _with(hands: tuple[Hand, ...], seat: int, hand: Hand) -> tuple[Hand, ...]:
 
 
 def crafted(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
-    """The craft that a call asks for and the hand allows, or what is wrong with it.
+    """The craft that a call asks for, or the reason why it is refused.
 
-    It is asked for by `inputs` and `outputs`, or by `recipe` (an id) and `times`, with `inputs` where there is a choice.
+    The call names `inputs` and `outputs`, or `recipe` (an id) and `times`. In the second form it names `inputs`, too, if there is a
+    choice of ingredients.
     """
     try:
-        named = call.get("recipe") is not None
-        found = _named(ruleset, hand, call) if named else ruleset.matched(*map(hand_of, _both(call)))
+        by_id = call.get("recipe") is not None
+        craft = (
+            _craft_by_id(ruleset, hand, call) if by_id else ruleset.matched(*map(hand_of, _inputs_and_outputs(call)))
+        )
     except ValueError as error:
         return Refusal("bad amounts", str(error))
-    if isinstance(found, Refusal):
-        return found
-    if lacking := {
-        item: amount - hand.get(item, 0) for item, amount in found.inputs.items() if amount > hand.get(item, 0)
-    }:
+    if isinstance(craft, Refusal):
+        return craft
+    if lacking := shortage(hand, craft.inputs):
         missing = ", ".join(f"{amount} {item}" for item, amount in lacking.items())
         return Refusal("not in the hand", f"the hand lacks {missing}")
-    return found
+    return craft
 
 
-def _both(call: Mapping[str, Any]) -> tuple[Any, Any]:
+def _inputs_and_outputs(call: Mapping[str, Any]) -> tuple[Any, Any]:
     if missing := [what for what in ("inputs", "outputs") if call.get(what) is None]:
         raise ValueError(f"{' and '.join(missing)} missing: give inputs and outputs, or recipe and times")
     return call["inputs"], call["outputs"]
 
 
-def _named(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
+def _craft_by_id(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Refusal:
     recipe = ruleset.recipe(call["recipe"]) if isinstance(call["recipe"], str) else None
     if recipe is None:
         return Refusal(
@@ -411,23 +426,22 @@ def _named(ruleset: Ruleset, hand: Hand, call: Mapping[str, Any]) -> Craft | Ref
     if not isinstance(times, int):
         raise ValueError(f"times is {times}; it must be a whole number")
     if call.get("inputs") is None:
-        return ruleset.filled(recipe, times, hand)
+        return ruleset.fill_craft(recipe, times, hand)
     return ruleset.matched(hand_of(call["inputs"]), {recipe.makes: recipe.number * times})
 
 
-def asked(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Any:
-    """The answer (JSON) to a call of a tool that changes nothing, and the refusal of one that is not for this phase."""
+def answer_query(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Mapping[str, Any]) -> Any:
+    """The answer (JSON) to a query, or the refusal of a tool that does not belong to the phase."""
     tool = call["tool"]
     if tool not in TOOLS[phase]:
-        known = any(tool in tools for tools in TOOLS.values())
         allowed = f"this is the time for {', '.join(TOOLS[phase])}"
-        if known:
+        if any(tool in tools for tools in TOOLS.values()):
             return Refusal("wrong phase", f"not now: {allowed}")
         return Refusal("no such tool", f"there is no such tool: {allowed}")
     if tool == "item_info":
         return item_info(facts, call.get("name"))
     if tool == "possible_recipes_from_hand":
-        return [described(facts.ruleset, recipe) for recipe in facts.ruleset.possible(hand)]
+        return [describe_recipe(facts.ruleset, recipe) for recipe in facts.ruleset.possible(hand)]
     if tool == "history":
         return history(past)
     text = call.get("text")
@@ -437,72 +451,79 @@ def asked(facts: Facts, hand: Hand, past: Sequence[Event], phase: str, call: Map
 
 
 def item_info(facts: Facts, name: object) -> dict[str, Any] | Refusal:
-    """What makes an item, what it is used in, and what it is worth as fuel, among the items that can come up."""
+    """The recipes that make or take an item, among those that can come up, and its worth as fuel."""
     if not isinstance(name, str) or name not in facts.ruleset.items:
         return Refusal("no such item", f"there is no item {str(name)[:80]!r}")
     worth = facts.ruleset.fuel.get(name)
     return {
         "item": name,
-        "made_by": [described(facts.ruleset, each) for each in _known(facts, facts.ruleset.made_by(name))],
-        "used_in": [each.id for each in _known(facts, facts.ruleset.used_in(name))],
+        "made_by": [
+            describe_recipe(facts.ruleset, recipe) for recipe in _reachable_recipes(facts, facts.ruleset.made_by(name))
+        ],
+        "used_in": [recipe.id for recipe in _reachable_recipes(facts, facts.ruleset.used_in(name))],
         "smelts": None if worth is None else str(worth),
-        "can_come_up": name in facts.known,
+        "can_come_up": name in facts.reachable,
     }
 
 
-def _known(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
+def _reachable_recipes(facts: Facts, recipes: Sequence[Recipe]) -> list[Recipe]:
     ruleset = facts.ruleset
     return [
         recipe
         for recipe in recipes
-        if recipe.makes in facts.known
-        and all(any(item in facts.known for item in ruleset.members(need)) for need, _ in recipe.needs)
+        if recipe.makes in facts.reachable
+        and all(any(item in facts.reachable for item in ruleset.members(need)) for need, _ in recipe.needs)
     ]
 
 
-def described(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
-    """A recipe for players: its name, what one operation takes (in words), and what it makes."""
+def describe_recipe(ruleset: Ruleset, recipe: Recipe) -> dict[str, Any]:
+    """A recipe for players: its id, its ingredients in words, and its product."""
     return {"recipe": recipe.id, "takes": ruleset.spelled(recipe), "makes": {recipe.makes: recipe.number}}
 
 
 def history(past: Sequence[Event]) -> list[dict[str, Any]]:
-    """What a seat knows of proposals, oldest first: turn, who to whom, the terms where it knows them, and how it ended.
+    """The proposals that a seat knows, oldest first: turn, proposer, partner, outcome, and the terms if it knows them.
 
-    What others said to each other is null.
+    Messages between others are null.
     """
-    found: list[dict[str, Any]] = []
-    unheard = {"message": None, "reply": None}
+    proposals: list[dict[str, Any]] = []
+    unknown = {"message": None, "reply": None}
     turn: dict[str, Any] = {}
     for event in past:
         if event.phase == "turn":
             turn = dict(event.value)
         elif event.phase == "proposal":
-            found.append(turn | event.value)
+            proposals.append(turn | event.value)
         elif event.phase == "decision":
-            found[-1] = found[-1] | {"outcome": event.value["decision"], "reply": event.value["message"]}
+            proposals[-1] = proposals[-1] | {"outcome": event.value["decision"], "reply": event.value["message"]}
         elif event.phase == "rejected":
-            found.append(turn | event.value | {"outcome": "reject"} | unheard)
-        elif event.phase == "trade" and (not found or found[-1].get("turn") != turn["turn"]):
-            found.append(turn | event.value | {"outcome": "accept"} | unheard)
-    return found
+            proposals.append(turn | event.value | {"outcome": "reject"} | unknown)
+        elif event.phase == "trade" and (not proposals or proposals[-1].get("turn") != turn["turn"]):
+            proposals.append(turn | event.value | {"outcome": "accept"} | unknown)
+    return proposals
 
 
 class Known(NamedTuple):
-    """What a seat knows of the table just now, read off its events."""
+    """What a seat knows of the current state of the match."""
 
     hand: dict[str, Any]
     """Its own."""
     hands: dict[str, dict[str, Any]]
-    """Player -> hand, as last shown to all."""
+    """Player -> hand, as last shown to all players."""
     target: dict[str, Any]
     proposal: Mapping[str, Any] | None
-    """The one it is to decide on: proposer, partner, offer, request, message."""
+    """The proposal on which the seat decides: proposer, partner, offer, request, message."""
+
+
+def hands_by_seat(view: Observation, table: Known) -> list[Hand]:
+    """The hands of all seats, in seat order: the seat's own as it is now, those of others as last shown to all."""
+    return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]
 
 
 def known(view: Observation) -> Known:
-    """What the seat of a view knows of the table just now."""
+    """What the seat of a view knows, from its events."""
     events = view.past
-    own = view.rules.players[view.seat]
+    player_of_seat = view.rules.players[view.seat]
     hands: dict[str, Any] = {}
     hand: dict[str, Any] | None = None
     proposal = None
@@ -520,8 +541,8 @@ def known(view: Observation) -> Known:
             hands = event.value
             break
     return Known(
-        exact(hands[own] if hand is None else hand),
-        {player: exact(held) for player, held in hands.items()},
-        exact(events[0].value),
+        hand_from_json(hands[player_of_seat] if hand is None else hand),
+        {player: hand_from_json(held) for player, held in hands.items()},
+        hand_from_json(events[0].value),
         proposal,
     )

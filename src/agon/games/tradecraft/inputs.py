@@ -1,4 +1,4 @@
-"""What people fill in in TradeCraft: a proposal, a decision, and a workshop in which crafts are tried before they are sent."""
+"""The forms of TradeCraft for people: a proposal, a decision, and a workshop for trying crafts before they are sent."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -22,27 +22,27 @@ from agon.games.inputs import (
 )
 from agon.games.pages import Scene
 from agon.games.spaces import Text
-from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floored, minus, plus, whole, written
+from agon.games.tradecraft.amounts import Amount, Hand, amount_of, floor_hand, hand_to_json, minus, plus, whole
 from agon.games.tradecraft.calls import Call
 from agon.games.tradecraft.game import crafted, known
 from agon.games.tradecraft.icons import icon
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 
 NONE = ("", "0")
-"""What is typed for no piece of an item."""
+"""Entries that mean no piece of an item."""
 MEMBERS = 4
-"""Items that a tag is explained by."""
+"""The number of items that explain a tag."""
 
 
 def proposal(scene: Scene, entered: Entered) -> list[Thing]:
-    """Whom to trade with, what to give and get, and a message."""
+    """The form of a proposal: partner, offer, request and message."""
     facts, now = scene.view.rules, known(scene.view)
     others = [player for seat, player in enumerate(facts.players) if seat != scene.own]
     partner = entered.get("partner", others[0])
     gives = _amounts("give", now.hand, "you have", entered)
     gets = _amounts(f"get/{partner}", now.hands.get(partner, {}), "they have", entered)
-    told = "Message, which only your partner reads; may be empty"
-    message = text_fields(Text(facts.length), "message", told, entered, optional=True)
+    prompt = "Message, which only your partner reads; may be empty"
+    message = text_fields(Text(facts.length), "message", prompt, entered, optional=True)
 
     def call(offer: Mapping[str, int], request: Mapping[str, int]) -> list[Any]:
         sides = {"offer": offer, "request": request}
@@ -60,14 +60,14 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
         typed = [
             str(value or "").strip() for key, value in entered.items() if key.startswith(("give/", f"get/{partner}/"))
         ]
-        if any(each not in NONE for each in typed):
+        if any(value not in NONE for value in typed):
             raise InvalidEntry("You have entered items. Clear them first, or press “Send this proposal”.")
         return call({}, {})
 
     try:
-        said = f"You give {goods(gives.read())}. You get {goods(gets.read())} from {text(partner)}."
+        summary = f"You give {goods(gives.read())}. You get {goods(gets.read())} from {text(partner)}."
     except InvalidEntry as error:
-        said = text(error)
+        summary = text(error)
     return [
         ListField(key="partner", label="Trade with", value=others[0], options=options(others)),
         "<h3>You give</h3>" + ("" if gives.things else "<p>You have nothing to give.</p>"),
@@ -75,19 +75,19 @@ def proposal(scene: Scene, entered: Entered) -> list[Thing]:
         f"<h3>You get from {text(partner)}</h3>" + ("" if gets.things else "<p>That player has nothing to give.</p>"),
         Group(gets.things),
         *message.things,
-        f'<div class="card" role="status"><p>{said}</p></div>',
+        f'<div class="card" role="status"><p>{summary}</p></div>',
         Button("Send this proposal", send),
         Button("Propose nothing", send_nothing, main=False),
     ]
 
 
 def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) -> FieldSet:
-    """How many of each item of a hand, none to begin with; what is left empty, or 0, is not in what is read."""
-    held = {item: int(amount) for item, amount in sorted(hand.items()) if amount >= 1}
+    """A field for each item of a hand. Items whose field is empty or 0 are not in the amounts that `read` returns."""
+    stock = {item: int(amount) for item, amount in sorted(hand.items()) if amount >= 1}
 
     def read() -> dict[str, int]:
-        found = {}
-        for item, most in held.items():
+        amounts = {}
+        for item, most in stock.items():
             typed = str(entered.get(f"{key}/{item}") or "").strip()
             if typed in NONE:
                 continue
@@ -96,23 +96,23 @@ def _amounts(key: str, hand: Mapping[str, Any], whose: str, entered: Entered) ->
             except ValueError:
                 amount = 0
             if not isinstance(amount, int) or not amount > 0:
-                raise InvalidEntry(f"{label(named(item), 40)}: “{label(typed, 40)}” is no whole number.")
+                raise InvalidEntry(f"{label(item_name(item), 40)}: “{label(typed, 40)}” is no whole number.")
             if amount > most:
-                raise InvalidEntry(f"{label(named(item), 40)}: {whose} {most}, not {amount}.")
-            found[item] = amount
-        return found
+                raise InvalidEntry(f"{label(item_name(item), 40)}: {whose} {most}, not {amount}.")
+            amounts[item] = amount
+        return amounts
 
     lines = [
-        LineField(key=f"{key}/{item}", label=f"{label(named(item), 40)} ({whose} {most})", keys="numeric")
-        for item, most in held.items()
+        LineField(key=f"{key}/{item}", label=f"{label(item_name(item), 40)} ({whose} {most})", keys="numeric")
+        for item, most in stock.items()
     ]
     return FieldSet(tuple(lines), read)
 
 
 def decision(scene: Scene, entered: Entered) -> list[Thing]:
-    """The proposal in words, and what to say to it."""
-    told = "Reply, which only the proposer reads; may be empty"
-    message = text_fields(Text(scene.view.rules.length), "message", told, entered, optional=True)
+    """The form of a decision: the proposal in words, a reply and two buttons."""
+    prompt = "Reply, which only the proposer reads; may be empty"
+    message = text_fields(Text(scene.view.rules.length), "message", prompt, entered, optional=True)
 
     def decide(word: str) -> list[Any]:
         return [Call(tool="decide", decision=word, message=message.read())]
@@ -121,42 +121,44 @@ def decision(scene: Scene, entered: Entered) -> list[Thing]:
         Button(name, partial(decide, word), main=word == "accept")
         for name, word in (("Accept", "accept"), ("Reject", "reject"))
     ]
-    return [_told(known(scene.view).proposal), *message.things, *buttons]
+    return [_proposal_html(known(scene.view).proposal), *message.things, *buttons]
 
 
-def _told(trade: Mapping[str, Any] | None) -> str:
-    """A proposal, as the one who decides reads it."""
+def _proposal_html(trade: Mapping[str, Any] | None) -> str:
+    """The proposal in the words of the player who decides."""
     if trade is None:
         return "<p>There is no proposal.</p>"
     who = text(trade["proposer"])
     if trade["default"]:
         return f'<div class="card"><p>{who} made no proposal; accepting or rejecting changes nothing.</p></div>'
-    said = f"{who} says: “{text(trade['message'])}”" if trade["message"] else f"{who} says nothing to it."
+    message = f"{who} says: “{text(trade['message'])}”" if trade["message"] else f"{who} says nothing to it."
     terms = f"you get <strong>{goods(trade['offer'])}</strong>, you give <strong>{goods(trade['request'])}</strong>"
-    return f'<div class="card"><p>{who} proposes: {terms}.</p><p>{said}</p></div>'
+    return f'<div class="card"><p>{who} proposes: {terms}.</p><p>{message}</p></div>'
 
 
 def calls_made(past: Sequence[Event]) -> int:
-    """Calls that a seat has made in the phase it is in: they are what it knows last."""
-    made = 0
+    """The number of calls of a seat in its current phase: the answers at the end of its events."""
+    calls = 0
     for event in reversed(past):
         if event.phase != "answer":
             break
-        made += 1
-    return made
+        calls += 1
+    return calls
 
 
 def workshop(scene: Scene, entered: Entered) -> list[Thing]:
-    """A recipe, how often, with what where there is a choice; the list of crafts; and the end of the turn.
+    """The form for crafting: a recipe, its number of times, its inputs if there is a choice; the list of crafts; a button to finish.
 
-    `todo` of what is entered are the crafts of the list: (call, the hand after it).
+    `entered["todo"]` is the list of crafts: pairs of a call and the hand after it.
     """
     view, todo = scene.view, tuple(entered.get("todo", ()))
     rules: Ruleset = view.rules.ruleset
     hand: Hand = todo[-1][1] if todo else known(view).hand
     room = view.rules.calls - calls_made(view.past) - 1
-    possible = _different(rules.possible(hand)) if len(todo) < room else []
-    recipe = next((each for each in possible if each.id == entered.get("recipe")), None)
+    possible = _distinct(rules.possible(hand)) if len(todo) < room else []
+    recipe = next(
+        (possible_recipe for possible_recipe in possible if possible_recipe.id == entered.get("recipe")), None
+    )
     typed = str(entered.get("times", "1") or "").strip()
     times = _times(typed)
     inputs = _inputs(scene, recipe, times, hand, f"input/{len(todo)}", entered) if recipe else {}
@@ -168,13 +170,13 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
             raise InvalidEntry(f"How many times: “{label(typed, 40)}” is no whole number of 1 or more.")
         call: dict[str, Any] = {"recipe": recipe.id, "times": times}
         if inputs:
-            put = {item: str(entered.get(line.key, line.value) or "").strip() for item, line in inputs.items()}
-            call["inputs"] = {item: amount for item, amount in put.items() if amount not in NONE}
-        found = crafted(rules, hand, call)
-        if isinstance(found, Refusal):
-            raise InvalidEntry(f"{found.text[:1].upper()}{found.text[1:]}.")
-        made = Call(tool="craft_apply", inputs=written(found.inputs), outputs=written(found.outputs))
-        return {**entered, "todo": (*todo, (made, plus(minus(hand, found.inputs), found.outputs)))}
+            entries = {item: str(entered.get(line.key, line.value) or "").strip() for item, line in inputs.items()}
+            call["inputs"] = {item: amount for item, amount in entries.items() if amount not in NONE}
+        craft = crafted(rules, hand, call)
+        if isinstance(craft, Refusal):
+            raise InvalidEntry(f"{craft.text[:1].upper()}{craft.text[1:]}.")
+        call = Call(tool="craft_apply", inputs=hand_to_json(craft.inputs), outputs=hand_to_json(craft.outputs))
+        return {**entered, "todo": (*todo, (call, plus(minus(hand, craft.inputs), craft.outputs)))}
 
     def undo() -> Mapping[str, Any]:
         return {**entered, "todo": todo[:-1]}
@@ -182,11 +184,17 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
     def finish() -> list[Any]:
         return [*(call for call, _ in todo), Call(tool="craft_done")]
 
-    choices = dict(zip(options([_label(each) for each in possible]), [each.id for each in possible], strict=True))
+    choices = dict(
+        zip(
+            options([_label(possible_recipe) for possible_recipe in possible]),
+            [possible_recipe.id for possible_recipe in possible],
+            strict=True,
+        )
+    )
     fields: list[Thing] = [
         ListField(key="recipe", label="What to make", value=UNCHOSEN, options=unchosen(choices)),
         LineField(key="times", label="How many times", value="1", press="add", keys="numeric"),
-        "" if recipe is None else _needed(rules, recipe, times or 1, bool(inputs)),
+        "" if recipe is None else _needs_html(rules, recipe, times or 1, bool(inputs)),
         Group(tuple(inputs.values())),
         Button("Add to the list", add, main=False, key="add"),
     ]
@@ -201,29 +209,27 @@ def workshop(scene: Scene, entered: Entered) -> list[Thing]:
 
 
 def _list(todo: Sequence[tuple[Call, Hand]], hand: Hand, more: bool, full: bool) -> str:
-    """The crafts that are to be done, and the hand after them."""
+    """The list of crafts and the hand after them, as HTML."""
     lines = [f"{goods(call['outputs'])} out of {goods(call['inputs'])}" for call, _ in todo]
     none = "" if more else "<p>There is nothing more that your hand can make.</p>"
     if full:
         none = "<p>The list is full: no more steps are allowed in this turn.</p>"
     head = f"<h3>To do: {count(len(todo), 'craft') if todo else 'nothing yet'}</h3>"
-    after = f"<p>Your hand {'after these' if lines else 'now'}: {goods(written(hand))}.</p>"
-    lost = minus(hand, floored(hand))
-    broken = f"<p>Finishing loses broken pieces: {goods(written(lost))}.</p>" if lost else ""
+    after = f"<p>Your hand {'after these' if lines else 'now'}: {goods(hand_to_json(hand))}.</p>"
+    fractions = minus(hand, floor_hand(hand))
+    broken = f"<p>Finishing loses broken pieces: {goods(hand_to_json(fractions))}.</p>" if fractions else ""
     return f"{none}{head}{items(lines, 'ol')}{after}{broken}"
 
 
-def _needed(rules: Ruleset, recipe: Recipe, times: int, choice: bool) -> str:
-    """What a recipe takes and makes."""
-    said = (
-        f"<p>Takes {text(takes(rules, recipe, times))}; makes {recipe.number * times} {text(named(recipe.makes))}.</p>"
-    )
+def _needs_html(rules: Ruleset, recipe: Recipe, times: int, choice: bool) -> str:
+    """The ingredients and the product of a recipe, as HTML."""
+    line = f"<p>Takes {text(inputs_text(rules, recipe, times))}; makes {recipe.number * times} {text(item_name(recipe.makes))}.</p>"
     how = "Say how much of each goes in (amounts may be fractions such as 1/8 for fuel):"
-    return said + (f"<p>There is a choice. {how}</p>" if choice else "")
+    return line + (f"<p>There is a choice. {how}</p>" if choice else "")
 
 
 def _times(typed: str) -> int:
-    """How many times; 0 for what is no number."""
+    """The number of times; 0 for an entry that is no whole number."""
     try:
         times = amount_of(typed)
     except ValueError:
@@ -232,86 +238,91 @@ def _times(typed: str) -> int:
 
 
 def _inputs(scene: Scene, recipe: Recipe, times: int, hand: Hand, key: str, entered: Entered) -> dict[str, LineField]:
-    """Where there is a choice, a field for each item of the hand that may go in; as an aid, one way that fits is filled in."""
+    """A field for each item of the hand that may be an input, if there is a choice. As an aid, one valid choice is filled in."""
     rules: Ruleset = scene.view.rules.ruleset
-    found = rules.filled(recipe, times, hand) if times else None
-    if not isinstance(found, Refusal) or found.fault != "wrong amounts":
+    craft = rules.fill_craft(recipe, times, hand) if times else None
+    if not isinstance(craft, Refusal) or craft.fault != "wrong amounts":
         return {}
-    wanted = suggested(rules, recipe, times, hand) if scene.given("amounts") else {}
+    suggestion = suggest_inputs(rules, recipe, times, hand) if scene.given("amounts") else {}
     members = {item for need, _ in recipe.needs for item in rules.members(need)}
     fuels = set(rules.fuel) if recipe.fuelled else set()
     return {
         item: LineField(
             key=f"{key}/{recipe.id}/{times}/{item}",
-            label=f"{label(named(item), 40)} (you have {amount})",
-            value=str(wanted.get(item, "")),
+            label=f"{label(item_name(item), 40)} (you have {amount})",
+            value=str(suggestion.get(item, "")),
         )
         for item, amount in sorted(hand.items())
         if item in members | fuels
     }
 
 
-def _different(recipes: Sequence[Recipe]) -> list[Recipe]:
-    """Of recipes that take and make the same, at different stations, the first."""
+def _distinct(recipes: Sequence[Recipe]) -> list[Recipe]:
+    """The recipes without those that differ from an earlier one only in their station."""
     return list({recipe._replace(id="", station=""): recipe for recipe in reversed(recipes)}.values())[::-1]
 
 
 def _label(recipe: Recipe) -> str:
     """A recipe in one short line."""
     parts = [
-        f"{number} {'any ' + named(need[1:]) if need.startswith('#') else named(need)}" for need, number in recipe.needs
+        f"{number} {'any ' + item_name(need[1:]) if need.startswith('#') else item_name(need)}"
+        for need, number in recipe.needs
     ]
-    return f"{recipe.number} {named(recipe.makes)} from {' + '.join([*parts, *(['fuel'] if recipe.fuelled else [])])}"
+    return (
+        f"{recipe.number} {item_name(recipe.makes)} from {' + '.join([*parts, *(['fuel'] if recipe.fuelled else [])])}"
+    )
 
 
-def suggested(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> dict[str, Amount]:
-    """One way to do a recipe some times: of each kind what there is most of, and the first fuel that is left."""
-    left, taken = dict(hand), dict[str, Amount]()
+def suggest_inputs(rules: Ruleset, recipe: Recipe, times: int, hand: Hand) -> dict[str, Amount]:
+    """One choice of inputs: of each kind the items with the largest amounts, and then the fuels worth least."""
+    stock, inputs = dict(hand), dict[str, Amount]()
 
     def take(item: str, amount: Amount) -> None:
-        left[item] -= amount
-        taken[item] = whole(taken.get(item, 0) + amount)
+        stock[item] -= amount
+        inputs[item] = whole(inputs.get(item, 0) + amount)
 
-    for need, number in sorted(recipe.needs, key=lambda each: len(rules.members(each[0]))):
-        wanted = number * times
-        for item in sorted(set(rules.members(need)) & left.keys(), key=lambda each: (-left[each], each)):
-            pieces = min(int(left[item]), wanted)
+    for need, number in sorted(recipe.needs, key=lambda value: len(rules.members(value[0]))):
+        pieces_left = number * times
+        for item in sorted(set(rules.members(need)) & stock.keys(), key=lambda value: (-stock[value], value)):
+            pieces = min(int(stock[item]), pieces_left)
             if pieces > 0:
                 take(item, pieces)
-                wanted -= pieces
+                pieces_left -= pieces
     heat: Amount = times if recipe.fuelled else 0
-    for item in sorted(set(rules.fuel) & left.keys(), key=lambda each: (rules.fuel[each], each)):
-        burnt = min(left[item], heat / rules.fuel[item])
-        if burnt > 0:
-            take(item, whole(burnt))
-            heat = whole(heat - burnt * rules.fuel[item])
-    return {item: amount for item, amount in taken.items() if amount}
+    for item in sorted(set(rules.fuel) & stock.keys(), key=lambda value: (rules.fuel[value], value)):
+        fuel_amount = min(stock[item], heat / rules.fuel[item])
+        if fuel_amount > 0:
+            take(item, whole(fuel_amount))
+            heat = whole(heat - fuel_amount * rules.fuel[item])
+    return {item: amount for item, amount in inputs.items() if amount}
 
 
 # ---- in words ----
 
 
-def named(item: str) -> str:
-    """An item as people write it: `oak log`, not `oak_log`."""
+def item_name(item: str) -> str:
+    """The name of an item for people: `oak log`, not `oak_log`."""
     return item.replace("_", " ")
 
 
-def shown(item: str) -> str:
+def item_html(item: str) -> str:
     """An item as HTML, with its picture."""
-    return f'<span class="item">{icon(item)}{text(named(item))}</span>'
+    return f'<span class="item">{icon(item)}{text(item_name(item))}</span>'
 
 
 def goods(hand: Mapping[str, Any]) -> str:
     """A hand as HTML: `2 oak log and 1 iron`, with pictures, or `nothing`."""
-    return listed([f"{text(amount)} {shown(item)}" for item, amount in hand.items()]) or "nothing"
+    return listed([f"{text(amount)} {item_html(item)}" for item, amount in hand.items()]) or "nothing"
 
 
-def takes(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
-    """What some operations take, in words; of tags with many items only the first few."""
+def inputs_text(ruleset: Ruleset, recipe: Recipe, times: int = 1) -> str:
+    """The ingredients of some operations in words. A tag names only its first few items."""
     parts = []
     for need, number in recipe.needs:
         members = ruleset.members(need)
         more = [f"{len(members) - MEMBERS} more"] if len(members) > MEMBERS + 1 else []
-        few = listed([*map(named, members[: MEMBERS if more else None]), *more], "and" if more else "or")
-        parts.append(f"{number * times} {f'any of {named(need[1:])} ({few})' if need.startswith('#') else named(need)}")
+        few = listed([*map(item_name, members[: MEMBERS if more else None]), *more], "and" if more else "or")
+        parts.append(
+            f"{number * times} {f'any of {item_name(need[1:])} ({few})' if need.startswith('#') else item_name(need)}"
+        )
     return " + ".join([*parts, *([f"fuel for {count(times, 'smelt')}"] if recipe.fuelled else [])])

@@ -16,8 +16,8 @@ from agon.metrics.interval import RATE, SHARE, pooled
 from agon.turns import tidy
 
 KINDS = ("refused_proposal", "refused_craft", "failed_check", "wrong_phase", "malformed", "unreadable")
-"""What can be wrong with a call: a proposal or a craft that the rules refuse; a check of a craft that fails; a tool of another
-phase; no such tool or item, no decision, or a bad message; no readable call at all."""
+"""Kinds of invalid calls: a proposal or a craft that the rules refuse; a check of a craft that fails; a tool of another phase; an
+unknown tool or item, no decision, or a bad message; no readable call at all."""
 
 METRICS = {
     "win": "whether it got its target (1 or 0)",
@@ -36,12 +36,12 @@ METRICS = {
 }
 """What `measured` has of every match and player, and in a line what it is; of `trading`, what any game can have."""
 OF_ASKING = {"invalid", "invalid_with_checks"}
-"""Of these, those that say how asking went, not what was played (agon.scores)."""
+"""The metrics that describe how asking went, not what was played (agon.scores)."""
 RANGES = dict.fromkeys(["win", "all_win", "none_win", "rejected", "not_accepted", "turned_down"], (0.0, 1.0))
-"""Of these, those that have a least and a most value (agon.scores)."""
+"""The metrics with a least and a greatest value (agon.scores)."""
 
 SHARES = {"win", "all_win", "some_win", "none_win", "rejected", "undecided", "not_accepted", "turned_down"}
-"""Of what `trading` counts, what happens once or not at all; all else can happen several times."""
+"""The metrics of `trading` that count an event at most once. All others can count it several times."""
 
 TRIED = {"submit_proposal": "refused_proposal", "craft_apply": "refused_craft", "craft_check": "failed_check"}
 
@@ -68,21 +68,21 @@ def trading(
     """
     calls = _calls(turns, [*by, cluster])
     seats = calls.drop_duplicates(["match", "seat"])[_keys([*by, cluster])]
-    tallied = _tallied(calls, by).merge(seats, on=["match", "seat"])
-    limits = {name: SHARE if name in SHARES else RATE for name in tallied.metric.unique()}
-    found = pooled(tallied, [*by, "metric"], cluster, level, limits)
-    return found.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
+    tally = _tally_all(calls, by).merge(seats, on=["match", "seat"])
+    limits = {name: SHARE if name in SHARES else RATE for name in tally.metric.unique()}
+    table = pooled(tally, [*by, "metric"], cluster, level, limits)
+    return table.sort_values([*by, "metric"], kind="stable").reset_index(drop=True)
 
 
 def measured(turns: pd.DataFrame, games: pd.DataFrame, names: Collection[str], seats: Sequence[int]) -> pd.DataFrame:
     """For `compare`: one row per match and seat with match, seat, and what `trading` counts there, absent where there is nothing."""
-    tallied = _tallied(_calls(turns, []), ["seat"])
-    sums = tallied[tallied.metric.isin(names)].groupby(["match", "seat", "metric"])[["hits", "n"]].sum()
+    tally = _tally_all(_calls(turns, []), ["seat"])
+    sums = tally[tally.metric.isin(names)].groupby(["match", "seat", "metric"])[["hits", "n"]].sum()
     return (sums.hits / sums.n).unstack("metric").reset_index()
 
 
-def _tallied(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Match, seat, metric, hits, n of all that `trading` counts; of games once for each of the `by` keys."""
+def _tally_all(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Match, seat, metric, hits and n for all metrics of `trading`. A metric of games has one row for each of the `by` keys."""
     games = _games(calls, by)
     parts = [*_results(_clean(games, calls), by), *_faults(calls, games), *_decisions(calls, games)]
     return pd.concat([part for part in parts if len(part)])
@@ -91,7 +91,7 @@ def _tallied(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def first_seat(
     turns: pd.DataFrame, by: Sequence[str] = (), level: float = 0.95, cluster: str = "match"
 ) -> pd.DataFrame:
-    """What proposing first is worth: by, metric first_seat_advantage, value, n (games), low, high.
+    """The value of proposing first: by, metric first_seat_advantage, value, n (games), low, high.
 
     The share of games that the first seat wins less the other seats' mean share. `by`, `cluster`: columns that a whole match shares.
     """
@@ -99,18 +99,18 @@ def first_seat(
     calls = _calls(turns, keys)
     games = _clean(_games(calls, keys), calls)
     won = games.assign(first=games.won.where(games.seat == 0), others=games.won.where(games.seat != 0))
-    each = won.groupby(list(dict.fromkeys(["match", *keys])), dropna=False)[["first", "others"]].mean().reset_index()
-    tallied = each.assign(metric="first_seat_advantage", hits=each["first"] - each.others, n=1)
-    return pooled(tallied, [*by, "metric"], cluster, level, (-1.0, 1.0))
+    means = won.groupby(list(dict.fromkeys(["match", *keys])), dropna=False)[["first", "others"]].mean().reset_index()
+    tally = means.assign(metric="first_seat_advantage", hits=means["first"] - means.others, n=1)
+    return pooled(tally, [*by, "metric"], cluster, level, (-1.0, 1.0))
 
 
 def players(turns: pd.DataFrame) -> pd.DataFrame:
-    """Who sat where and won: match, seat, agent, model, won; a row per match and seat."""
+    """The players of all matches: match, seat, agent, model, won; a row per match and seat."""
     rows = _plain(turns, ("match", "seat", "agent", "model", "payoff"))
     sums = rows.groupby(["match", "seat"]).payoff.sum()
-    own = rows.drop_duplicates(["match", "seat"]).sort_values(["match", "seat"], kind="stable")
-    won = sums[pd.MultiIndex.from_frame(own[["match", "seat"]])].to_numpy() > 0
-    return own[["match", "seat", "agent", "model"]].assign(won=won).reset_index(drop=True)
+    seats = rows.drop_duplicates(["match", "seat"]).sort_values(["match", "seat"], kind="stable")
+    won = sums[pd.MultiIndex.from_frame(seats[["match", "seat"]])].to_numpy() > 0
+    return seats[["match", "seat", "agent", "model"]].assign(won=won).reset_index(drop=True)
 
 
 def _keys(by: Sequence[str]) -> list[str]:
@@ -118,32 +118,32 @@ def _keys(by: Sequence[str]) -> list[str]:
 
 
 def _plain(turns: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns without labels' own order."""
+    """Some columns, with categories as text."""
     table = tidy(turns)[list(dict.fromkeys(columns))]
     labels = [name for name in table if isinstance(table[name].dtype, pd.CategoricalDtype)]
     return table.astype(dict.fromkeys(labels, "str"))
 
 
 def _calls(turns: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The turns with what is in them (story.READ), of what kind each wrong call is, and whether it is the player's own."""
+    """The turns with the columns story.READ, the kind of each invalid call, and `own`: whether the player itself made the call."""
     if not turns.phase.isin(PHASES).any():
         raise AgonError(f"there are no turns of TradeCraft: its phases are {', '.join(PHASES)}")
     rows = _plain(turns, [*USED, *by]).sort_values(["match", "turn", "seat"], kind="stable").reset_index(drop=True)
     rows = story.calls(rows)
     idle = rows.action.isna() & rows.attempts.eq(0).fillna(False)  # a player that stopped by itself, and was not asked
     rows["default"] = rows.default.mask(idle, rows.fallback)
-    asked = rows.asked & ~idle
+    requested = rows.asked & ~idle
     instead = rows.fallback.ne("") & rows.fallback.ne(
         rows.default
     )  # a random call in the place of one that could not be read
-    unread = asked & (rows.action.isna() | instead)
-    refused = asked & ~unread & ~rows.ok
+    unread = requested & (rows.action.isna() | instead)
+    faulty = requested & ~unread & ~rows.ok
     kind = (
         rows.tool.map(TRIED).where(~rows.fault.isin(["wrong phase", "no such tool"]), "malformed").fillna("malformed")
     )
     kind = kind.mask(rows.fault.eq("wrong phase"), "wrong_phase")
-    rows["kind"] = kind.where(refused, "").mask(unread, "unreadable")
-    rows["own"] = asked & ~unread
+    rows["kind"] = kind.where(faulty, "").mask(unread, "unreadable")
+    rows["own"] = requested & ~unread
     rows["replaced"] = instead & rows.action.notna()
     return rows
 
@@ -159,14 +159,14 @@ def _games(calls: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _clean(games: pd.DataFrame, calls: pd.DataFrame) -> pd.DataFrame:
-    """The games in which every call was somebody's own."""
+    """The games in which no call is a random one in place of a player's."""
     return games[~games["match"].isin(calls["match"][calls.replaced])]
 
 
 def _tally(rows: pd.DataFrame, metric: Any, hits: Any, n: Any = 1) -> pd.DataFrame:
-    """What `pooled` asks for, seat by seat."""
-    made = pd.DataFrame({"match": rows["match"], "seat": rows.seat, "metric": metric, "hits": hits, "n": n})
-    return made.astype({"hits": float, "n": int})
+    """The table that `pooled` takes: a row per match and seat."""
+    tally = pd.DataFrame({"match": rows["match"], "seat": rows.seat, "metric": metric, "hits": hits, "n": n})
+    return tally.astype({"hits": float, "n": int})
 
 
 def _results(games: pd.DataFrame, by: Sequence[str]) -> Iterator[pd.DataFrame]:
@@ -179,27 +179,27 @@ def _results(games: pd.DataFrame, by: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def _faults(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Counts per turn of the seat's games; a fault, and a default, that nobody has anywhere is not a metric."""
-    wrong = calls[calls.kind != ""]
-    named = {kind: wrong[wrong.kind == kind] for kind in KINDS}
+    """Counts per turn of the seat's games. A fault or default that never occurs is no metric."""
+    invalid = calls[calls.kind != ""]
+    groups = {kind: invalid[invalid.kind == kind] for kind in KINDS}
     if calls.replaced.any():
-        named["replaced"] = calls[calls.replaced]
-    named |= {"invalid": wrong[wrong.kind != "failed_check"], "invalid_with_checks": wrong}
-    known = wrong[wrong.fault.ne("") & wrong.kind.ne("wrong_phase")]
-    named |= {f"{kind}: {fault}": own for (kind, fault), own in known.groupby(["kind", "fault"], sort=True)}
-    sent = calls[calls.own & calls.ok & calls.tool.eq("submit_proposal") & calls.default.eq("")]
-    empty = [not call.get("offer") and not call.get("request") for call in sent.call]
-    named["empty_proposal"] = sent[np.array(empty, dtype=bool)]
-    for why, own in calls[calls.default != ""].groupby("default", sort=True):
-        named[f"default: {why}"] = own
-    for metric, own in named.items():
-        counts = own.groupby(["match", "seat"]).size().rename("count")
+        groups["replaced"] = calls[calls.replaced]
+    groups |= {"invalid": invalid[invalid.kind != "failed_check"], "invalid_with_checks": invalid}
+    faulty = invalid[invalid.fault.ne("") & invalid.kind.ne("wrong_phase")]
+    groups |= {f"{kind}: {fault}": rows for (kind, fault), rows in faulty.groupby(["kind", "fault"], sort=True)}
+    proposals = calls[calls.own & calls.ok & calls.tool.eq("submit_proposal") & calls.default.eq("")]
+    empty = [not call.get("offer") and not call.get("request") for call in proposals.call]
+    groups["empty_proposal"] = proposals[np.array(empty, dtype=bool)]
+    for why, rows in calls[calls.default != ""].groupby("default", sort=True):
+        groups[f"default: {why}"] = rows
+    for metric, rows in groups.items():
+        counts = rows.groupby(["match", "seat"]).size().rename("count")
         both = games.merge(counts, left_on=["match", "seat"], right_index=True, how="left")
         yield _tally(both, metric, both["count"].fillna(0), both.turns)
 
 
 def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """What became of proposals: of those received, of those made, and of both what changed hands."""
+    """The outcomes of proposals, for those who receive and those who make them, and the trades of both."""
     ends = calls[calls.phase.eq("decide") & ((calls.tool.eq("decide") & calls.ok) | calls.default.ne(""))]
     decided = ends[ends.own & ends.default.eq("")]
     yield _tally(decided, "rejected", decided.decision.eq("reject"))
@@ -208,39 +208,39 @@ def _decisions(calls: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFram
     yield _tally(ends, "undecided", idle)
     accepted = ends.effect.eq("accept") & ends.default.eq("")
     yield _tally(ends, "not_accepted", ~accepted)
-    made = _made(calls)
-    terms = ends.assign(accepted=accepted).merge(made, on=["match", "round"], suffixes=("", "_of"))
-    own = terms[terms.own_of]
-    yield _tally(own.assign(seat=own.proposer), "turned_down", ~own.accepted)
-    yield from _trades(own[own.accepted], games)
+    proposals = _final_proposals(calls)
+    terms = ends.assign(accepted=accepted).merge(proposals, on=["match", "round"], suffixes=("", "_of"))
+    valid = terms[terms.own_of]
+    yield _tally(valid.assign(seat=valid.proposer), "turned_down", ~valid.accepted)
+    yield from _trades(valid[valid.accepted], games)
 
 
-def _made(calls: pd.DataFrame) -> pd.DataFrame:
-    """The proposal that each turn came to: match, round, proposer, own (its own call), gives, asks (how many items).
+def _final_proposals(calls: pd.DataFrame) -> pd.DataFrame:
+    """The proposal of each turn: match, round, proposer, own (its own call), gives, asks (how many items).
 
-    None where a default was made.
+    A turn with a default has none.
     """
-    sent = calls[calls.phase.eq("propose") & calls.ok & calls.tool.eq("submit_proposal") & calls.default.eq("")]
-    table = sent[["match", "round"]].assign(
-        proposer=sent.seat,
-        own=sent.own,
-        gives=[len(call.get("offer") or ()) for call in sent.call],
-        asks=[len(call.get("request") or ()) for call in sent.call],
+    proposals = calls[calls.phase.eq("propose") & calls.ok & calls.tool.eq("submit_proposal") & calls.default.eq("")]
+    table = proposals[["match", "round"]].assign(
+        proposer=proposals.seat,
+        own=proposals.own,
+        gives=[len(call.get("offer") or ()) for call in proposals.call],
+        asks=[len(call.get("request") or ()) for call in proposals.call],
     )
     return table.drop_duplicates(["match", "round"], keep="last")
 
 
 def _trades(terms: pd.DataFrame, games: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Accepted proposals per game, as either side of them."""
+    """Accepted proposals per game, for both sides of them."""
     sides = [(terms.proposer, terms.gives, terms.asks), (terms.seat, terms.asks, terms.gives)]
     parts = [pd.DataFrame({"match": terms["match"], "seat": s, "gives": g, "gets": t}) for s, g, t in sides]
-    own = pd.concat(parts)
-    own = own.assign(
-        trades=(own.gives + own.gets > 0),
-        gifts_given=own.gives.gt(0) & own.gets.eq(0),
-        gifts_received=own.gets.gt(0) & own.gives.eq(0),
+    sides_of_trades = pd.concat(parts)
+    sides_of_trades = sides_of_trades.assign(
+        trades=(sides_of_trades.gives + sides_of_trades.gets > 0),
+        gifts_given=sides_of_trades.gives.gt(0) & sides_of_trades.gets.eq(0),
+        gifts_received=sides_of_trades.gets.gt(0) & sides_of_trades.gives.eq(0),
     )
-    counts = own.groupby(["match", "seat"])[["trades", "gifts_given", "gifts_received"]].sum()
+    counts = sides_of_trades.groupby(["match", "seat"])[["trades", "gifts_given", "gifts_received"]].sum()
     both = games.merge(counts, left_on=["match", "seat"], right_index=True, how="left")
     for metric in counts:
         yield _tally(both, metric, both[metric].fillna(0).astype(float))

@@ -1,4 +1,4 @@
-"""How people see TradeCraft: hands, one's own target and the way to it, what was proposed, traded and crafted."""
+"""The page of TradeCraft for people: hands, the player's target and the way to it, proposals, trades and crafts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -9,26 +9,25 @@ from agon.games.base import Event, Observation
 from agon.games.html import count, items, listed, table, text
 from agon.games.inputs import Entered, LineField, Thing
 from agon.games.pages import FamilyPage, Parts, Scene
-from agon.games.tradecraft.amounts import amount_of, exact
-from agon.games.tradecraft.amounts import listed as in_words
+from agon.games.tradecraft.amounts import amount_of, covers, format_hand, hand_from_json, shortage
 from agon.games.tradecraft.game import Facts, history, item_info, known
-from agon.games.tradecraft.inputs import decision, goods, named, proposal, shown, takes, workshop
+from agon.games.tradecraft.inputs import decision, goods, inputs_text, item_html, item_name, proposal, workshop
 from agon.games.tradecraft.planner.search import Impossible, Plan, plan
 from agon.games.tradecraft.planner.trading import union
 from agon.games.tradecraft.recipes import Recipe, Refusal, Ruleset
 from agon.games.tradecraft.story import read
 
 SHOWN = 30
-"""Proposals, and ways to make an item, that are shown."""
+"""The number of proposals, and of ways to make an item, on the page."""
 ASKED = {"propose": "Propose a trade", "decide": "Accept this trade?", "craft": "Craft, then finish your turn"}
 FORMS = {"propose": proposal, "decide": decision, "craft": workshop}
-"""Phase -> what is asked, and what it is answered by."""
+"""Phase -> its form."""
 
 
 PHASES = {"propose": "Propose a trade", "decide": "Accept or reject it", "craft": "Craft"}
-"""Parts of a turn, in order, as they are called above the board."""
+"""Phase -> its name above the board, in order."""
 NODES = 200
-"""Branches after which the search for a way to the target ends: half a second, at most."""
+"""The branches of the search for a way to the target, at most: half a second."""
 
 
 class TradeCraftPage(FamilyPage):
@@ -45,21 +44,21 @@ class TradeCraftPage(FamilyPage):
 
     def board(self, scene: Scene) -> Parts:
         """Turn and target, hands, the way to the target, what happened."""
-        facts, held, target = scene.view.rules, _held(scene), _target(scene)
+        facts, hands, target = scene.view.rules, _hands_in_view(scene), _target(scene)
         return {
             "turn": _turn(scene, facts),
-            "own": _own(scene, held, target),
-            "hands": _hands(scene, held, target),
-            "tree": _way(scene, facts.ruleset, held, target),
-            "possible": _possible(scene, facts.ruleset, held),
+            "own": _target_card(scene, hands, target),
+            "hands": _hands(scene, hands, target),
+            "tree": _way(scene, facts.ruleset, hands, target),
+            "possible": _possible(scene, facts.ruleset, hands),
             "log": _log(scene),
         }
 
-    def latest(self, event: Event, named: Sequence[str]) -> str:
+    def latest(self, event: Event, names: Sequence[str]) -> str:
         """A proposal or a decision; the log has the terms."""
         if event.seat is None or event.phase not in ("proposal", "decision"):
             return ""
-        return f"{named[event.seat]}: {event.value.get('decision', 'a proposal')}"
+        return f"{names[event.seat]}: {event.value.get('decision', 'a proposal')}"
 
     def question(self, view: Observation) -> str:
         """By phase."""
@@ -69,17 +68,17 @@ class TradeCraftPage(FamilyPage):
         """A call in words."""
         match dict(action):
             case {"tool": "submit_proposal", "offer": offer, "request": request, "partner": partner}:
-                return f"you offer {partner} {in_words(offer)} for {in_words(request)}"
+                return f"you offer {partner} {format_hand(offer)} for {format_hand(request)}"
             case {"tool": "decide", "decision": decision}:
                 return f"you {decision}"
             case {"tool": "craft_done"}:
                 return "you finish crafting"
             case {"tool": "craft_apply", "outputs": outputs}:
-                return f"you craft {in_words(outputs)}"
+                return f"you craft {format_hand(outputs)}"
         return "you look something up"
 
     def closing(self, scene: Scene, game: Any, state: Any) -> str:
-        """Who wanted what, and who held it in the end."""
+        """The target of every player, and whether it was held at the end."""
         lines = []
         for seat in scene.order:
             who, won = scene.who(seat), seat in state.winners
@@ -92,56 +91,54 @@ class TradeCraftPage(FamilyPage):
         return FORMS[scene.view.phase](scene, entered)
 
     def ask(self, scene: Scene, entered: Entered) -> Sequence[Thing]:
-        """A box to look up any item in; it is answered from the rules of the match."""
+        """A box in which a player can look up any item of the rules."""
         if not scene.given("look up"):
             return ()
         name = str(entered.get("item") or "").strip()
-        found = f'<div role="status">{about_item(scene.view.rules, name)}</div>' if name else ""
-        return LineField(key="item", label="Look up an item (then Enter)"), found
+        answer = f'<div role="status">{about_item(scene.view.rules, name)}</div>' if name else ""
+        return LineField(key="item", label="Look up an item (then Enter)"), answer
 
     def from_rows(self, turns: pd.DataFrame, before: int | None) -> str:
-        """All offers of finished turns of the game, and what was then held."""
+        """All offers of the finished turns, and the hands after them."""
         story = read(turns)
-        done = [turn for turn in story.turns if before is None or turn.number < before]
-        held = done[-1].after if done else story.turns[0].before
-        made = []
-        for deal in (turn.deal for turn in done):
-            terms = (
-                f"gives {text(in_words(deal.offer))}; wants {text(in_words(deal.request))}; <b>{text(deal.outcome)}</b>"
-            )
-            said = [
-                f"; {who} says {text(each)}"
-                for who, each in (("it", deal.message), ("the partner", deal.reply))
-                if each
+        finished = [turn for turn in story.turns if before is None or turn.number < before]
+        hands = finished[-1].after if finished else story.turns[0].before
+        deals = []
+        for deal in (turn.deal for turn in finished):
+            terms = f"gives {text(format_hand(deal.offer))}; wants {text(format_hand(deal.request))}; <b>{text(deal.outcome)}</b>"
+            messages = [
+                f"; {who} says {text(message)}"
+                for who, message in (("it", deal.message), ("the partner", deal.reply))
+                if message
             ]
-            made.append(f"turn {deal.turn}, {text(deal.proposer)} to {text(deal.partner)}: {terms}{''.join(said)}")
-        rows = [[text(player), text(in_words(hand))] for player, hand in zip(story.players, held, strict=True)]
+            deals.append(f"turn {deal.turn}, {text(deal.proposer)} to {text(deal.partner)}: {terms}{''.join(messages)}")
+        rows = [[text(player), text(format_hand(hand))] for player, hand in zip(story.players, hands, strict=True)]
         return (
             f"<h2>What the rows tell of the trade</h2>"
             f"{table('Hands before this turn of the game', ['Player', 'Hand'], rows)}"
-            f"<h3>Offers so far</h3>{items(made, 'ol') or '<p>None yet.</p>'}"
+            f"<h3>Offers so far</h3>{items(deals, 'ol') or '<p>None yet.</p>'}"
         )
 
 
 page = TradeCraftPage()
 
 
-def _held(scene: Scene) -> dict[str, Mapping[str, Any]]:
-    """Player -> hand: as last shown to all, and one's own as it is now."""
-    shown: Mapping[str, Any] = next((event.value for event in reversed(scene.view.past) if event.phase == "hands"), {})
-    found: dict[str, Mapping[str, Any]] = {player: exact(hand) for player, hand in shown.items()}
-    if not scene.watched and shown:
-        found[scene.players[scene.own]] = known(scene.view).hand
-    return found
+def _hands_in_view(scene: Scene) -> dict[str, Mapping[str, Any]]:
+    """Player -> hand: as last shown to all; the own hand as it is now."""
+    public: Mapping[str, Any] = next((event.value for event in reversed(scene.view.past) if event.phase == "hands"), {})
+    hands: dict[str, Mapping[str, Any]] = {player: hand_from_json(hand) for player, hand in public.items()}
+    if not scene.watched and public:
+        hands[scene.players[scene.own]] = known(scene.view).hand
+    return hands
 
 
 def _target(scene: Scene) -> Mapping[str, Any]:
-    """What one's own seat must hold; nothing for who only watches."""
-    return next((exact(event.value) for event in scene.view.past if event.phase == "target"), {})
+    """The target of the own seat; empty for a spectator."""
+    return next((hand_from_json(event.value) for event in scene.view.past if event.phase == "target"), {})
 
 
 def _turn(scene: Scene, facts: Facts) -> str:
-    """Which turn it is, whose proposal, and which part of it."""
+    """The number of the turn, its proposer, and its phase, as HTML."""
     turn = next((event.value for event in reversed(scene.view.past) if event.phase == "turn"), None)
     if turn is None:
         return "<h2>Not begun</h2>"
@@ -151,99 +148,101 @@ def _turn(scene: Scene, facts: Facts) -> str:
     return f'<h2>Turn {turn["turn"]} of at most {facts.turns}</h2>{whose}<ol class="steps">{steps}</ol>'
 
 
-def _own(scene: Scene, held: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
+def _target_card(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
     if scene.watched:
         return "<p>You watch: targets, messages and what was proposed stay hidden from you.</p>"
-    own = held.get(scene.players[scene.own], {})
-    lacking = {item: amount - own.get(item, 0) for item, amount in target.items() if amount > own.get(item, 0)}
-    state = f"Still missing: {goods(lacking)}." if lacking else "You hold it."
-    wanted = f'Your target, known to you alone: <span class="big">{goods(target)}</span>'
-    return f'<div class="card"><p>{wanted}</p><p>{state}</p></div>'
+    hand = hands.get(scene.players[scene.own], {})
+    missing = shortage(hand, target)
+    state = f"Still missing: {goods(missing)}." if missing else "You hold it."
+    aim = f'Your target, known to you alone: <span class="big">{goods(target)}</span>'
+    return f'<div class="card"><p>{aim}</p><p>{state}</p></div>'
 
 
-def _hands(scene: Scene, held: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
+def _hands(scene: Scene, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
     """A row per item that anybody holds."""
-    seats = [seat for seat in scene.order if scene.players[seat] in held]
+    seats = [seat for seat in scene.order if scene.players[seat] in hands]
     rows = []
-    for item in sorted({item for hand in held.values() for item in hand}):
-        name = f"{shown(item)} <small>(your target)</small>" if item in target else shown(item)
-        amounts = [held[scene.players[seat]].get(item) for seat in seats]
-        rows.append([name, *('<span class="soft">none</span>' if each is None else text(each) for each in amounts)])
+    for item in sorted({item for hand in hands.values() for item in hand}):
+        name = f"{item_html(item)} <small>(your target)</small>" if item in target else item_html(item)
+        amounts = [hands[scene.players[seat]].get(item) for seat in seats]
+        rows.append(
+            [name, *('<span class="soft">none</span>' if amount is None else text(amount) for amount in amounts)]
+        )
     return table("Who holds what", ["Item", *(scene.who(seat) for seat in seats)], rows, True)
 
 
-def _way(scene: Scene, ruleset: Ruleset, held: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
+def _way(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]], target: Mapping[str, Any]) -> str:
     """The shortest way to the target, alone or with what others hold; amounts and alternatives are exact (the planner's)."""
-    if not target or not held:
+    if not target or not hands:
         return ""
-    own = held[scene.players[scene.own]]
-    if all(own.get(item, 0) >= amount for item, amount in target.items()):
+    hand = hands[scene.players[scene.own]]
+    if covers(hand, target):
         return ""
-    found, said = plan(ruleset, own, target, NODES), "Your own hand is enough. One way, the shortest:"
+    answer, heading = plan(ruleset, hand, target, NODES), "Your own hand is enough. One way, the shortest:"
     gives: list[str] = []
-    if not isinstance(found, Plan):
-        found = plan(ruleset, union(list(held.values())), target, NODES)
-        said = "Your own hand is not enough. One way, the shortest, if others give you what it takes:"
-        if isinstance(found, Plan):
-            lacking = {
-                item: amount - own.get(item, 0) for item, amount in found.uses.items() if amount > own.get(item, 0)
-            }
-            gives = [f"get {amount} {shown(item)}{_from(scene, held, item)}" for item, amount in lacking.items()]
-    if isinstance(found, Plan):
-        crafts = [f"craft {goods(step.outputs)} out of {goods(step.inputs)}" for step in found.steps]
-        body = f"<p>{said}</p>{items([*gives, *crafts], 'ol')}"
-    elif isinstance(found, Impossible):
+    if not isinstance(answer, Plan):
+        answer = plan(ruleset, union(list(hands.values())), target, NODES)
+        heading = "Your own hand is not enough. One way, the shortest, if others give you what it takes:"
+        if isinstance(answer, Plan):
+            gives = [
+                f"get {amount} {item_html(item)}{_from(scene, hands, item)}"
+                for item, amount in shortage(hand, answer.uses).items()
+            ]
+    if isinstance(answer, Plan):
+        crafts = [f"craft {goods(step.outputs)} out of {goods(step.inputs)}" for step in answer.steps]
+        body = f"<p>{heading}</p>{items([*gives, *crafts], 'ol')}"
+    elif isinstance(answer, Impossible):
         body = "<p>With what all hold now it cannot be made, whatever is traded.</p>"
     else:
         body = "<p>Whether it can be made with what all hold now was not found out.</p>"
     return f"<h3>How to make your target</h3>{body}"
 
 
-def _from(scene: Scene, held: Mapping[str, Mapping[str, Any]], item: str) -> str:
-    """Who holds an item, besides oneself."""
+def _from(scene: Scene, hands: Mapping[str, Mapping[str, Any]], item: str) -> str:
+    """The other players who hold an item, with their amounts."""
     who = [
         f"{scene.called(player)} has {text(hand[item])}"
-        for player, hand in held.items()
+        for player, hand in hands.items()
         if hand.get(item) and player != scene.players[scene.own]
     ]
     return f" ({', '.join(who)})"
 
 
-def _possible(scene: Scene, ruleset: Ruleset, held: Mapping[str, Mapping[str, Any]]) -> str:
-    """What one's own hand is enough for."""
-    if scene.watched or not held:
+def _possible(scene: Scene, ruleset: Ruleset, hands: Mapping[str, Mapping[str, Any]]) -> str:
+    """The recipes for which the own hand is enough, as HTML."""
+    if scene.watched or not hands:
         return ""
-    found = ruleset.possible(held[scene.players[scene.own]])
-    made = items(recipe_line(ruleset, recipe) for recipe in found)
-    return f"<details><summary>What your hand can make now: {count(len(found), 'recipe')}</summary>{made}</details>"
+    recipes = ruleset.possible(hands[scene.players[scene.own]])
+    lines = items(recipe_line(ruleset, recipe) for recipe in recipes)
+    return f"<details><summary>What your hand can make now: {count(len(recipes), 'recipe')}</summary>{lines}</details>"
 
 
 def _log(scene: Scene) -> str:
-    """What happened as far as this view knows, newest first: proposals, decisions, trades, what one crafted oneself."""
-    found = [(each.get("turn", 0), 0, _proposal(scene, each)) for each in history(scene.view.past)]
-    found += [(turn, 1, f"You crafted {what}.") for turn, what in _crafts(scene.view.past, scene.view.rules.ruleset)]
-    lines = [f"Turn {text(turn)}: {said}" for turn, _, said in sorted(found, key=lambda each: each[:2])]
+    """The log that this view knows, newest first: proposals, decisions, trades and the own crafts."""
+    entries = [(entry.get("turn", 0), 0, _proposal(scene, entry)) for entry in history(scene.view.past)]
+    entries += [(turn, 1, f"You crafted {what}.") for turn, what in _crafts(scene.view.past, scene.view.rules.ruleset)]
+    lines = [f"Turn {text(turn)}: {sentence}" for turn, _, sentence in sorted(entries, key=lambda entry: entry[:2])]
     nothing = "No trade or rejection yet." if scene.watched else "Nothing has happened yet."
-    shown_ = items(reversed(lines[-SHOWN:]))
-    return f"<h3>What happened, newest first</h3>{shown_}" if lines else f"<p>{nothing}</p>"
+    log = items(reversed(lines[-SHOWN:]))
+    return f"<h3>What happened, newest first</h3>{log}" if lines else f"<p>{nothing}</p>"
 
 
-def _proposal(scene: Scene, each: Mapping[str, Any]) -> str:
-    """One proposal as a sentence; terms and messages where they are known."""
-    who, whom = scene.called(each.get("proposer")), scene.called(each.get("partner"))
+def _proposal(scene: Scene, entry: Mapping[str, Any]) -> str:
+    """A proposal as a sentence, with the terms and messages that the view knows."""
+    who, whom = scene.called(entry.get("proposer")), scene.called(entry.get("partner"))
     terms = "terms are not known to others"
-    if each.get("default"):
+    if entry.get("default"):
         terms = "nothing, as no proposal came"
-    elif "offer" in each:
-        terms = f"gives {goods(each['offer'])}, asks for {goods(each['request'])}"
+    elif "offer" in entry:
+        terms = f"gives {goods(entry['offer'])}, asks for {goods(entry['request'])}"
     outcomes = {"accept": "<strong>accepted</strong>", "reject": "<strong>rejected</strong>"}
-    said = "".join(
-        f"<br>{player} says: “{text(each[key])}”"
+    messages = "".join(
+        f"<br>{player} says: “{text(entry[key])}”"
         for key, player in (("message", who), ("reply", whom))
-        if each.get(key)
+        if entry.get(key)
     )
-    outcome = outcomes.get(str(each.get("outcome")), "not decided yet")
-    return f"{who} to {whom}: {terms}; {outcome}.{said}"
+    outcome = outcomes.get(str(entry.get("outcome")), "not decided yet")
+    return f"{who} to {whom}: {terms}; {outcome}.{messages}"
 
 
 def _crafts(past: Sequence[Event], ruleset: Ruleset) -> Iterator[tuple[Any, str]]:
@@ -256,35 +255,35 @@ def _crafts(past: Sequence[Event], ruleset: Ruleset) -> Iterator[tuple[Any, str]
 
 
 def _craft(ruleset: Ruleset, call: Mapping[str, Any]) -> str:
-    """A craft that was done: asked for by what goes in and comes out, or by a recipe and a number of times."""
-    recipe, made = ruleset.recipe(str(call.get("recipe"))), call.get("outputs")
+    """A craft in words, from a call with inputs and outputs, or with a recipe and a number of times."""
+    recipe, outputs = ruleset.recipe(str(call.get("recipe"))), call.get("outputs")
     if recipe:
-        made = {recipe.makes: recipe.number * amount_of(call.get("times"))}
+        outputs = {recipe.makes: recipe.number * amount_of(call.get("times"))}
     inputs = f" out of {goods(call['inputs'])}" if isinstance(call.get("inputs"), Mapping) else ""
-    return goods(made if isinstance(made, Mapping) else {}) + inputs
+    return goods(outputs if isinstance(outputs, Mapping) else {}) + inputs
 
 
 def about_item(facts: Facts, name: str) -> str:
     """What makes an item, what it is used in and what it is worth as fuel, as HTML; looking it up is no action."""
-    says = item_info(facts, name.replace(" ", "_") if name not in facts.known else name)
-    if isinstance(says, Refusal):
+    info = item_info(facts, name.replace(" ", "_") if name not in facts.reachable else name)
+    if isinstance(info, Refusal):
         part = name.strip().lower().replace(" ", "_")
-        near = [item for item in sorted(facts.known) if part and part in item.lower()]
-        hint = f" Did you mean: {text(', '.join(map(named, near[:SHOWN])))}?" if near else ""
-        return f"<p>{text(says.text[:1].upper() + says.text[1:])}.{hint}</p>"
-    ways = [facts.ruleset.recipe(each["recipe"]) for each in says["made_by"][:SHOWN]]
-    made = [recipe_line(facts.ruleset, recipe) for recipe in ways if recipe]
-    used = listed([named(str(each)) for each in says["used_in"][:SHOWN]])
-    more = f" and {len(says['used_in']) - SHOWN} more" if len(says["used_in"]) > SHOWN else ""
-    told = ["Nothing makes it." if not made else "Made by:" + items(made)]
-    told.append(f"Used in: {text(used)}{more}." if used else "Used in nothing.")
-    if says["smelts"] is not None:
-        told.append(f"As fuel: worth {text(says['smelts'])} smelts.")
-    if not says["can_come_up"]:
-        told.append("It cannot come up in this match.")
-    return f"<p><strong>{shown(says['item'])}</strong></p>{items(told)}"
+        near = [item for item in sorted(facts.reachable) if part and part in item.lower()]
+        hint = f" Did you mean: {text(', '.join(map(item_name, near[:SHOWN])))}?" if near else ""
+        return f"<p>{text(info.text[:1].upper() + info.text[1:])}.{hint}</p>"
+    ways = [facts.ruleset.recipe(way["recipe"]) for way in info["made_by"][:SHOWN]]
+    makers = [recipe_line(facts.ruleset, recipe) for recipe in ways if recipe]
+    uses = listed([item_name(str(way)) for way in info["used_in"][:SHOWN]])
+    more = f" and {len(info['used_in']) - SHOWN} more" if len(info["used_in"]) > SHOWN else ""
+    lines = ["Nothing makes it." if not makers else "Made by:" + items(makers)]
+    lines.append(f"Used in: {text(uses)}{more}." if uses else "Used in nothing.")
+    if info["smelts"] is not None:
+        lines.append(f"As fuel: worth {text(info['smelts'])} smelts.")
+    if not info["can_come_up"]:
+        lines.append("It cannot come up in this match.")
+    return f"<p><strong>{item_html(info['item'])}</strong></p>{items(lines)}"
 
 
 def recipe_line(ruleset: Ruleset, recipe: Recipe) -> str:
     """A recipe in words, as HTML."""
-    return text(f"{recipe.number} {named(recipe.makes)} out of {takes(ruleset, recipe)}")
+    return text(f"{recipe.number} {item_name(recipe.makes)} out of {inputs_text(ruleset, recipe)}")

@@ -7,14 +7,14 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, short, whole
+from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, shorten, whole
 
 SHOWN = 6
 """Ways to make an item that a refusal names."""
 
 
 class Recipe(NamedTuple):
-    """What one operation turns into what."""
+    """One operation: its ingredients and its product."""
 
     id: str
     """Its name in the ruleset: the item it makes, with a number where several recipes make it."""
@@ -24,13 +24,13 @@ class Recipe(NamedTuple):
     """Ingredients and how many of each: items, or #tags of which any members do, mixed."""
     makes: str
     number: int
-    """How many one operation makes."""
+    """The number of pieces that one operation makes."""
     fuelled: bool = False
     """Whether an operation burns fuel: one smelt."""
 
 
 class Craft(NamedTuple):
-    """An allowed craft: what is used up and what is made."""
+    """An allowed craft: what it uses up and what it makes."""
 
     recipe: Recipe
     times: int
@@ -48,17 +48,17 @@ class Refusal(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a recipe takes, prepared for checking: its ingredients are numbered by the bits of a number."""
+    """The ingredients of a recipe in a form for fast checks. A set of ingredients is a number with a bit for each of them."""
 
     plain: Mapping[str, int] | None
-    """How many of each item one operation takes, where it takes items only and burns nothing."""
+    """Item -> pieces of one operation; None for a recipe with tags or fuel."""
     kinds: Mapping[str, int]
     """Item -> the ingredients that it may be, as bits."""
     limits: tuple[tuple[int, int], ...]
-    """Sets of ingredients, as bits, and how many pieces they take together: of items that can be nothing else, no more
-    than these can be used (Hall's condition). Where no item may be two ingredients, single ingredients are enough."""
+    """(set of ingredients, pieces that they take together). Items that fit only these ingredients may not be more pieces
+    (Hall's condition). If no item fits two ingredients, sets of one ingredient are enough."""
     total: int
-    """How many pieces one operation takes."""
+    """The pieces that one operation takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +70,21 @@ class Ruleset:
     recipes: tuple[Recipe, ...]
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fuel: Mapping[str, Fraction] = field(default_factory=dict)
-    """Item -> smelts that one of it is worth."""
+    """Item -> the smelts for which one piece of it burns."""
     basic: tuple[str, ...] = ()
-    """Items that everything is made from; none named: those that no recipe makes."""
+    """The items from which all others are made. If empty, these are the items that no recipe makes."""
     digest: str = ""
-    """Hash of the file it was read from."""
+    """A hash of the ruleset's file."""
     _making: Mapping[str, tuple[Recipe, ...]] = field(init=False, repr=False)
     _using: Mapping[str, tuple[Recipe, ...]] = field(init=False, repr=False)
     _ids: Mapping[str, Recipe] = field(init=False, repr=False)
     _places: Mapping[str, int] = field(init=False, repr=False)
     _shapes: dict[str, Shape] = field(init=False, repr=False)
-    """Made when a recipe is first asked for."""
-    _known: dict[str, str] = field(init=False, repr=False)
-    """How items are made, in words; made when it is first asked for."""
+    """A cache by recipe id."""
+    _ways_text: dict[str, str] = field(init=False, repr=False)
+    """A cache: item -> the ways to make it, in words."""
     _heat: Mapping[str, int] = field(init=False, repr=False)
-    """Worth of fuels, in parts of a smelt so small that all are whole numbers: `_scale` parts are one."""
+    """Fuel -> its worth as a whole number. `_scale` is the worth of one smelt."""
     _scale: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,21 +94,21 @@ class Ruleset:
             making.setdefault(recipe.makes, []).append(recipe)
             for need, _ in recipe.needs:
                 for item in self.members(need):
-                    known = using.setdefault(item, [])
-                    if not known or known[-1] is not recipe:
-                        known.append(recipe)
+                    takers = using.setdefault(item, [])
+                    if not takers or takers[-1] is not recipe:
+                        takers.append(recipe)
         scale = math.lcm(*(worth.denominator for worth in self.fuel.values()))
         for name, value in {
             "tags": MappingProxyType(dict(self.tags)),
             "fuel": MappingProxyType(dict(self.fuel)),
-            "_making": {item: tuple(found) for item, found in making.items()},
-            "_using": {item: tuple(found) for item, found in using.items()},
+            "_making": {item: tuple(makers) for item, makers in making.items()},
+            "_using": {item: tuple(makers) for item, makers in using.items()},
             "_ids": {recipe.id: recipe for recipe in self.recipes},
             "_places": {recipe.id: place for place, recipe in enumerate(self.recipes)},
             "_heat": {item: int(worth * scale) for item, worth in self.fuel.items()},
             "_scale": scale,
             "_shapes": {},
-            "_known": {},
+            "_ways_text": {},
         }.items():
             object.__setattr__(self, name, value)
         if len(self._ids) < len(self.recipes):
@@ -129,7 +129,7 @@ class Ruleset:
         return Ruleset, fields
 
     def members(self, need: str) -> tuple[str, ...]:
-        """The items that an ingredient of a recipe may be; none for a tag that is not there."""
+        """The items that an ingredient may be. An unknown tag has none."""
         return self.tags.get(need[1:], ()) if need.startswith("#") else (need,)
 
     def made_by(self, item: str) -> tuple[Recipe, ...]:
@@ -137,7 +137,7 @@ class Ruleset:
         return self._making.get(item, ())
 
     def used_in(self, item: str) -> tuple[Recipe, ...]:
-        """Recipes that take an item, by itself or by a tag; fuel does not count."""
+        """Recipes that take an item, directly or by a tag. Use as fuel does not count."""
         return self._using.get(item, ())
 
     def recipe(self, id: str) -> Recipe | None:
@@ -145,35 +145,37 @@ class Ruleset:
         return self._ids.get(id)
 
     def raw(self) -> frozenset[str]:
-        """What everything is made from."""
+        """The items from which all others are made."""
         return frozenset(self.basic or [item for item in self.items if item not in self._making])
 
     def reachable(self, items: Collection[str]) -> frozenset[str]:
-        """All that can be made from unlimited amounts of some items, themselves included."""
-        known, new = set(items), list(items)
-        fires = any(item in self.fuel for item in known)
+        """All items that can be made from unlimited amounts of some items. They include these items."""
+        reached, new = set(items), list(items)
+        fires = any(item in self.fuel for item in reached)
         waiting = [] if fires else [recipe for recipe in self.recipes if recipe.fuelled]
         while new:
             item = new.pop()
-            tried: Collection[Recipe] = self.used_in(item)
+            candidates: Collection[Recipe] = self.used_in(item)
             if not fires and item in self.fuel:
-                fires, tried = True, [*tried, *waiting]
-            for recipe in tried:
-                if recipe.makes in known or (recipe.fuelled and not fires):
+                fires, candidates = True, [*candidates, *waiting]
+            for recipe in candidates:
+                if recipe.makes in reached or (recipe.fuelled and not fires):
                     continue
-                if all(not known.isdisjoint(self.members(need)) for need, _ in recipe.needs):
-                    known.add(recipe.makes)
+                if all(not reached.isdisjoint(self.members(need)) for need, _ in recipe.needs):
+                    reached.add(recipe.makes)
                     new.append(recipe.makes)
-        return frozenset(known)
+        return frozenset(reached)
 
     def possible(self, hand: Hand) -> list[Recipe]:
-        """Recipes of which the hand covers one operation, in the ruleset's order."""
-        asked = {recipe.id: recipe for item, amount in hand.items() if amount >= 1 for recipe in self.used_in(item)}
-        found = [recipe for recipe in asked.values() if self._covers(hand, recipe)]
-        return sorted(found, key=lambda recipe: self._places[recipe.id])
+        """Recipes whose ingredients for one operation are in the hand, in the ruleset's order."""
+        candidates = {
+            recipe.id: recipe for item, amount in hand.items() if amount >= 1 for recipe in self.used_in(item)
+        }
+        possible = [recipe for recipe in candidates.values() if self._covers(hand, recipe)]
+        return sorted(possible, key=lambda recipe: self._places[recipe.id])
 
     def matched(self, inputs: Hand, outputs: Hand) -> Craft | Refusal:
-        """The craft that uses up exactly `inputs` and makes exactly `outputs`, by one recipe, some number of times."""
+        """The craft of one recipe that uses up exactly `inputs` and makes exactly `outputs`, or the reason why there is none."""
         if len(outputs) != 1:
             return Refusal("no such recipe", f"a craft makes one kind of item, not {len(outputs)}")
         ((item, amount),) = outputs.items()
@@ -181,35 +183,35 @@ class Ruleset:
             times, rest = divmod(amount, recipe.number)
             if not rest and times >= 1 and self._exactly(recipe, int(times), inputs):
                 return Craft(recipe, int(times), inputs, outputs)
-        return self._explained(item, amount, inputs)
+        return self._explain_refusal(item, amount, inputs)
 
-    def filled(self, recipe: Recipe, times: int, hand: Hand) -> Craft | Refusal:
-        """A recipe done `times` with what the hand holds, where that leaves no choice of ingredients or fuel."""
+    def fill_craft(self, recipe: Recipe, times: int, hand: Hand) -> Craft | Refusal:
+        """`times` operations of a recipe with items of the hand. Refused if there is a choice of ingredients or fuel."""
         inputs: dict[str, Amount] = {}
         for need, count in recipe.needs:
-            held = {item: int(hand[item]) for item in self.members(need) if hand.get(item, 0) >= 1}
-            if sum(held.values()) < count * times:
-                return self._lacking(recipe, times)
-            if len(held) > 1 and sum(held.values()) > count * times:
-                return Refusal("wrong amounts", f"{need} may be {' or '.join(held)}: say which by `inputs`")
-            for item, pieces in held.items():
+            stock = {item: int(hand[item]) for item in self.members(need) if hand.get(item, 0) >= 1}
+            if sum(stock.values()) < count * times:
+                return self._lack(recipe, times)
+            if len(stock) > 1 and sum(stock.values()) > count * times:
+                return Refusal("wrong amounts", f"{need} may be {' or '.join(stock)}: say which by `inputs`")
+            for item, pieces in stock.items():
                 inputs[item] = inputs.get(item, 0) + min(pieces, count * times)
         if not covers(hand, inputs):
-            return self._lacking(recipe, times)
+            return self._lack(recipe, times)
         if recipe.fuelled:
-            fuels = {item: left for item, left in minus(hand, inputs).items() if item in self.fuel}
-            if sum(left * self.fuel[item] for item, left in fuels.items()) < times:
-                return self._lacking(recipe, times)
+            fuels = {item: amount for item, amount in minus(hand, inputs).items() if item in self.fuel}
+            if sum(amount * self.fuel[item] for item, amount in fuels.items()) < times:
+                return self._lack(recipe, times)
             if len(fuels) > 1:
                 return Refusal(
                     "wrong amounts", f"{recipe.id} may burn {' or '.join(fuels)}: say which and how much by `inputs`"
                 )
-            ((burnt, _),) = fuels.items()
-            inputs[burnt] = whole(inputs.get(burnt, 0) + times / self.fuel[burnt])
+            ((burned_item, _),) = fuels.items()
+            inputs[burned_item] = whole(inputs.get(burned_item, 0) + times / self.fuel[burned_item])
         return Craft(recipe, times, inputs, {recipe.makes: recipe.number * times})
 
     def spelled(self, recipe: Recipe, times: int = 1) -> str:
-        """What some operations take, in words: '1 stick + 1 any of coals (charcoal, coal) + fuel for 1 smelt'."""
+        """The ingredients of some operations in words: '1 stick + 1 any of coals (charcoal, coal) + fuel for 1 smelt'."""
         parts = [
             f"{count * times} any of {need[1:]} ({', '.join(self.members(need))})"
             if need.startswith("#")
@@ -220,30 +222,30 @@ class Ruleset:
         return " + ".join([*parts, *fuel])
 
     def _shape(self, recipe: Recipe) -> Shape:
-        made = self._shapes.get(recipe.id)
-        if made is None:
-            made = self._shapes[recipe.id] = shape(recipe, [self.members(need) for need, _ in recipe.needs])
-        return made
+        shape_of_recipe = self._shapes.get(recipe.id)
+        if shape_of_recipe is None:
+            shape_of_recipe = self._shapes[recipe.id] = shape(recipe, [self.members(need) for need, _ in recipe.needs])
+        return shape_of_recipe
 
     def _exactly(self, recipe: Recipe, times: int, inputs: Hand) -> bool:
-        """Whether `inputs` are just what some operations use up."""
+        """Whether `times` operations use up exactly `inputs`."""
         plain, kinds, limits, total = self._shapes.get(recipe.id) or self._shape(recipe)
         if plain is not None:
             return len(inputs) == len(plain) and all(inputs.get(item) == n * times for item, n in plain.items())
         if recipe.fuelled:
             return self._burns(recipe, times, inputs)
-        taken: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for item, amount in inputs.items():
             bits = kinds.get(item, 0)
             if not bits or amount.denominator != 1:
                 return False
-            taken[bits] = taken.get(bits, 0) + int(amount)
-        return sum(taken.values()) == total * times and _fits(taken, limits, times)
+            counts[bits] = counts.get(bits, 0) + int(amount)
+        return sum(counts.values()) == total * times and _fits(counts, limits, times)
 
     def _burns(self, recipe: Recipe, times: int, inputs: Hand) -> bool:
-        """`_exactly` for a recipe that burns fuel. Items that may be ingredient or fuel are grouped by ingredient and worth."""
+        """`_exactly` for a recipe that burns fuel. Items that may be ingredient or fuel are grouped by ingredients and worth."""
         _, kinds, limits, total = self._shape(recipe)
-        taken: dict[int, int] = {}
+        counts: dict[int, int] = {}
         either: dict[tuple[int, int], int] = {}
         heat: Amount = -self._scale * times
         for item, amount in inputs.items():
@@ -253,38 +255,38 @@ class Ruleset:
                 if bits:
                     either[bits, worth] = either.get((bits, worth), 0) + int(amount)
             elif bits and amount.denominator == 1:
-                taken[bits] = taken.get(bits, 0) + int(amount)
+                counts[bits] = counts.get(bits, 0) + int(amount)
             else:
                 return False
-        left = total * times - sum(taken.values())
+        rest = total * times - sum(counts.values())
         if not either:
-            return not left and not heat and _fits(taken, limits, times)
+            return not rest and not heat and _fits(counts, limits, times)
         groups = [(worth, most) for (_, worth), most in either.items()]
         return heat.denominator == 1 and any(
-            _fits(_added(taken, either, pieces), limits, times) for pieces in _split(groups, left, int(heat))
+            _fits(_add_counts(counts, either, pieces), limits, times) for pieces in _split(groups, rest, int(heat))
         )
 
     def _covers(self, hand: Hand, recipe: Recipe) -> bool:
-        """Whether one operation can be done: pieces worth least as fuel are taken first, and the rest must burn enough."""
+        """Whether the hand is enough for one operation. Pieces worth least as fuel become ingredients; the rest may burn."""
         plain, kinds, limits, total = self._shape(recipe)
         if plain is not None:
             return covers(hand, plain)
         fuel = self.fuel if recipe.fuelled else {}
-        taken: dict[int, int] = {}
-        burnt = Fraction(0)
+        counts: dict[int, int] = {}
+        fuel_value = Fraction(0)
         for item in sorted(kinds.keys() & hand.keys(), key=lambda item: (fuel.get(item, 0), item)):
             bits = kinds[item]
             room = min(
-                limit - sum(pieces for other, pieces in taken.items() if not other & ~among)
+                limit - sum(pieces for other, pieces in counts.items() if not other & ~among)
                 for among, limit in limits
                 if not bits & ~among
             )
             pieces = min(room, int(hand[item]))
-            taken[bits] = taken.get(bits, 0) + pieces
-            burnt -= pieces * fuel.get(item, 0)
-        if sum(taken.values()) < total:
+            counts[bits] = counts.get(bits, 0) + pieces
+            fuel_value -= pieces * fuel.get(item, 0)
+        if sum(counts.values()) < total:
             return False
-        return not recipe.fuelled or burnt + sum(hand[item] * fuel[item] for item in hand if item in fuel) >= 1
+        return not recipe.fuelled or fuel_value + sum(hand[item] * fuel[item] for item in hand if item in fuel) >= 1
 
     def _kinds_fit(self, recipe: Recipe, inputs: Hand) -> bool:
         """Whether the inputs are of the right kinds, whatever their amounts."""
@@ -296,8 +298,8 @@ class Ruleset:
                 return False
         return bits + 1 == 1 << len(recipe.needs)
 
-    def _explained(self, item: str, amount: Amount, inputs: Hand) -> Refusal:
-        """Why nothing makes `amount` of an item of the inputs."""
+    def _explain_refusal(self, item: str, amount: Amount, inputs: Hand) -> Refusal:
+        """Why no recipe makes `amount` of an item out of the inputs."""
         ways = self._making.get(item, ())
         close = [recipe for recipe in ways if self._kinds_fit(recipe, inputs)]
         fitting = [recipe for recipe in close if not amount % recipe.number]
@@ -311,21 +313,21 @@ class Ruleset:
                 f"one operation makes {close[0].number} {item} out of {takes}: it cannot make {amount}",
             )
         if ways:
-            if item not in self._known:
+            if item not in self._ways_text:
                 more = f" or in {len(ways) - SHOWN} other ways" if len(ways) > SHOWN else ""
-                self._known[item] = " or of ".join(self.spelled(recipe) for recipe in ways[:SHOWN]) + more
-            return Refusal("no such recipe", f"{item} is made of {self._known[item]}, not of these inputs")
+                self._ways_text[item] = " or of ".join(self.spelled(recipe) for recipe in ways[:SHOWN]) + more
+            return Refusal("no such recipe", f"{item} is made of {self._ways_text[item]}, not of these inputs")
         there = item in self._using or item in self.items
-        return Refusal("no such recipe", f"nothing makes {item}" if there else f"there is no item {short(item)}")
+        return Refusal("no such recipe", f"nothing makes {item}" if there else f"there is no item {shorten(item)}")
 
-    def _lacking(self, recipe: Recipe, times: int) -> Refusal:
+    def _lack(self, recipe: Recipe, times: int) -> Refusal:
         return Refusal(
             "not in the hand", f"{recipe.id} takes {self.spelled(recipe, times)}; the hand does not hold that"
         )
 
 
 def shape(recipe: Recipe, members: Sequence[Collection[str]]) -> Shape:
-    """A recipe, whose ingredients may be these items, prepared for checking."""
+    """The Shape of a recipe, given the items that each ingredient may be."""
     kinds: dict[str, int] = {}
     for place, items in enumerate(members):
         for item in items:
@@ -340,45 +342,45 @@ def shape(recipe: Recipe, members: Sequence[Collection[str]]) -> Shape:
     return Shape(plain, kinds, limits, sum(counts))
 
 
-def _fits(taken: Mapping[int, int], limits: Sequence[tuple[int, int]], times: int) -> bool:
-    """Whether pieces, counted by the ingredients that they may be, leave no set of ingredients with too many."""
-    if len(taken) == 1:
-        ((bits, pieces),) = taken.items()
+def _fits(counts: Mapping[int, int], limits: Sequence[tuple[int, int]], times: int) -> bool:
+    """Whether no set of ingredients gets too many pieces. `counts`: ingredients that a piece may be -> pieces."""
+    if len(counts) == 1:
+        ((bits, pieces),) = counts.items()
         return all(pieces <= limit * times for among, limit in limits if not bits & ~among)
     return all(
-        sum(pieces for bits, pieces in taken.items() if not bits & ~among) <= limit * times for among, limit in limits
+        sum(pieces for bits, pieces in counts.items() if not bits & ~among) <= limit * times for among, limit in limits
     )
 
 
-def _added(taken: Mapping[int, int], either: Iterable[tuple[int, int]], pieces: Iterable[int]) -> dict[int, int]:
-    made = dict(taken)
-    for (bits, _), more in zip(either, pieces, strict=True):
-        made[bits] = made.get(bits, 0) + more
-    return made
+def _add_counts(counts: Mapping[int, int], either: Iterable[tuple[int, int]], numbers: Iterable[int]) -> dict[int, int]:
+    total = dict(counts)
+    for (bits, _), more in zip(either, numbers, strict=True):
+        total[bits] = total.get(bits, 0) + more
+    return total
 
 
 def _split(groups: Sequence[tuple[int, int]], pieces: int, worth: int) -> Iterator[tuple[int, ...]]:
-    """How many to take of each group (worth of a piece, pieces at most) so that `pieces` of them are worth `worth`."""
-    (each, most), rest = groups[0], groups[1:]
+    """All numbers of pieces, one for each group (worth of a piece, pieces at most), that sum up to `pieces` and `worth`."""
+    (worth_of_piece, most), rest = groups[0], groups[1:]
     if not rest:
-        if 0 <= pieces <= most and pieces * each == worth:
+        if 0 <= pieces <= most and pieces * worth_of_piece == worth:
             yield (pieces,)
         return
     low = min(rest)[0]
     step = math.gcd(*(other - low for other, _ in rest)) or 1
     least = max(0, pieces - sum(other for _, other in rest))
-    for taken in range(least, min(most, pieces) + 1):
-        others, left = pieces - taken, worth - taken * each
-        if not (left - others * low) % step and _least(rest, others) <= left <= -_least(
+    for number in range(least, min(most, pieces) + 1):
+        others, rest_worth = pieces - number, worth - number * worth_of_piece
+        if not (rest_worth - others * low) % step and _least(rest, others) <= rest_worth <= -_least(
             [(-e, m) for e, m in rest], others
         ):
-            yield from ((taken, *other) for other in _split(rest, others, left))
+            yield from ((number, *other) for other in _split(rest, others, rest_worth))
 
 
 def _least(groups: Sequence[tuple[int, int]], pieces: int) -> int:
-    """The least that `pieces` of these groups are worth."""
+    """The least worth of `pieces` pieces of these groups."""
     total = 0
-    for each, most in sorted(groups):
-        taken = min(most, pieces)
-        total, pieces = total + each * taken, pieces - taken
+    for worth, most in sorted(groups):
+        number = min(most, pieces)
+        total, pieces = total + worth * number, pieces - number
     return total

@@ -21,7 +21,7 @@ from agon.games.base import Times
 from agon.games.reading import Reading, spoken
 from agon.games.tradecraft import Call, Hand, TradeCraft, known
 from agon.games.tradecraft.calls import ASKING, Calls, call_in, thought_in
-from agon.games.tradecraft.story import Deal, cut, heard
+from agon.games.tradecraft.story import Deal, cut, known_deals
 from agon.models import Message, Request, extend
 from agon.registry import kind
 
@@ -32,34 +32,34 @@ ROUTES: dict[str, Role] = {"propose": "proposer", "decide": "decision_maker", "c
 STEPS: dict[Role, int] = {"proposer": 8, "decision_maker": 8, "planner": 5, "crafter": 10}
 """Steps of a role, at most, as in the paper's code."""
 EXPECTED: dict[Role, int] = {"proposer": 3, "decision_maker": 2, "planner": 3, "crafter": 4}
-"""Steps that a role takes, about, as in the 90 recorded games; for estimates."""
+"""The usual number of steps of a role in the 90 recorded games, for estimates."""
 USED_UP = "step limit"
-"""Why nothing is done for a role that has used up its steps."""
-SAID = ("message", "reply")
-"""What players say, in an entry of the game's own history."""
+"""The reason of a default after the last step of a role."""
+MESSAGE_KEYS = ("message", "reply")
+"""The keys of messages in an entry of the game's history."""
 PLAN = "plan"
 """The phase of the view that goes with the planner's questions."""
 
 
 @dataclass(frozen=True)
 class RoleCalls(Calls):
-    """The calls that a role may make, with examples that are like it."""
+    """The calls that a role may make, with typical examples."""
 
     role: Role = "proposer"
     asks: bool = False
-    """Whether an example only asks something, as a role does before its last step."""
+    """Whether an example is a query, as a role makes them before its last step."""
 
     def example(self, dice: Dice) -> Call:
         """A call that the game does not refuse."""
         if self.role == "crafter":
-            made = super().example(dice)
-            return made if made["tool"] == "craft_apply" or not self.asks else self._question(dice)
+            call = super().example(dice)
+            return call if call["tool"] == "craft_apply" or not self.asks else self._question(dice)
         if self.asks:
             return self._question(dice)
         return Call(tool="rethink", text="Keep what I hold.") if self.role == "planner" else super().example(dice)
 
     def read(self, text: str, last: bool = False) -> Reading:
-        """The call in an answer; the planner may call only its own tools, as others would act for the phase's role."""
+        """The call in an answer. The planner may call only its own tools, because others would act for the role of the phase."""
         reading = super().read(text, last)
         if self.role != "planner" or reading.action is None or reading.action["tool"] in self.tools:
             return reading
@@ -72,26 +72,26 @@ class RoleCalls(Calls):
 
 
 class Now(NamedTuple):
-    """What templates are told besides the view."""
+    """What templates receive besides the view."""
 
     role: Role
     step: int
     """From 1."""
     steps: int
-    """Of this role, at most."""
+    """The number of steps of this role, at most."""
     hand: Hand
     hands: Mapping[str, Hand]
     target: Hand
     proposal: Mapping[str, Any] | None
     plan: str
     recent: Sequence[Deal]
-    """This and the following at the first step alone."""
+    """The last turns. This field and the following ones are empty after the first step."""
     condensed: Sequence[Deal]
-    """Turns before these, told without what was said."""
+    """The turns before these, without messages."""
     dropped: int
-    """The last turn that is left out."""
+    """The number of the last turn that is left out."""
     answer: Mapping[str, Any] | None
-    """What the game has answered to the last call: call, ok, fault, answer; None at the first step."""
+    """The game's answer to the last call: call, ok, fault, answer; None at the first step."""
 
 
 class RolePrompts(NamedTuple):
@@ -114,8 +114,8 @@ class RolePrompts(NamedTuple):
 @functools.cache
 def role_prompts(persona: str, folder: str | None = None, guide: str = "") -> RolePrompts:
     """The prompts; those of a user's `folder` come before agon's own. Raises AgonError."""
-    needed = ("system", "turn", "more", "again")
-    roles = {role: Template(source_of(TradeCraft, f"tradecraft/{role}.md", folder), needed) for role in STEPS}
+    macros = ("system", "turn", "more", "again")
+    roles = {role: Template(source_of(TradeCraft, f"tradecraft/{role}.md", folder), macros) for role in STEPS}
     return RolePrompts(
         Template(source_of(TradeCraft, f"tradecraft/personas/{persona}.md", folder), ("persona",)),
         roles,
@@ -165,9 +165,9 @@ class Roles:
     ) -> None:
         if place.model is None:
             raise ValueError("needs a model: name one in the experiment (models: [...], or agent@model)")
-        for name, given in (("steps", steps), ("expected", expected)):
-            if not isinstance(given, Mapping):
-                raise ValueError(f"{name} is {given!r}; it must give a number for each role")
+        for name, value in (("steps", steps), ("expected", expected)):
+            if not isinstance(value, Mapping):
+                raise ValueError(f"{name} is {value!r}; it must give a number for each role")
         for name, least, number in (
             ("attempts", 1, attempts),
             ("recent", 1, recent),
@@ -186,18 +186,18 @@ class Roles:
         self.reads = reads_of(reads)
         self.answer_tokens, self.expected = answer_tokens, {**EXPECTED, **expected}
         self.at: tuple[int, str] = (0, "")
-        """Turn and phase of the last question."""
+        """The turn and phase of the last question."""
         self.role: Role = "proposer"
         self.step = 0
-        """Steps that the role has taken."""
+        """The number of steps of the role so far."""
         self.plan = ""
         self.messages: tuple[Message, ...] = ()
-        self.begun: tuple[int, ...] = ()
-        """Where steps begin among the messages."""
-        self.told = 0
-        """Events of the view's past at the last step."""
-        self.asked = 0
-        """Questions so far, in all roles."""
+        self.step_starts: tuple[int, ...] = ()
+        """The indices of the messages at which steps begin."""
+        self.events_seen = 0
+        """The number of events in the view at the last step."""
+        self.question_count = 0
+        """The number of questions so far, in all roles."""
 
     @staticmethod
     def calls(
@@ -209,21 +209,21 @@ class Roles:
         overflow: str = "stop",
         **_: Any,
     ) -> Times:
-        """How often it asks its model in a match: once for each call, up to all attempts at all steps of the roles of all turns.
+        """The number of questions to the model in a match: from one for each call to all attempts at all steps of all turns.
 
-        With overflow: cut, once more for each step that leaves because the provider finds the question too long.
+        With overflow: cut, there is one more question for each step that leaves because the provider finds the question too long.
         """
         allowed, turns = {**STEPS, **steps}, game.max_rounds
         planned = {phase: allowed["planner"] * (phase in plan_before) for phase in ROUTES}
         propose, decide, craft = (allowed[role] + planned[phase] for phase, role in ROUTES.items())
-        own = -(-turns // game.seats)
-        most = max(own * propose + (turns - own) * decide, turns * decide) + turns * craft
+        proposing_turns = -(-turns // game.seats)
+        most = max(proposing_turns * propose + (turns - proposing_turns) * decide, turns * decide) + turns * craft
         tries = attempts + (max(allowed.values()) + 1 if overflow == "cut" else 0)
         return Times(times_asked(game, seat).least, tries * most, attempts * max(allowed.values()))
 
     @staticmethod
     def unfit(space: Any, model: Any, reads: Any = "free", **_: Any) -> str:
-        """Why an agent with these settings cannot play: calls cannot be weighed; empty where it can."""
+        """The reason why an agent with these settings cannot play; empty if it can. Calls cannot be weighed."""
         return LLM.unfit(space, model, reads)
 
     @staticmethod
@@ -248,7 +248,7 @@ class Roles:
             self._wake(ROUTES[view.phase])
 
     def _route(self, view: Observation) -> None:
-        """Which role is to go on: the rule that is the router."""
+        """The router: wakes the role that acts next."""
         if self.at != (view.round, view.phase):
             self.at = (view.round, view.phase)
             self._wake("planner" if view.phase in self.plan_before else ROUTES[view.phase])
@@ -262,52 +262,52 @@ class Roles:
             self._wake(ROUTES[view.phase])
 
     def _wake(self, role: Role) -> None:
-        self.role, self.step, self.messages, self.begun = role, 0, (), ()
+        self.role, self.step, self.messages, self.step_starts = role, 0, (), ()
 
     async def _step(self, view: Observation) -> Reply:
-        """A call, or none where it could not be read or the steps are used up; the model is then not asked."""
-        noted: dict[str, Any] = {"role": self.role, "step": self.step + 1, "turn": view.round}
+        """The reply of one step. It has no action if the call is unreadable, or if the steps are used up and the model is not asked."""
+        details: dict[str, Any] = {"role": self.role, "step": self.step + 1, "turn": view.round}
         if self.step == self.steps[self.role]:
-            return Reply(None, attempts=0, fallback=USED_UP, detail=noted)
+            return Reply(None, attempts=0, fallback=USED_UP, detail=details)
         draft = await self._draft(view)
-        places = (*self.begun, max(1, len(self.messages)))
-        self.begun = tuple(place - draft.cut + 1 for place in places if place >= draft.cut)
-        self.messages, self.told = draft.messages, len(view.past)
-        self.step, self.asked = self.step + 1, self.asked + 1
-        said = draft.reply.text
-        noted |= draft.reply.detail or {}
-        if not self.reads.guide and (thought := thought_in(said, call_in(spoken(said)).source)):
-            noted["thought"] = [thought]
+        places = (*self.step_starts, max(1, len(self.messages)))
+        self.step_starts = tuple(place - draft.cut + 1 for place in places if place >= draft.cut)
+        self.messages, self.events_seen = draft.messages, len(view.past)
+        self.step, self.question_count = self.step + 1, self.question_count + 1
+        text = draft.reply.text
+        details |= draft.reply.detail or {}
+        if not self.reads.guide and (thought := thought_in(text, call_in(spoken(text)).source)):
+            details["thought"] = [thought]
         vain = draft.reply.action is None and self.role != "planner"
         fallback = f"forfeit: {draft.reply.fallback}" if vain else draft.reply.fallback
-        return replace(draft.reply, fallback=fallback, detail=noted)
+        return replace(draft.reply, fallback=fallback, detail=details)
 
     async def _draft(self, view: Observation) -> Draft:
         prompts = role_prompts(self.persona, self.folder, self.reads.guide)
-        template, own = prompts.roles[self.role], self._own(view)
+        template, role_view = prompts.roles[self.role], self._role_view(view)
         now = self._now(view)
         messages = self.messages
         if not messages:
-            persona = prompts.persona.rendered("persona", own).strip()
-            messages = extend((), "system", template.rendered("system", own, persona))
-        how = self.reads.told(prompts.reads, own.legal)
-        said = template.rendered("turn" if now.answer is None else "more", own, now) + how
+            persona = prompts.persona.rendered("persona", role_view).strip()
+            messages = extend((), "system", template.rendered("system", role_view, persona))
+        how = self.reads.told(prompts.reads, role_view.legal)
+        question = template.rendered("turn" if now.answer is None else "more", role_view, now) + how
         request = Request(
-            extend(messages, "user", said),
-            f"{self.place.match}/{self.place.seat}/{self.asked}",
+            extend(messages, "user", question),
+            f"{self.place.match}/{self.place.seat}/{self.question_count}",
             self.answer_tokens,
-            own,
+            role_view,
         )
 
         def again(fault: str) -> str:
-            return template.rendered("again", fault, own) + how
+            return template.rendered("again", fault, role_view) + how
 
-        places = () if self.overflow == "stop" else (*self.begun, len(request.messages) - 1)
+        places = () if self.overflow == "stop" else (*self.step_starts, len(request.messages) - 1)
         cuts = [place for place in places if place > 1]
         return await ask(self.model, request, again, self.attempts, self.reads, cuts=cuts, cut_off=self.cut_off)
 
-    def _own(self, view: Observation) -> Observation:
-        """The view with the role's own tools."""
+    def _role_view(self, view: Observation) -> Observation:
+        """The view with the tools of the role."""
         legal, planner = view.legal, self.role == "planner"
         tools = ASKING if planner else legal.tools
         asks = self.step + 1 < min(self.expected[self.role], self.steps[self.role])
@@ -316,7 +316,7 @@ class Roles:
 
     def _now(self, view: Observation) -> Now:
         answer = self._answer(view) if self.messages else None
-        turns = [] if self.messages else heard(view, self.quoted)
+        turns = [] if self.messages else known_deals(view, self.quoted)
         recent, older = turns[-self.recent :], turns[: -self.recent]
         condensed = older[-self.condensed :] if self.condensed else []
         return Now(
@@ -328,34 +328,34 @@ class Roles:
             recent,
             condensed,
             dropped=(condensed or recent)[0].turn - 1 if turns else 0,
-            answer=answer and shortened(answer, self.recent, self.condensed, self.quoted),
+            answer=answer and shorten_answer(answer, self.recent, self.condensed, self.quoted),
         )
 
     def _answer(self, view: Observation) -> Mapping[str, Any] | None:
-        """What the game has answered to the last call."""
-        return next((event.value for event in reversed(view.past[self.told :]) if event.phase == "answer"), None)
+        """The game's answer to the last call; None if there is none."""
+        return next((event.value for event in reversed(view.past[self.events_seen :]) if event.phase == "answer"), None)
 
 
-def shortened(answer: Mapping[str, Any], recent: int, condensed: int, quoted: int) -> Mapping[str, Any]:
-    """The game's answer to a call; that of the tool history as short as the history that roles are told."""
+def shorten_answer(answer: Mapping[str, Any], recent: int, condensed: int, quoted: int) -> Mapping[str, Any]:
+    """The game's answer to a call. The answer of the tool history is cut like the history in the prompts of roles."""
     if not answer["ok"] or answer["call"]["tool"] != "history":
         return answer
     entries = answer["answer"][-(recent + condensed) :]
     old = len(entries) - recent
-    kept = [
-        entry | {name: cut(entry[name] or "", quoted) if place >= old else "" for name in SAID if name in entry}
+    shortened_entries = [
+        entry | {name: cut(entry[name] or "", quoted) if place >= old else "" for name in MESSAGE_KEYS if name in entry}
         for place, entry in enumerate(entries)
     ]
-    return {**answer, "answer": kept}
+    return {**answer, "answer": shortened_entries}
 
 
 def _together(replies: Sequence[Reply]) -> Reply:
-    """The last reply, with the cost of the planner's unreadable ones before it."""
+    """The last reply, with the costs of the unreadable replies of the planner before it."""
     *vain, last = replies
     if not vain:
         return last
     detail = dict(last.detail or {})
-    detail["planner"] = [each.fallback for each in vain]
-    if exchanges := [each.exchange for each in vain if each.exchange]:
+    detail["planner"] = [reply.fallback for reply in vain]
+    if exchanges := [reply.exchange for reply in vain if reply.exchange]:
         detail["exchanges"] = exchanges
-    return replace(last, attempts=sum(each.attempts for each in replies), detail=detail, **spent(replies))
+    return replace(last, attempts=sum(reply.attempts for reply in replies), detail=detail, **spent(replies))

@@ -1,6 +1,6 @@
-"""Scripts that play TradeCraft: they plan exactly (planner), and differ in how they treat others' progress.
+"""Scripts that play TradeCraft. They plan exactly (planner) and differ in their attitude to the progress of others.
 
-Each is a pure function of what the seat sees. The personas are those of the paper's section 4.3, as rules.
+A script is a pure function of the observation. The personas are rules for those of the paper's section 4.3.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 
 from agon.games import Dice, Observation
 from agon.games.tradecraft import Call, Hand, Known, known
-from agon.games.tradecraft.amounts import covers, listed, minus, plus, traded, written
-from agon.games.tradecraft.game import Facts
+from agon.games.tradecraft.amounts import covers, format_hand, hand_to_json, minus, plus, traded
+from agon.games.tradecraft.game import Facts, hands_by_seat
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import part
-from agon.games.tradecraft.planner.search import Plan, lacking, plan
+from agon.games.tradecraft.planner.search import Plan, count_shortage, plan
 from agon.games.tradecraft.planner.trading import Needs, needs, union
 from agon.registry import kind
 
@@ -38,7 +38,7 @@ def trader(view: Observation, dice: Dice, *, persona: Persona = "unprimed") -> C
     if view.phase == "propose":
         return _proposal(view, table, persona)
     if view.phase == "decide":
-        return Call(tool="decide", decision="accept" if _takes(view, table, persona) else "reject", message="")
+        return Call(tool="decide", decision="accept" if _accepts(view, table, persona) else "reject", message="")
     return _next_craft(view, table)
 
 
@@ -46,122 +46,119 @@ def _next_craft(view: Observation, table: Known) -> Call:
     steps = _steps(view, table)
     if not steps:
         return Call(tool="craft_done")
-    return Call(tool="craft_apply", inputs=written(steps[0].inputs), outputs=written(steps[0].outputs))
+    return Call(tool="craft_apply", inputs=hand_to_json(steps[0].inputs), outputs=hand_to_json(steps[0].outputs))
 
 
 def _steps(view: Observation, table: Known) -> Sequence[Step]:
-    """A shortest plan from its hand: what is left of the plan with which it began to craft.
+    """The rest of the shortest plan with which the seat began to craft.
 
-    It is planned anew where that makes something that could burn for later steps: other fuel can then be best.
+    It plans again if the plan makes a fuel, because another fuel can then be better for the later steps.
     """
     ruleset, hand = view.rules.ruleset, table.hands[view.rules.players[view.seat]]
-    begun = plan(ruleset, hand, table.target)
-    steps = begun.steps if isinstance(begun, Plan) else ()
+    first_plan = plan(ruleset, hand, table.target)
+    steps = first_plan.steps if isinstance(first_plan, Plan) else ()
     burns = any(ruleset.recipe(step.recipe).fuelled for step in steps)
     if not burns or all(ruleset.fuel.keys().isdisjoint(step.outputs) for step in steps):
-        for done, step in enumerate(steps):
+        for count, step in enumerate(steps):
             if hand == table.hand:
-                return steps[done:]
+                return steps[count:]
             hand = plus(minus(hand, step.inputs), step.outputs)
-    found = plan(ruleset, table.hand, table.target)
-    return found.steps if isinstance(found, Plan) else ()
+    new_plan = plan(ruleset, table.hand, table.target)
+    return new_plan.steps if isinstance(new_plan, Plan) else ()
 
 
 def _proposal(view: Observation, table: Known, persona: Persona) -> Call:
-    found = _needs(view, _hands(view, table), table.target)
-    if not isinstance(found, Needs) or not found.gives:
-        return _without_need(view, table, found, persona)
-    giver = max(sorted(found.gives), key=lambda seat: sum(found.gives[seat].values()))
-    request = found.gives[giver]
-    given = plus({}, {item: count for items in found.gives.values() for item, count in items.items()})
-    spare = _spare(table.hand, found.plan, given)
-    asked = sum(request.values())
-    units = (asked + 1) // 2 if persona == "competitive" else asked
-    wanted = _wanted(view, giver)
-    offer = _picked(spare, wanted, units + _rejections(view, giver), wanted_first=persona != "competitive")
-    words = f"I need this for {listed(table.target)}. Tell me what you need." if persona == "cooperative" else ""
+    answer = _needs(view, hands_by_seat(view, table), table.target)
+    if not isinstance(answer, Needs) or not answer.gives:
+        return _without_need(view, table, answer, persona)
+    giver = max(sorted(answer.gives), key=lambda seat: sum(answer.gives[seat].values()))
+    request = answer.gives[giver]
+    gifts = plus({}, {item: count for items in answer.gives.values() for item, count in items.items()})
+    spare = _spare(table.hand, answer.plan, gifts)
+    requested = sum(request.values())
+    units = (requested + 1) // 2 if persona == "competitive" else requested
+    requests = _requests_of(view, giver)
+    offer = _pick(spare, requests, units + _rejections(view, giver), preferred_first=persona != "competitive")
+    words = f"I need this for {format_hand(table.target)}. Tell me what you need." if persona == "cooperative" else ""
     return _call(view, giver, offer, request, words)
 
 
-def _without_need(view: Observation, table: Known, found: object, persona: Persona) -> Call:
-    """A proposal by a player that needs nothing of the others, or whom they cannot help."""
+def _without_need(view: Observation, table: Known, answer: object, persona: Persona) -> Call:
+    """The proposal of a player who needs nothing from the others, or whom they cannot help."""
     partner = (view.seat + 1) % view.rules.seats
     gift: dict[str, int] = {}
     if persona == "cooperative":
-        own = found.plan if isinstance(found, Needs) else None
-        wanted = _wanted(view, partner)
-        gift = {item: n for item, n in _spare(table.hand, own, {}).items() if item in wanted}
+        own_plan = answer.plan if isinstance(answer, Needs) else None
+        requests = _requests_of(view, partner)
+        gift = {item: n for item, n in _spare(table.hand, own_plan, {}).items() if item in requests}
     return _call(view, partner, gift, {}, "Take this, I can spare it." if gift else "")
 
 
-def _takes(view: Observation, table: Known, persona: Persona) -> bool:
+def _accepts(view: Observation, table: Known, persona: Persona) -> bool:
     proposal = table.proposal
     assert proposal is not None
-    hands, proposer = _hands(view, table), view.rules.players.index(proposal["proposer"])
-    found = _needs(view, hands, table.target)
-    before = _missing(found)
+    hands, proposer = hands_by_seat(view, table), view.rules.players.index(proposal["proposer"])
+    answer = _needs(view, hands, table.target)
+    before = _units_missing(answer)
     hands[proposer], hands[view.seat] = traded(
         hands[proposer], hands[view.seat], proposal["offer"], proposal["request"]
     )
-    got, given = sum(proposal["offer"].values()), sum(proposal["request"].values())
-    if persona == "competitive" and given > got:  # no more than it gets, unless the trade ends its needs
+    getting, giving = sum(proposal["offer"].values()), sum(proposal["request"].values())
+    if persona == "competitive" and giving > getting:  # no more than it gets, unless the trade ends its needs
         return before > 0 and isinstance(plan(view.rules.ruleset, hands[view.seat], table.target), Plan)
-    after = _still_missing(view, hands, table.target, found, proposal["offer"])
+    after = _units_missing_after(view, hands, table.target, answer, proposal["offer"])
     if persona == "cooperative":
         return after <= before
     if persona == "competitive":
         return after < before
-    return after < before or (after == before and got > 0 and got >= given)
+    return after < before or (after == before and getting > 0 and getting >= giving)
 
 
 def _needs(view: Observation, hands: Sequence[Hand], target: Hand) -> object:
     return needs(view.rules.ruleset, hands, view.seat, target)
 
 
-def _missing(found: object) -> float:
-    """How many units it must still be given; infinite where no gift is enough, or none is known."""
-    return found.units if isinstance(found, Needs) else inf
+def _units_missing(answer: object) -> float:
+    """The units that the seat still needs; infinite if no gift is enough, or none is known."""
+    return answer.units if isinstance(answer, Needs) else inf
 
 
-def _still_missing(view: Observation, hands: Sequence[Hand], target: Hand, before: object, got: Hand) -> float:
-    """How many units are missing after a trade in which it got something: the fewest, or more where that changes no decision.
+def _units_missing_after(view: Observation, hands: Sequence[Hand], target: Hand, before: object, got: Hand) -> float:
+    """The fewest units that the seat needs after a trade, or more if that changes no decision.
 
-    What its old plan lacks says enough without a new one if the partner of that plan can still give it: where it is fewer units than
-    before, so are the fewest (0 only if the seat can craft alone); where nothing that it got matters for its target, it is the fewest.
+    The shortage of the old plan is enough without a new one if the partner of that plan can still give it. If it is smaller than
+    before, so is the true number (0 only if the seat can craft alone). If nothing that the seat got is relevant for its target, it
+    is the true number.
     """
     ruleset, hand = view.rules.ruleset, hands[view.seat]
     if isinstance(before, Needs) and before.trades == 1:
         if isinstance(plan(ruleset, hand, target), Plan):
             return 0
         ((giver, gives),) = before.gives.items()
-        lacks = lacking(hand, before.plan.steps, target)
+        lacks = count_shortage(hand, before.plan.steps, target)
         if covers(gives, lacks) and covers(hands[giver], lacks):
             units = sum(lacks.values())
             if units < before.units or set(part(ruleset, union(hands), target).items).isdisjoint(got):
                 return units
-    return _missing(_needs(view, hands, target))
+    return _units_missing(_needs(view, hands, target))
 
 
-def _hands(view: Observation, table: Known) -> list[Hand]:
-    return [table.hand if seat == view.seat else table.hands[player] for seat, player in enumerate(view.rules.players)]
-
-
-def _spare(hand: Hand, own: Plan | None, given: Hand) -> dict[str, int]:
-    """What its plan does not take from its hand, after what it is given."""
-    used: dict[str, Any] = {}
-    made: dict[str, Any] = dict(given)
-    for step in own.steps if own is not None else ():
+def _spare(hand: Hand, own_plan: Plan | None, gifts: Hand) -> dict[str, int]:
+    """The pieces of a hand that the plan does not take after the gifts."""
+    inputs: dict[str, Any] = {}
+    stock: dict[str, Any] = dict(gifts)
+    for step in own_plan.steps if own_plan is not None else ():
         for item, amount in step.inputs.items():
-            taken = min(made.get(item, 0), amount)
-            made[item] = made.get(item, 0) - taken
-            used[item] = used.get(item, 0) + amount - taken
-        made = plus(made, step.outputs)
-    left = {item: amount - used.get(item, 0) for item, amount in hand.items()}
-    return {item: int(amount) for item, amount in sorted(left.items()) if amount >= 1}
+            pieces = min(stock.get(item, 0), amount)
+            stock[item] = stock.get(item, 0) - pieces
+            inputs[item] = inputs.get(item, 0) + amount - pieces
+        stock = plus(stock, step.outputs)
+    rest = {item: amount - inputs.get(item, 0) for item, amount in hand.items()}
+    return {item: int(amount) for item, amount in sorted(rest.items()) if amount >= 1}
 
 
-def _wanted(view: Observation, partner: int) -> set[str]:
-    """What the partner has asked this seat for."""
+def _requests_of(view: Observation, partner: int) -> set[str]:
+    """The items that the partner has requested from this seat."""
     return {
         item
         for event in view.past
@@ -171,16 +168,16 @@ def _wanted(view: Observation, partner: int) -> set[str]:
 
 
 def _rejections(view: Observation, partner: int) -> int:
-    """How often the partner has rejected a proposal of this seat."""
+    """The number of proposals of this seat that the partner has rejected."""
     return sum(
         event.phase == "decision" and event.seat == partner and event.value["decision"] == "reject"
         for event in view.past
     )
 
 
-def _picked(spare: Mapping[str, int], wanted: set[str], units: int, wanted_first: bool) -> dict[str, int]:
-    """Up to `units` pieces of what the seat can spare, those first of which it has most."""
-    order = sorted(spare, key=lambda item: ((item in wanted) != wanted_first, -spare[item], item))
+def _pick(spare: Mapping[str, int], preferred: set[str], units: int, preferred_first: bool) -> dict[str, int]:
+    """Up to `units` spare pieces, beginning with the items of which the seat has most."""
+    order = sorted(spare, key=lambda item: ((item in preferred) != preferred_first, -spare[item], item))
     picked: dict[str, int] = {}
     for item in order:
         if count := min(spare[item], units - sum(picked.values())):
@@ -190,4 +187,10 @@ def _picked(spare: Mapping[str, int], wanted: set[str], units: int, wanted_first
 
 def _call(view: Observation, partner: int, offer: Hand, request: Hand, message: str) -> Call:
     player = view.rules.players[partner]
-    return Call(tool="submit_proposal", partner=player, offer=written(offer), request=written(request), message=message)
+    return Call(
+        tool="submit_proposal",
+        partner=player,
+        offer=hand_to_json(offer),
+        request=hand_to_json(request),
+        message=message,
+    )

@@ -26,7 +26,7 @@ class Craft(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Swap(msgspec.Struct, forbid_unknown_fields=True):
-    """A trade of an exchange: two seats, what the first gives and what the second gives."""
+    """A trade of an exchange: two seats, the offer of the first and the request, which the second gives."""
 
     seats: list[int]
     offer: dict[str, int]
@@ -34,22 +34,22 @@ class Swap(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Goal(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What is true of one seat's target."""
+    """The certificate of one seat's target."""
 
     craftable: str
     """From all hands together: craftable, not craftable, or not decided."""
     alone: str
-    """From the seat's own hand: craftable, or not craftable and why (see `alone_because`)."""
+    """From the seat's own hand: craftable, or not craftable and why (see `explain_alone`)."""
     operations: int | None = None
     """The length of the shortest chain from all hands: crafts of one operation each."""
     proved: bool = True
-    """Whether no chain is shorter, and no fewer units do: proved."""
+    """Whether it is proved that no chain is shorter, and that no fewer units are enough."""
     units: int | None = None
     """The fewest units that others must give, of what they hold at first."""
     trades: int | None = None
-    """With how many of the others it must trade at least."""
+    """The fewest other seats with which it must trade."""
     gives: dict[int, dict[str, int]] = msgspec.field(default_factory=dict)
-    """From which seat what."""
+    """Seat -> the items that it gives."""
     plan: list[Craft] = msgspec.field(default_factory=list)
     """A shortest chain from all hands."""
 
@@ -64,20 +64,20 @@ class Together(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     trades: list[Swap] | None = None
     """The fewest trades after which all craft their targets in the same turn, if there is such an exchange."""
     crafts_between: bool = False
-    """Whether it takes crafts before the last trade: what is held at first cannot be divided so that all can craft."""
+    """Whether there must be crafts before the last trade, because no division of the first hands lets all craft."""
 
 
 class Certificate(msgspec.Struct, forbid_unknown_fields=True):
-    """What was proved of a problem, and what is wrong with it."""
+    """The proofs about a problem, and its faults."""
 
     goals: list[Goal]
     together: Together
     distraction: list[str]
     """Items of the hands that no shortest chain for any target uses."""
     wrong: list[str]
-    """What a good problem would not have, a line each; none: it is good."""
+    """The faults of the problem, a line each. A good problem has none."""
     notes: list[str]
-    """What else is worth knowing, a line each."""
+    """Further remarks, a line each."""
 
 
 class Problem(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -107,9 +107,9 @@ class Setting(settings.Setting, Problem):
     def variants(self) -> dict[str, dict[str, Any]]:
         """The problem as it is, and rotated: every hand and its target one seat further on."""
         turns = {} if self.max_turn is None else {"turns": self.max_turn}
-        own = {"ruleset": self.ruleset, "digest": rulesets.ruleset(self.ruleset).digest, **turns}
+        fields = {"ruleset": self.ruleset, "digest": rulesets.ruleset(self.ruleset).digest, **turns}
         return {
-            name: own
+            name: fields
             | {"hands": self.hands[-by:] + self.hands[:-by], "targets": self.targets[-by:] + self.targets[:-by]}
             for name, by in (("", len(self.hands)), ("rotated", 1))
         }
@@ -128,25 +128,27 @@ def tradecraft(
 
     Raises ValueError where its file is not the one that `digest` names, and for a recipe or item that it does not have.
     """
-    found = rulesets.ruleset(ruleset)
-    if found.digest != digest:
-        raise ValueError(f"ruleset {ruleset} is {found.digest}, not {digest}")
-    return TradeCraft(name, variant, _changed(found, recipes or {}), **fields)
+    rules = rulesets.ruleset(ruleset)
+    if rules.digest != digest:
+        raise ValueError(f"ruleset {ruleset} is {rules.digest}, not {digest}")
+    return TradeCraft(name, variant, _with_recipes(rules, recipes or {}), **fields)
 
 
-def _changed(found: Ruleset, recipes: dict[str, list[tuple[int, str]]]) -> Ruleset:
+def _with_recipes(rules: Ruleset, recipes: dict[str, list[tuple[int, str]]]) -> Ruleset:
     """A ruleset in which some recipes take something else."""
-    words = {*found.items, *(f"#{tag}" for tag in found.tags)}
+    words = {*rules.items, *(f"#{tag}" for tag in rules.tags)}
     for id, needs in recipes.items():
         strange = [need for _, need in needs if need not in words]
-        if found.recipe(id) is None or strange or not needs:
+        if rules.recipe(id) is None or strange or not needs:
             raise ValueError(
-                f"recipes: ruleset {found.name} has no {strange[0] if strange else f'recipe {id} that takes something'}"
+                f"recipes: ruleset {rules.name} has no {strange[0] if strange else f'recipe {id} that takes something'}"
             )
     if not recipes:
-        return found
-    needed = {id: tuple((need, count) for count, need in needs) for id, needs in recipes.items()}
-    changed = tuple(each._replace(needs=needed.get(each.id, each.needs)) for each in found.recipes)
+        return rules
+    new_needs = {id: tuple((need, count) for count, need in needs) for id, needs in recipes.items()}
+    new_recipes = tuple(recipe._replace(needs=new_needs.get(recipe.id, recipe.needs)) for recipe in rules.recipes)
     return replace(
-        found, recipes=changed, digest=f"{found.digest} {blake2b(repr(needed).encode(), digest_size=8).hexdigest()}"
+        rules,
+        recipes=new_recipes,
+        digest=f"{rules.digest} {blake2b(repr(new_needs).encode(), digest_size=8).hexdigest()}",
     )

@@ -1,7 +1,7 @@
-"""The story of a match of TradeCraft: who called which tool, what was proposed and answered, and what everybody held.
+"""The story of a match of TradeCraft: all calls, proposals, decisions and hands, read from its turns.
 
-One reader for all who ask. Turns are those of our own matches or of recorded games (agon.ingest.tradecraft); what a seat has
-seen is read by `heard`. Hands are as the records give them; between two of these, an accepted trade changes them.
+The turns are of our own matches or of recorded games (agon.ingest.tradecraft). Hands are those of the records; between two records
+of a hand, an accepted trade changes it. `known_deals` reads what a single seat knows.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ READ = ("call", "detail", "tool", "ok", "fault", "default", "decision", "effect"
 
 @dataclass(frozen=True)
 class Call:
-    """A row of the turns: a seat called a tool, or did nothing, and the table answered."""
+    """A row of the turns: the call of a seat, if there is one, and the game's answer."""
 
     round: int
     """The turn of the game, from 1."""
@@ -36,46 +36,46 @@ class Call:
     """propose, decide or craft."""
     seat: int
     call: Mapping[str, Any]
-    """The JSON object; empty where there was none, or none that could be read."""
+    """The JSON object; empty if there is no readable one."""
     detail: Mapping[str, Any]
-    """What the table made of it, as the turns' column `detail` says it."""
+    """The game's answer: the turns' column `detail`."""
     payoff: float = 0.0
     reply: str = ""
     """The raw answer of the player."""
 
     @property
     def tool(self) -> str:
-        """The tool that was called; empty for none."""
+        """The name of the tool; empty without a call."""
         return str(self.call.get("tool", ""))
 
     @property
     def ok(self) -> bool:
-        """Whether the call was taken."""
+        """Whether the call was accepted."""
         return bool(self.detail.get("ok"))
 
     @property
     def fault(self) -> str:
-        """Why the call was refused; empty when it was not."""
+        """The reason why the call was refused; empty for an accepted call."""
         return str(self.detail.get("fault", ""))
 
     @property
     def default(self) -> str:
-        """Why something was done for the player; empty when nothing was."""
+        """The reason for which the game moved for the player; empty if it did not."""
         return str(self.detail.get("default", ""))
 
     @property
     def decision(self) -> str:
-        """What a decision says: accept, reject, or any other word."""
+        """The word of a decision: accept, reject, or any other."""
         return str(self.call.get("decision", "")).strip().lower()
 
     @property
     def effect(self) -> str:
-        """What a decision was taken for; not always what it says in recorded games."""
+        """The effect of a decision. In recorded games it sometimes differs from the word."""
         return str(self.detail.get("effect", self.decision))
 
     @property
     def wrong(self) -> str:
-        """Why the call was refused, or something done for the player; empty when all was well."""
+        """The reason why the call was refused, or the game moved for the player; empty if neither happened."""
         faults = [] if self.detail.get("ok", True) else [self.fault or "refused"]
         return "; ".join(faults + ([f"nothing done: {self.default}"] if self.default else []))
 
@@ -90,11 +90,11 @@ class Call:
         return self.tool == "decide" and self.ok
 
     def items(self, name: str) -> Hand:
-        """Items in the call (offer, request, inputs, outputs) or in its detail (start, target, hand); empty where not given."""
+        """Items of the call (offer, request, inputs, outputs) or of its detail (start, target, hand); empty if there are none."""
         return items(self.call.get(name, self.detail.get(name)))
 
     def after(self, hands: Hands) -> Hands:
-        """`hands` with those that the records give after the call: all, or that of its seat."""
+        """The hands after the call: `hands`, with those that the records give replaced."""
         if "hands" in self.detail:
             hands = tuple(map(items, self.detail["hands"]))
         if "hand" in self.detail:
@@ -104,25 +104,25 @@ class Call:
 
 @dataclass(frozen=True)
 class Deal:
-    """The trade that was proposed in a turn and what came of it, as far as it is known."""
+    """The proposal of a turn and its outcome, as far as they are known."""
 
     turn: int
     proposer: str = ""
-    """A player; empty where nobody has proposed anything."""
+    """The name of a player; empty without a proposal."""
     partner: str = ""
     offer: Hand | None = None
-    """What the proposer gives; None where it is not known, as for `request`."""
+    """The items that the proposer gives; None if they are unknown."""
     request: Hand | None = None
     message: str = ""
     outcome: str = ""
     """accepted, rejected, or why there was no proposal or no decision; empty while it is open."""
     reply: str = ""
     made: tuple[str, ...] = ()
-    """What the seat that tells of it has crafted in the turn, in words."""
+    """The crafts of the seat from whose view the deal is read, in words."""
 
     @property
     def accepted(self) -> bool:
-        """Whether items changed hands, or would have if there had been any."""
+        """Whether the proposal was accepted."""
         return self.outcome.startswith("accepted")
 
 
@@ -136,13 +136,13 @@ class Turn:
     deal: Deal
     before: Hands
     """At the start of the turn."""
-    traded: Hands
+    after_trade: Hands
     """After the decision."""
     after: Hands
     """At the end of the turn."""
 
     def wrong(self, seat: int) -> int:
-        """How often a call of the seat was refused, or something done for it."""
+        """The number of refused calls and defaults of the seat."""
         return sum(bool(call.wrong) for call in self.calls if call.seat == seat)
 
     @property
@@ -159,9 +159,9 @@ class Story:
     players: tuple[str, ...]
     """Their names, by seat."""
     start: Hands
-    """Hands at the start; empty where the records do not say it."""
+    """Hands at the start; empty if the records lack them."""
     targets: Hands
-    """What each seat is to hold; empty where the records do not say it."""
+    """The target of each seat; empty if the records lack them."""
     turns: tuple[Turn, ...]
 
     @property
@@ -173,68 +173,67 @@ class Story:
 def read(turns: pd.DataFrame) -> Story:
     """The story of the one match that `turns` holds."""
     rows = turns.sort_values(["turn", "seat"], kind="stable")
-    found = _calls(rows)
-    first = {call.seat: call for call in reversed(found) if "start" in call.detail}
+    calls = _calls(rows)
+    first = {call.seat: call for call in reversed(calls) if "start" in call.detail}
     starts = tuple(first[seat].items("start") for seat in sorted(first))
-    start = starts or next((call.after(()) for call in found if "hands" in call.detail), ())
+    start = starts or next((call.after(()) for call in calls if "hands" in call.detail), ())
     targets = tuple(first[seat].items("target") for seat in sorted(first))
     seats = max(int(turns.seat.max()) + 1, len(start))
     players = tuple(f"Player {seat + 1}" for seat in range(seats))
     start = start if len(start) == seats else ()
-    return Story(str(rows.match.iloc[0]), players, start, targets, told(found, start or ({},) * seats, players))
+    return Story(str(rows.match.iloc[0]), players, start, targets, build_turns(calls, start or ({},) * seats, players))
 
 
 def stories(turns: pd.DataFrame) -> Iterator[Story]:
     """The story of each match, in the order of the table."""
-    for _, own in turns.groupby("match", sort=False, observed=True):
-        yield read(own)
+    for _, rows in turns.groupby("match", sort=False, observed=True):
+        yield read(rows)
 
 
 def calls(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns` (of any number of matches) with what is in them: the columns READ, named as in Call; `detail` becomes an object."""
-    found = _calls(turns)
-    return turns.assign(**{name: pd.Series([getattr(each, name) for each in found], turns.index) for name in READ})
+    """`turns` (of any number of matches) with the columns READ, which are attributes of Call. `detail` becomes an object."""
+    records = _calls(turns)
+    return turns.assign(
+        **{name: pd.Series([getattr(record, name) for record in records], turns.index) for name in READ}
+    )
 
 
-def told(calls: Sequence[Call], start: Hands, players: Sequence[str]) -> tuple[Turn, ...]:
-    """The turns that some calls, in order, make of the hands at the start."""
-    found: list[Turn] = []
+def build_turns(calls: Sequence[Call], start: Hands, players: Sequence[str]) -> tuple[Turn, ...]:
+    """The turns of some calls, which are in order, given the hands at the start."""
+    turns: list[Turn] = []
     hands = start
-    for number, own in groupby(calls, key=lambda call: call.round):
-        found.append(_turn(number, tuple(own), hands, players))
-        hands = found[-1].after
-    return tuple(found)
+    for number, group in groupby(calls, key=lambda call: call.round):
+        turns.append(_turn(number, tuple(group), hands, players))
+        hands = turns[-1].after
+    return tuple(turns)
 
 
-def heard(view: Observation, quoted: int) -> list[Deal]:
-    """What a seat knows of the deals that are decided, oldest first, with what it has crafted itself.
-
-    Of what was said, at most `quoted` characters.
-    """
-    made, late, turn = defaultdict[int, list[str]](list), set[int](), 0
+def known_deals(view: Observation, quoted: int) -> list[Deal]:
+    """The decided deals that a seat knows, oldest first, with its own crafts. Messages are cut after `quoted` characters."""
+    crafts, late, turn = defaultdict[int, list[str]](list), set[int](), 0
     for event in view.past:
         if event.phase == "turn":
             turn = event.value["turn"]
         elif event.phase == "decision" and event.value["default"]:
             late.add(turn)
         elif event.phase == "answer" and event.value["ok"] and event.value["call"]["tool"] == "craft_apply":
-            made[turn].append(_made(event.value["call"]))
+            crafts[turn].append(_format_craft(event.value["call"]))
     return [
         Deal(
-            *(known["turn"], known["proposer"], known["partner"], known.get("offer"), known.get("request")),
-            message=cut(known["message"] or "", quoted),
-            outcome=f"{known['outcome']}ed" + (" (no answer in time)" if known["turn"] in late else ""),
-            reply=cut(known["reply"] or "", quoted),
-            made=tuple(made[known["turn"]]),
+            *(entry["turn"], entry["proposer"], entry["partner"], entry.get("offer"), entry.get("request")),
+            message=cut(entry["message"] or "", quoted),
+            outcome=f"{entry['outcome']}ed" + (" (no answer in time)" if entry["turn"] in late else ""),
+            reply=cut(entry["reply"] or "", quoted),
+            made=tuple(crafts[entry["turn"]]),
         )
-        for known in history(view.past)
-        if "outcome" in known
+        for entry in history(view.past)
+        if "outcome" in entry
     ]
 
 
-def items(written: object) -> Hand:
-    """Items as JSON has them ({"stick": 2, "coal": "7/8"}) as exact numbers; empty for what is no JSON object."""
-    return {str(item): _amount(n) for item, n in written.items()} if isinstance(written, Mapping) else {}
+def items(value: object) -> Hand:
+    """The exact amounts of a JSON object such as {"stick": 2, "coal": "7/8"}; empty for any other value."""
+    return {str(item): _amount(n) for item, n in value.items()} if isinstance(value, Mapping) else {}
 
 
 def cut(text: str, length: int) -> str:
@@ -248,59 +247,61 @@ COLUMNS = ["round", "turn", "phase", "seat", "action", "detail", "payoff", "repl
 
 def _calls(rows: pd.DataFrame) -> list[Call]:
     return [
-        Call(number, turn, phase, seat, _object(action), _object(detail), paid, reply if isinstance(reply, str) else "")
-        for number, turn, phase, seat, action, detail, paid, reply in rows.reindex(columns=COLUMNS).itertuples(
+        Call(
+            number, turn, phase, seat, _object(action), _object(detail), payoff, reply if isinstance(reply, str) else ""
+        )
+        for number, turn, phase, seat, action, detail, payoff, reply in rows.reindex(columns=COLUMNS).itertuples(
             index=False
         )
     ]
 
 
 def _object(text: object) -> dict[str, Any]:
-    """A JSON object of the turns table; empty where there is none."""
-    found = action_of(text) if isinstance(text, str) else None
-    return found if isinstance(found, dict) else {}
+    """The JSON object in a cell of the turns table; empty if there is none."""
+    value = action_of(text) if isinstance(text, str) else None
+    return value if isinstance(value, dict) else {}
 
 
-def _amount(written: object) -> Amount:
-    return written if type(written) is int else whole(Fraction(str(written).replace(" ", "")))
+def _amount(value: object) -> Amount:
+    return value if type(value) is int else whole(Fraction(str(value).replace(" ", "")))
 
 
 def _turn(number: int, calls: tuple[Call, ...], before: Hands, players: Sequence[str]) -> Turn:
     deal, hands, settled = Deal(number), before, before
     for call in calls:
         if call.phase == "propose" and (call.default or call.proposes):
-            deal = _proposed(number, call, players)
+            deal = _proposed_deal(number, call, players)
         elif call.phase == "decide" and (call.default or call.decides):
-            deal = _decided(deal, call)
-            settled = hands = _swapped(hands, deal, call.seat, players)
+            deal = _decide_deal(deal, call)
+            settled = hands = _exchange_hands(hands, deal, call.seat, players)
         hands = call.after(hands)
     return Turn(number, calls, deal, before, settled, hands)
 
 
-def _proposed(number: int, call: Call, players: Sequence[str]) -> Deal:
-    """A proposal that reached its partner, or the empty one that was made for the player."""
+def _proposed_deal(number: int, call: Call, players: Sequence[str]) -> Deal:
+    """The deal of a proposal that reached its partner, or of the empty proposal by default."""
     if call.default:
         return Deal(number, players[call.seat], offer={}, request={}, outcome=f"no proposal: {call.default}")
-    sides, said = (call.items("offer"), call.items("request")), str(call.call.get("message") or "")
-    return Deal(number, players[call.seat], str(call.call.get("partner")), *sides, said)
+    sides, message = (call.items("offer"), call.items("request")), str(call.call.get("message") or "")
+    return Deal(number, players[call.seat], str(call.call.get("partner")), *sides, message)
 
 
-def _decided(deal: Deal, call: Call) -> Deal:
+def _decide_deal(deal: Deal, call: Call) -> Deal:
     word = "undecided in time, so rejected" if call.default else "accepted" if call.effect == "accept" else "rejected"
     reply = "" if call.default else str(call.call.get("message") or "")
     return replace(deal, outcome=deal.outcome or word, reply=reply)
 
 
-def _swapped(hands: Hands, deal: Deal, partner: int, players: Sequence[str]) -> Hands:
-    """The hands after a deal, which are the same unless it was accepted."""
+def _exchange_hands(hands: Hands, deal: Deal, partner: int, players: Sequence[str]) -> Hands:
+    """The hands after a deal. Only an accepted deal changes them."""
     if not deal.accepted or not deal.proposer:
         return hands
-    proposer, held = players.index(deal.proposer), list(hands)
-    held[proposer], held[partner] = traded(held[proposer], held[partner], deal.offer or {}, deal.request or {})
-    return tuple(held)
+    proposer, after = players.index(deal.proposer), list(hands)
+    after[proposer], after[partner] = traded(after[proposer], after[partner], deal.offer or {}, deal.request or {})
+    return tuple(after)
 
 
-def _made(call: Mapping[str, Any]) -> str:
+def _format_craft(call: Mapping[str, Any]) -> str:
     if call.get("recipe") is not None:  # null where inputs and outputs are given
         return f"{call['recipe']} ({call['times']} times)"
     return ", ".join(f"{amount} {item}" for item, amount in call["outputs"].items())

@@ -1,7 +1,7 @@
-"""A match of TradeCraft as tables and as a timeline, from its turns alone: hands, offers, refusals, wins, who was told what.
+"""A match of TradeCraft as tables and as a timeline, from its turns: hands, offers, refusals, wins and information of players.
 
-Turns are those of the game or of recorded games (agon.games.tradecraft.story). What players wrote is data here;
-agon.figures.viewer.shown makes it safe to look at.
+The turns are of our own matches or of recorded games (agon.games.tradecraft.story). The text of players is data here;
+agon.figures.viewer.shown makes it safe to display.
 """
 
 from collections.abc import Sequence
@@ -17,36 +17,36 @@ from agon.agents.prompts import prompts, template_of
 from agon.agents.telling import STYLE
 from agon.errors import AgonError
 from agon.figures import COLOURS, figure, styled
-from agon.games.tradecraft.amounts import Amount, listed
+from agon.games.tradecraft.amounts import Amount, format_hand
 from agon.games.tradecraft.story import Deal, Turn, read
 from agon.replay import Replay, replayed
 
 
 def seating(turns: pd.DataFrame) -> pd.DataFrame:
-    """Who sat where, and what it came to: player, agent, model, calls, refused (of these), points."""
-    own = turns.drop_duplicates("seat").sort_values("seat", kind="stable").set_index("seat")
-    asked = turns[turns.asked].groupby("seat").size()
+    """The seats of the match: player, agent, model, calls, refused (of these), points."""
+    seats = turns.drop_duplicates("seat").sort_values("seat", kind="stable").set_index("seat")
+    calls = turns[turns.asked].groupby("seat").size()
     story = read(turns)
     return pd.DataFrame(
         {
-            "player": [story.players[seat] for seat in own.index],
-            **{name: own[name].astype(object) for name in ("agent", "model")},
-            "calls": asked.reindex(own.index),
-            "refused, or nothing done": [sum(turn.wrong(seat) for turn in story.turns) for seat in own.index],
-            "points": turns.groupby("seat").payoff.sum().reindex(own.index),
+            "player": [story.players[seat] for seat in seats.index],
+            **{name: seats[name].astype(object) for name in ("agent", "model")},
+            "calls": calls.reindex(seats.index),
+            "refused, or nothing done": [sum(turn.wrong(seat) for turn in story.turns) for seat in seats.index],
+            "points": turns.groupby("seat").payoff.sum().reindex(seats.index),
         }
     )
 
 
 def offers(turns: pd.DataFrame) -> pd.DataFrame:
-    """Who proposed what to whom: turn, proposer, partner, gives, wants, says, outcome, reply."""
+    """The proposals of the match: turn, proposer, partner, gives, wants, says, outcome, reply."""
     return pd.DataFrame(
         {
             "turn": deal.turn,
             "proposer": deal.proposer,
             "partner": deal.partner,
-            "gives": listed(deal.offer),
-            "wants": listed(deal.request),
+            "gives": format_hand(deal.offer),
+            "wants": format_hand(deal.request),
             "says": deal.message,
             "outcome": deal.outcome or "(the records end)",
             "reply": deal.reply,
@@ -56,27 +56,27 @@ def offers(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def hands(turns: pd.DataFrame) -> pd.DataFrame:
-    """Every hand at the start and at the end of every turn: turn, and a column for each player."""
+    """The hands at the start of the match and at the end of every turn: turn, and a column for each player."""
     story = read(turns)
     all_hands = [("start", story.turns[0].before), *((str(turn.number), turn.after) for turn in story.turns)]
     return pd.DataFrame(
-        [{"turn": turn} | dict(zip(story.players, map(listed, held), strict=True)) for turn, held in all_hands]
+        [{"turn": turn} | dict(zip(story.players, map(format_hand, hands), strict=True)) for turn, hands in all_hands]
     )
 
 
 def refusals(turns: pd.DataFrame) -> pd.DataFrame:
-    """Calls that were refused and what was done for players that did nothing: turn (of the game), player, tool, why, said."""
+    """The refused calls and the defaults: turn (of the game), player, tool, why, said (by the game)."""
     story = read(turns)
-    found = [
+    rows = [
         (call.round, story.players[call.seat], call.tool, call.wrong, str(call.detail.get("says", "")))
         for call in story.calls
         if call.wrong
     ]
-    return pd.DataFrame(found, columns=["turn", "player", "tool", "why", "said"])
+    return pd.DataFrame(rows, columns=["turn", "player", "tool", "why", "said"])
 
 
 def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, str]:
-    """The match replayed by its rules; None, and why, where that cannot be done: recorded games know other rules."""
+    """The replay of the match; None and the reason if it is impossible, as for recorded games with other rules."""
     try:
         return replayed(turns, games), ""
     except AgonError as error:
@@ -84,24 +84,24 @@ def replay_of(turns: pd.DataFrame, games: pd.DataFrame) -> tuple[Replay | None, 
 
 
 def tellings(replay: Replay) -> pd.DataFrame:
-    """What the game let every player know when it was asked, in the words of its prompts as they are today: turn, phase, player, told."""
-    known, found = [0] * replay.game.seats, []
+    """The new information in every question to a player, in the words of today's prompts: turn, phase, player, told."""
+    event_counts, rows = [0] * replay.game.seats, []
     for step in replay.steps:
         for seat, view in step.views.items():
             texts = prompts(template_of(view.rules), STYLE)
-            news = texts.turn(view, known[seat]).removesuffix(texts.turn(view, len(view.past))).strip()
-            known[seat] = len(view.past)
+            news = texts.turn(view, event_counts[seat]).removesuffix(texts.turn(view, len(view.past))).strip()
+            event_counts[seat] = len(view.past)
             if news:
                 player = replay.game.players[seat]
-                found.append({"turn": view.round, "phase": view.phase, "player": player, "told": news})
-    return pd.DataFrame(found, columns=["turn", "phase", "player", "told"])
+                rows.append({"turn": view.round, "phase": view.phase, "player": player, "told": news})
+    return pd.DataFrame(rows, columns=["turn", "phase", "player", "told"])
 
 
 # ---- the timeline ----
 
 
 class Mark(NamedTuple):
-    """A sign in the picture; hollow ones are told from filled ones without colour."""
+    """A sign in the picture. Hollow and filled signs differ without colour, too."""
 
     marker: str
     colour: str
@@ -125,54 +125,54 @@ WIN = Mark("*", COLOURS[0], True, "holds its target")
 COLUMN, ROW = 1.25, 0.19
 """Width of a turn, height of a line (inches)."""
 LETTERS = 21
-"""That a column is wide."""
+"""The letters in the width of a column."""
 
 
 @styled
 def timeline(turns: pd.DataFrame, title: str = "") -> Figure:
-    """A match turn by turn: who offered what and how that ended; every player's hand, what changed it, refusals and wins."""
+    """A match turn by turn: every offer with its outcome; every hand with its changes; refusals and wins."""
     match = read(turns)
-    story, named = match.turns, match.players
-    offers = [_offer(each.deal, named) for each in story]
-    items = [_items(story, seat) for seat in range(len(named))]
+    story, players = match.turns, match.players
+    offers = [_offer(turn.deal, players) for turn in story]
+    items = [_items(story, seat) for seat in range(len(players))]
     lines = max(map(len, offers)) + 1
-    rows = lines + sum(len(each) + 3 for each in items)
-    made, (axes,) = figure(1, 1, (max(7.0, 2.1 + COLUMN * (len(story) + 1)), ROW * rows + 1.8))
+    rows = lines + sum(len(turn) + 3 for turn in items)
+    picture, (axes,) = figure(1, 1, (max(7.0, 2.1 + COLUMN * (len(story) + 1)), ROW * rows + 1.8))
     _frame(axes, story, rows)
     axes.set_title(title or f"Match {turns.match.iloc[0]}: offers, hands and crafts, turn by turn", loc="left", pad=10)
     labels, top = {0.0: "offer"}, float(lines)
-    for place, (each, said) in enumerate(zip(story, offers, strict=True), start=1):
-        _offered(axes, place, each, said)
-    for seat, name in enumerate(named):
+    for place, (turn, lines_of_offer) in enumerate(zip(story, offers, strict=True), start=1):
+        _draw_offer(axes, place, turn, lines_of_offer)
+    for seat, name in enumerate(players):
         labels |= _block(axes, story, seat, top, name, items[seat])
         top += len(items[seat]) + 3
     axes.set_yticks(list(labels), list(labels.values()), fontsize=8)
     for text in axes.get_yticklabels():
-        text.set_fontweight("bold" if text.get_text() in (*named, "offer") else "normal")
-    _legend(made, axes)
-    return made
+        text.set_fontweight("bold" if text.get_text() in (*players, "offer") else "normal")
+    _legend(picture, axes)
+    return picture
 
 
 def _frame(axes: Axes, story: Sequence[Turn], rows: float) -> None:
-    """A column for every turn, every other one shaded."""
+    """The columns of the turns. Every other one is shaded."""
     axes.set(xlim=(-0.5, len(story) + 0.5), ylim=(rows - 0.8, -0.8))
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     axes.xaxis.set_ticks_position("top")
-    axes.set_xticks(range(len(story) + 1), ["start", *(f"turn {each.number}" for each in story)], fontsize=9)
+    axes.set_xticks(range(len(story) + 1), ["start", *(f"turn {turn.number}" for turn in story)], fontsize=9)
     for place in range(1, len(story) + 1, 2):
         axes.add_patch(Rectangle((place - 0.5, -0.8), 1, rows, fc="#f4f4f4", ec="none", zorder=0))
 
 
-def _offer(deal: Deal, named: Sequence[str]) -> list[str]:
+def _offer(deal: Deal, players: Sequence[str]) -> list[str]:
     """An offer in short lines."""
-    short = {name: name.replace("Player ", "P") for name in named}
+    short = {name: name.replace("Player ", "P") for name in players}
     if not deal.proposer:
         return ["", "no proposal"]
     who = short[deal.proposer]
     if deal.outcome.startswith("no"):
         return [who, *deal.outcome.split(": ")]
-    sides = [listed(side).split(", ") for side in (deal.offer, deal.request)]
+    sides = [format_hand(side).split(", ") for side in (deal.offer, deal.request)]
     return [
         f"{who} to {short.get(deal.partner, deal.partner)}",
         *sides[0],
@@ -182,11 +182,11 @@ def _offer(deal: Deal, named: Sequence[str]) -> list[str]:
     ]
 
 
-def _offered(axes: Axes, place: int, each: Turn, said: Sequence[str]) -> None:
-    _draw(axes, OUTCOMES.get(each.deal.outcome.split(" ")[0].rstrip(":"), OUTCOMES["no"]), place - 0.4, 0, 8)
-    for line, text in enumerate(said):
+def _draw_offer(axes: Axes, place: int, turn: Turn, lines: Sequence[str]) -> None:
+    _draw(axes, OUTCOMES.get(turn.deal.outcome.split(" ")[0].rstrip(":"), OUTCOMES["no"]), place - 0.4, 0, 8)
+    for line, text in enumerate(lines):
         short = text if len(text) <= LETTERS else f"{text[: LETTERS - 2]}.."
-        weight = "bold" if line in (0, len(said) - 1) else "normal"
+        weight = "bold" if line in (0, len(lines) - 1) else "normal"
         axes.text(place - 0.44 + 0.14 * (line == 0), line, short, fontsize=7.5, va="center", weight=weight)
 
 
@@ -196,27 +196,27 @@ def _draw(axes: Axes, mark: Mark, x: float, y: float, size: float) -> None:
 
 
 def _items(story: Sequence[Turn], seat: int) -> list[str]:
-    """Every item that the seat ever holds, in the order of their coming."""
-    hands = [hand for each in story for hand in (each.before[seat], each.traded[seat], each.after[seat])]
+    """All items that the seat ever holds, in the order in which it gets them."""
+    hands = [hand for turn in story for hand in (turn.before[seat], turn.after_trade[seat], turn.after[seat])]
     return list(dict.fromkeys(item for hand in hands for item in sorted(hand)))
 
 
 def _block(
     axes: Axes, story: Sequence[Turn], seat: int, top: float, name: str, items: Sequence[str]
 ) -> dict[float, str]:
-    """A player's lines: every item's amounts, then refusals; returns what they are called, by their height."""
+    """Draws the lines of a player: the amounts of every item, then refusals. Returns height -> label."""
     axes.plot([-0.5, len(story) + 0.5], [top - 0.6] * 2, color="#999999", lw=0.6)
     for line, item in enumerate(items, start=1):
-        for place, each in enumerate([None, *story]):
-            hand = story[0].before[seat] if each is None else each.after[seat]
-            changes = [] if each is None else _changes(each, seat, item)
+        for place, turn in enumerate([None, *story]):
+            hand = story[0].before[seat] if turn is None else turn.after[seat]
+            changes = [] if turn is None else _changes(turn, seat, item)
             if item in hand or changes:
                 _amount(axes, place, top + line, hand.get(item, 0), changes)
     end = top + 1 + len(items)
-    for place, each in enumerate(story, start=1):
-        if count := each.wrong(seat):
+    for place, turn in enumerate(story, start=1):
+        if count := turn.wrong(seat):
             axes.text(place, end, f"{count}", fontsize=8, va="center", ha="center", style="italic")
-        if seat in each.winners:
+        if seat in turn.winners:
             _draw(axes, WIN, place - 0.1, top, 11)
             axes.text(place + 0.04, top, "wins", fontsize=8.5, va="center", weight="bold")
     return {
@@ -233,19 +233,19 @@ def _amount(axes: Axes, place: float, line: float, amount: Amount, changes: Sequ
         _draw(axes, mark, place - 0.22 - 0.13 * number, line, 5)
 
 
-def _changes(each: Turn, seat: int, item: str) -> list[Mark]:
-    """What changed the amount of an item in one turn."""
-    amounts = [hands[seat].get(item, 0) for hands in (each.before, each.traded, each.after)]
+def _changes(turn: Turn, seat: int, item: str) -> list[Mark]:
+    """The marks of the changes of an item's amount in one turn."""
+    amounts = [hands[seat].get(item, 0) for hands in (turn.before, turn.after_trade, turn.after)]
     trade, craft = (after - before for before, after in pairwise(amounts))
-    found = {"got": trade > 0, "gave": trade < 0, "made": craft > 0, "used": craft < 0}
-    return [CHANGES[name] for name, there in found.items() if there]
+    effects = {"got": trade > 0, "gave": trade < 0, "made": craft > 0, "used": craft < 0}
+    return [CHANGES[name] for name, holds in effects.items() if holds]
 
 
-def _legend(made: Figure, axes: Axes) -> None:
-    """What the marks mean, below all."""
+def _legend(picture: Figure, axes: Axes) -> None:
+    """The legend of the marks, below the picture."""
     for mark in (*OUTCOMES.values(), *CHANGES.values(), WIN):
         face = mark.colour if mark.filled else "white"
         axes.plot([], [], ls="", marker=mark.marker, ms=7, mfc=face, mec=mark.colour, label=mark.meaning)
     axes.set_xlabel("amounts are those at the end of the turn; bold where they have changed", loc="left", fontsize=8)
-    columns = max(1, min(4, int(made.get_figwidth() / 2.6)))
-    made.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=columns, fontsize=8)
+    columns = max(1, min(4, int(picture.get_figwidth() / 2.6)))
+    picture.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=columns, fontsize=8)

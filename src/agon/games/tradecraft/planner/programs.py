@@ -1,4 +1,4 @@
-"""Whole-number programs, solved exactly by HiGHS, with one answer where several are as good."""
+"""Integer programs, solved exactly by HiGHS. Of several optimal solutions it always finds the same one."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,12 +13,12 @@ from scipy.sparse import csr_array
 NODES = 5_000
 """Branches after which the search for a plan ends undecided: unlike seconds, the same on every machine."""
 UNIT = 32
-"""What the solver is told for a cost of 1."""
+"""The solver's cost of one operation."""
 TIES = 1024
 HIGHEST_TIE = 1 / 64
-"""What a name adds to a cost, at most: of equally good solutions the same one is found, whatever the order of variables."""
+"""A name adds at most this to a cost. So ties are broken in the same way, whatever the order of the variables."""
 ROUNDED = 1e-3
-"""How far the cost of a solution with fractions of pieces may be off: far more than the solver's own tolerances."""
+"""The error of the cost of a relaxation, at most: far more than the solver's own tolerances."""
 LARGE = 100_000
 """No variable is above it."""
 
@@ -27,19 +27,19 @@ Terms = Mapping[int, float]
 
 
 class Bound(NamedTuple):
-    """A variable being at least, or at most, a number."""
+    """A bound on a variable: at least, or at most, a number."""
 
     variable: int
     sense: Literal["at least", "at most"]
     number: int
 
 
-class Solved(NamedTuple):
-    """What a program came to."""
+class Solution(NamedTuple):
+    """The solver's answer to a program."""
 
     status: Literal["solved", "impossible", "undecided"]
     values: list[float] | None
-    """Of all variables, if there is a solution."""
+    """The values of all variables, if there is a solution."""
     bound: float
     """No solution costs less, in parts of UNIT."""
 
@@ -62,19 +62,19 @@ class Program:
         """How many variables there are."""
         return len(self._costs)
 
-    def variable(self, name: str = "", cost: float = 0.0, high: float = LARGE, whole: bool = True) -> int:
-        """A new variable; its name decides between solutions that cost the same."""
+    def add_variable(self, name: str = "", cost: float = 0.0, high: float = LARGE, whole: bool = True) -> int:
+        """Adds a variable and returns its number. Its name decides between solutions that cost the same."""
         self._costs.append(UNIT * cost + (HIGHEST_TIE * tie(name) / TIES if name else 0))
         self._highs.append(high)
         self._whole.append(whole)
         return len(self._costs) - 1
 
-    def condition(self, terms: Terms, low: float = -np.inf, high: float = np.inf) -> int:
-        """A sum that must lie between two numbers; the condition's own number."""
+    def add_condition(self, terms: Terms, low: float = -np.inf, high: float = np.inf) -> int:
+        """Adds a condition: a sum must lie between two numbers. Returns the number of the condition."""
         self._rows.append((terms, low, high))
         return len(self._rows) - 1
 
-    def limited(self, terms: Terms, high: float) -> "Program":
+    def with_condition(self, terms: Terms, high: float) -> "Program":
         """The same program with one more condition: a sum is not above a number."""
         program = Program()
         program._costs, program._highs, program._whole = self._costs[:], self._highs[:], self._whole[:]
@@ -86,60 +86,60 @@ class Program:
         terms, low, _ = self._rows[condition]
         self._rows[condition] = terms, low, high
 
-    def one_of(self, literals: Iterable[Bound]) -> None:
+    def require_one_of(self, literals: Iterable[Bound]) -> None:
         """At least one of these must hold."""
-        chosen: dict[int, float] = {}
+        terms: dict[int, float] = {}
         for variable, sense, number in literals:
-            holds = self.variable(high=1)
-            chosen[holds] = 1
+            indicator = self.add_variable(high=1)
+            terms[indicator] = 1
             if sense == "at least":
-                self.condition({variable: 1, holds: -number}, low=0)
+                self.add_condition({variable: 1, indicator: -number}, low=0)
             else:
                 most = min(self._highs[variable], LARGE)
-                self.condition({variable: 1, holds: most - number}, high=most)
-        self.condition(chosen, low=1)
+                self.add_condition({variable: 1, indicator: most - number}, high=most)
+        self.add_condition(terms, low=1)
 
-    def in_parts(self, costs: Terms) -> Solved:
-        """The least solution with fractions of pieces, which is quickly found: no solution in whole pieces costs less."""
-        found = self._answer([costs.get(variable, 0.0) for variable in range(self.size)], self._highs)
-        if found.x is None:
-            return Solved("impossible" if found.status == 2 else "undecided", None, 0.0)
-        return Solved("solved", found.x.tolist(), max(0.0, found.fun - ROUNDED))
+    def solve_relaxed(self, costs: Terms) -> Solution:
+        """The least solution of the relaxation, in which all variables may be fractions. No integer solution costs less."""
+        result = self._answer([costs.get(variable, 0.0) for variable in range(self.size)], self._highs)
+        if result.x is None:
+            return Solution("impossible" if result.status == 2 else "undecided", None, 0.0)
+        return Solution("solved", result.x.tolist(), max(0.0, result.fun - ROUNDED))
 
-    def solved(self, nodes: int = NODES, costs: Terms | None = None) -> Solved:
+    def solve(self, nodes: int = NODES, costs: Terms | None = None) -> Solution:
         """The least solution, or why there is none. `costs`: instead of the variables' own, without ties."""
         if not self._costs:
             fits = all(low <= 0 <= high for _, low, high in self._rows)
-            return Solved("solved", [], 0.0) if fits else Solved("impossible", None, np.inf)
-        asked = self._costs if costs is None else [UNIT * costs.get(variable, 0.0) for variable in range(self.size)]
-        found = self._answer(asked, self._highs, nodes)
-        if found.status == 2:
-            return Solved("undecided", None, 0.0) if self._cut_off() else Solved("impossible", None, np.inf)
-        bound = max(0.0, found.mip_dual_bound or 0.0)
-        if found.x is None:
-            return Solved("undecided", None, bound)
-        return Solved("solved" if found.status == 0 else "undecided", found.x.tolist(), bound)
+            return Solution("solved", [], 0.0) if fits else Solution("impossible", None, np.inf)
+        objective = self._costs if costs is None else [UNIT * costs.get(variable, 0.0) for variable in range(self.size)]
+        result = self._answer(objective, self._highs, nodes)
+        if result.status == 2:
+            return Solution("undecided", None, 0.0) if self._cut_off() else Solution("impossible", None, np.inf)
+        bound = max(0.0, result.mip_dual_bound or 0.0)
+        if result.x is None:
+            return Solution("undecided", None, bound)
+        return Solution("solved" if result.status == 0 else "undecided", result.x.tolist(), bound)
 
     def _answer(self, costs: Sequence[float], highs: Sequence[float], nodes: int = 0) -> Any:
-        """What the solver finds, in whole pieces with `nodes`; its status 2 means that there is no solution."""
+        """The solver's answer; variables are whole numbers if there are `nodes`. Its status 2 means that there is no solution."""
         rows = tuple((tuple(terms.items()), low, high) for terms, low, high in self._rows)
-        return _found(tuple(costs), tuple(highs), rows, tuple(self._whole) if nodes else (), nodes)
+        return _run_solver(tuple(costs), tuple(highs), rows, tuple(self._whole) if nodes else (), nodes)
 
     def _cut_off(self) -> bool:
-        """Whether there is a solution with fractions of pieces if variables may be above LARGE, and none otherwise."""
-        nothing, free = [0.0] * self.size, [np.inf if high == LARGE else high for high in self._highs]
-        return self._answer(nothing, free).status != 2 and self._answer(nothing, self._highs).status == 2
+        """Whether the relaxation has a solution only if variables may be above LARGE."""
+        zero, free = [0.0] * self.size, [np.inf if high == LARGE else high for high in self._highs]
+        return self._answer(zero, free).status != 2 and self._answer(zero, self._highs).status == 2
 
 
 @functools.lru_cache(maxsize=4096)
-def _found(
+def _run_solver(
     costs: tuple[float, ...],
     highs: tuple[float, ...],
     rows: tuple[tuple[tuple[tuple[int, float], ...], float, float], ...],
     whole: tuple[int, ...],
     nodes: int,
 ) -> Any:
-    """What the solver finds: players of one table, and matches of one problem, often ask the same."""
+    """The solver's answer. It is cached, because players of one match and matches of one problem often ask the same."""
     starts = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])
     columns = [variable for terms, _, _ in rows for variable, _ in terms]
     factors = [factor for terms, _, _ in rows for _, factor in terms]
@@ -150,7 +150,7 @@ def _found(
 
 
 def least(bound: float) -> int:
-    """The least whole number that is not below a bound."""
+    """The least whole number that is at least a bound."""
     return max(0, ceil(bound - 1e-6))
 
 

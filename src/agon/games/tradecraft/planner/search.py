@@ -1,6 +1,6 @@
-"""What a hand can become: a shortest plan, a proof that there is none, or that it was not decided.
+"""The search for a shortest plan from a hand to a target. It ends with a plan, a proof that there is none, or undecided.
 
-A player's crafting is a part of a whole-number program (Workshop), whose solutions are put in an order that works.
+The crafts of a player are a part of an integer program (Workshop). The solution is then put into an order that works.
 """
 
 import functools
@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from agon.games.tradecraft.amounts import Amount, Hand, covers, minus, plus
-from agon.games.tradecraft.planner.orders import Step, Stuck, Use, in_order, searched
-from agon.games.tradecraft.planner.parts import Part, Way, part, reached
-from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Bound, Program, Solved, Terms, least
+from agon.games.tradecraft.planner.orders import Step, Stuck, Use, order_steps, search_order
+from agon.games.tradecraft.planner.parts import Part, Way, part, reachable_items
+from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Bound, Program, Solution, Terms, least
 from agon.games.tradecraft.recipes import Craft, Ruleset
 
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -22,8 +22,8 @@ CUTS = 50
 """Solutions without an order that are ruled out before the search ends undecided."""
 
 Why = Literal["unreachable", "amounts", "order"]
-"""Not from any amount of these items; no numbers of crafts add up; or those that add up have no order in which each finds
-what it takes."""
+"""No amount of these items is enough; no numbers of crafts add up; or the crafts that add up have no order in which each
+finds its ingredients."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Plan:
     at_least: int
     """No plan has fewer operations: proved."""
     uses: Mapping[str, Amount] = field(default_factory=dict)
-    """What of the hand is in it, the target's own share included."""
+    """What the plan takes of the hand. This includes pieces of the target that are in the hand."""
 
     @property
     def operations(self) -> int:
@@ -74,57 +74,57 @@ def plan(ruleset: Ruleset, hand: Hand, target: Hand, nodes: int = NODES) -> Answ
 
     `nodes` limits the search by its size, which gives the same answer on every machine.
     """
-    return _plan(ruleset, frozen(hand), frozen(target), nodes)
+    return _plan(ruleset, freeze(hand), freeze(target), nodes)
 
 
-def executed(ruleset: Ruleset, hand: Hand, steps: tuple[Step, ...]) -> dict[str, Amount]:
-    """The hand after some steps, each checked against the ruleset. Raises ValueError for one that is not possible."""
+def execute(ruleset: Ruleset, hand: Hand, steps: tuple[Step, ...]) -> dict[str, Amount]:
+    """The hand after some steps. Raises ValueError for a step that the ruleset or the hand does not allow."""
     for number, step in enumerate(steps, 1):
-        found = ruleset.matched(step.inputs, step.outputs)
-        if not isinstance(found, Craft):
-            raise ValueError(f"step {number}: {found.text}")
+        craft = ruleset.matched(step.inputs, step.outputs)
+        if not isinstance(craft, Craft):
+            raise ValueError(f"step {number}: {craft.text}")
         if not covers(hand, step.inputs):
             raise ValueError(f"step {number}: {step.recipe} takes what is not in the hand")
         hand = plus(minus(hand, step.inputs), step.outputs)
     return dict(hand)
 
 
-def lacking(hand: Hand, steps: Sequence[Step], target: Hand) -> dict[str, int]:
+def count_shortage(hand: Hand, steps: Sequence[Step], target: Hand) -> dict[str, int]:
     """The pieces that a hand lacks to do some steps, one after the other, and then to cover a target."""
-    stock, lacks = dict(hand), dict[str, int]()
+    stock, shortage = dict(hand), dict[str, int]()
     for inputs, outputs in [*((step.inputs, step.outputs) for step in steps), (target, NONE)]:
         short = {item: ceil(rest) for item, amount in inputs.items() if (rest := amount - stock.get(item, 0)) > 0}
-        lacks = {item: lacks.get(item, 0) + short.get(item, 0) for item in lacks | short}
+        shortage = {item: shortage.get(item, 0) + short.get(item, 0) for item in shortage | short}
         stock = plus(minus(plus(stock, short), inputs), outputs)
-    return lacks
+    return shortage
 
 
 Frozen = frozenset[tuple[str, Amount]]
 """A hand that can be a key."""
 
 
-def frozen(hand: Hand) -> Frozen:
+def freeze(hand: Hand) -> Frozen:
     """A hand as a key."""
     return frozenset((item, amount) for item, amount in hand.items() if amount)
 
 
 @functools.lru_cache(maxsize=50_000)
-def _plan(ruleset: Ruleset, held: Frozen, asked: Frozen, nodes: int) -> Answer:
-    hand, target = dict(sorted(held)), dict(sorted(asked))
+def _plan(ruleset: Ruleset, hand_key: Frozen, target_key: Frozen, nodes: int) -> Answer:
+    hand, target = dict(sorted(hand_key)), dict(sorted(target_key))
     if covers(hand, target):
         return Plan((), 0, target)
-    if missing := sorted(target.keys() - reached(ruleset, frozenset(hand))):
-        return Impossible("unreachable", f"{missing[0]} cannot be made from any amount of these items")
-    matters = part(ruleset, hand, target)
-    if matters.missing:
+    if unreachable := sorted(target.keys() - reachable_items(ruleset, frozenset(hand))):
+        return Impossible("unreachable", f"{unreachable[0]} cannot be made from any amount of these items")
+    relevant = part(ruleset, hand, target)
+    if relevant.unreachable:
         return _impossible()
     program = Program()
-    shop = Workshop(program, matters, hand, target, {})
-    found = orderly(program, [shop], nodes)
-    if found.status in ("impossible", "no order"):
-        return _impossible(found.status)
-    at_least = fewest(found.solved.bound, matters)
-    return checked(ruleset, hand, target, found.steps[0], at_least) if found.steps else Undecided(at_least)
+    shop = Workshop(program, relevant, hand, target, {})
+    result = solve_in_order(program, [shop], nodes)
+    if result.status in ("impossible", "no order"):
+        return _impossible(result.status)
+    at_least = fewest_operations(result.solution.bound, relevant)
+    return check_plan(ruleset, hand, target, result.steps[0], at_least) if result.steps else Undecided(at_least)
 
 
 def _impossible(status: str = "") -> Impossible:
@@ -133,16 +133,16 @@ def _impossible(status: str = "") -> Impossible:
     return Impossible("amounts", "there is not enough for it")
 
 
-def fewest(bound: float, matters: Part) -> int:
+def fewest_operations(bound: float, relevant: Part) -> int:
     """The fewest operations whose cost, ties included, can reach a bound."""
-    mixed = (sum(need.number for need in way.needs if len(need.members) > 1) for way in matters.ways)
+    mixed = (sum(need.number for need in way.needs if len(need.members) > 1) for way in relevant.ways)
     dearest = UNIT + (1 + max(mixed, default=0)) * HIGHEST_TIE
     return least(bound / dearest)
 
 
-def checked(ruleset: Ruleset, hand: Hand, target: Hand, steps: tuple[Step, ...], at_least: int) -> Plan:
-    """The plan, executed."""
-    after = executed(ruleset, hand, steps)
+def check_plan(ruleset: Ruleset, hand: Hand, target: Hand, steps: tuple[Step, ...], at_least: int) -> Plan:
+    """The plan of some steps. Raises AssertionError if they do not reach the target."""
+    after = execute(ruleset, hand, steps)
     if not covers(after, target):
         raise AssertionError(f"a plan for {target} from {hand} ends in {after}")
     uses = {
@@ -157,7 +157,7 @@ def checked(ruleset: Ruleset, hand: Hand, target: Hand, steps: tuple[Step, ...],
 
 
 class Workshop:
-    """How often a player does what, with which ingredients and fuel, so that its target is left in the end."""
+    """A part of a program: how often a player uses each way, with which ingredients and fuel, so that it ends with its target."""
 
     def __init__(
         self,
@@ -166,137 +166,141 @@ class Workshop:
         hand: Hand,
         target: Hand,
         flows: Mapping[str, Terms] = NONE,
-        kept: Mapping[str, int] = NONE,
+        reserve: Mapping[str, int] = NONE,
     ) -> None:
-        """`flows`: what of each item comes in (factor 1) and goes out (-1) before it crafts, as variables. `kept`: variables
-        for what must be left besides the target.
+        """`flows`: item -> variables for what comes in (factor 1) and goes out (-1) before the crafts.
+
+        `reserve`: item -> the variable for what must be left besides the target.
         """
-        self.part, self.hand, self.target, self.flows, self.kept = part, hand, target, flows, kept
-        self.times = [program.variable(_name(way), cost=1) for way in part.ways]
-        self.taken: list[list[dict[str, int | None]]] = []
+        self.part, self.hand, self.target, self.flows, self.reserve = part, hand, target, flows, reserve
+        self.times = [program.add_variable(_name(way), cost=1) for way in part.ways]
+        self.need_variables: list[list[dict[str, int | None]]] = []
         self.balance = balance = {item: dict[int, float](flows.get(item, {})) for item in part.items}
-        for item, variable in kept.items():
+        for item, variable in reserve.items():
             balance[item][variable] = -1.0
         fire: dict[int, float] = {}
         for way, times in zip(part.ways, self.times, strict=True):
             _add(balance[way.recipe.makes], times, way.recipe.number)
             if way.recipe.fuelled:
                 fire[times] = -1
-            self.taken.append([])
+            self.need_variables.append([])
             for number, (count, members) in enumerate(way.needs):
                 if len(members) == 1:
                     _add(balance[members[0]], times, -count)
-                    self.taken[-1].append({members[0]: None})
+                    self.need_variables[-1].append({members[0]: None})
                     continue
-                mixed = {item: program.variable(f"{_name(way)}: {number} {item}") for item in members}
+                mixed = {item: program.add_variable(f"{_name(way)}: {number} {item}") for item in members}
                 for item, variable in mixed.items():
                     _add(balance[item], variable, -1)
-                program.condition(dict.fromkeys(mixed.values(), 1.0) | {times: -count}, 0, 0)
-                self.taken[-1].append(dict(mixed))
+                program.add_condition(dict.fromkeys(mixed.values(), 1.0) | {times: -count}, 0, 0)
+                self.need_variables[-1].append(dict(mixed))
         if fire:
             for item, worth in part.fuel.items():
-                burned = program.variable(whole=False)
-                balance[item][burned] = -1
-                fire[burned] = float(worth)
-            lit = sum((Fraction(hand.get(item, 0)) % 1 * worth for item, worth in part.fuel.items()), Fraction(0))
-            program.condition(fire, low=-float(lit), high=0)
+                burn = program.add_variable(whole=False)
+                balance[item][burn] = -1
+                fire[burn] = float(worth)
+            burning = sum((Fraction(hand.get(item, 0)) % 1 * worth for item, worth in part.fuel.items()), Fraction(0))
+            program.add_condition(fire, low=-float(burning), high=0)
         for item, terms in balance.items():
             if terms or target.get(item, 0) > hand.get(item, 0):
-                program.condition(terms, low=float(target.get(item, 0) - int(hand.get(item, 0))))
+                program.add_condition(terms, low=float(target.get(item, 0) - int(hand.get(item, 0))))
 
-    def held(self, solved: Solved) -> dict[str, int | Fraction]:
-        """The hand with what comes in and without what goes out."""
+    def stock(self, solution: Solution) -> dict[str, int | Fraction]:
+        """The hand after the flows."""
         hand = dict(self.hand)
         for item, terms in self.flows.items():
             hand[item] = hand.get(item, 0) + sum(
-                int(factor) * solved.count(variable) for variable, factor in terms.items()
+                int(factor) * solution.count(variable) for variable, factor in terms.items()
             )
         return {item: amount for item, amount in hand.items() if amount}
 
-    def steps(self, solved: Solved) -> Sequence[Step] | Stuck | None:
-        """The solution in an order that works, or why there is none; None if that could not be found out."""
-        hand = self.held(solved)
+    def steps(self, solution: Solution) -> Sequence[Step] | Stuck | None:
+        """The solution in an order that works, or why there is none; None if this was not decided."""
+        hand = self.stock(solution)
         uses = [
             Use(
                 way,
                 times,
-                tuple(_named(each, need.number * times, solved) for each, need in zip(taken, way.needs, strict=True)),
+                tuple(
+                    _mix(mixes, need.number * times, solution)
+                    for mixes, need in zip(need_variables, way.needs, strict=True)
+                ),
             )
-            for way, variable, taken in zip(self.part.ways, self.times, self.taken, strict=True)
-            if (times := solved.count(variable))
+            for way, variable, need_variables in zip(self.part.ways, self.times, self.need_variables, strict=True)
+            if (times := solution.count(variable))
         ]
-        target = plus(self.target, {item: solved.count(variable) for item, variable in self.kept.items()})
-        steps = in_order(self.part, hand, uses, target)
+        target = plus(self.target, {item: solution.count(variable) for item, variable in self.reserve.items()})
+        steps = order_steps(self.part, hand, uses, target)
         if steps is not None:
             return steps
-        return searched(self.part, hand, {use.way.recipe.id: use.times for use in uses}, target)
+        return search_order(self.part, hand, {use.way.recipe.id: use.times for use in uses}, target)
 
     @property
     def hopeless(self) -> bool:
-        """Whether no order reaches the target however often the ways are used; False where that is not found out."""
+        """Whether it is proved that no order reaches the target, however often the ways are used."""
         often = dict.fromkeys((way.recipe.id for way in self.part.ways), inf)
-        return not self.flows and isinstance(searched(self.part, self.hand, often, self.target), Stuck)
+        return not self.flows and isinstance(search_order(self.part, self.hand, often, self.target), Stuck)
 
-    def more(self, solved: Solved, ways: frozenset[str]) -> list[Bound]:
-        """One of these ways more often than in a solution, or more of something in hand."""
+    def alternatives(self, solution: Solution, ways: frozenset[str]) -> list[Bound]:
+        """Bounds that exclude a solution: one of these ways is used more often, or more of some item is in the hand."""
         often = [
-            Bound(variable, "at least", solved.count(variable) + 1)
+            Bound(variable, "at least", solution.count(variable) + 1)
             for way, variable in zip(self.part.ways, self.times, strict=True)
             if way.recipe.id in ways
         ]
         for terms in self.flows.values():
             for variable, factor in terms.items():
-                count = solved.count(variable)
+                count = solution.count(variable)
                 if factor > 0:
                     often.append(Bound(variable, "at least", count + 1))
                 elif count:
                     often.append(Bound(variable, "at most", count - 1))
-        kept = [
+        smaller_reserves = [
             Bound(variable, "at most", count - 1)
-            for variable in self.kept.values()
-            if (count := solved.count(variable))
+            for variable in self.reserve.values()
+            if (count := solution.count(variable))
         ]
-        return often + kept
+        return often + smaller_reserves
 
 
-class Found(NamedTuple):
-    """What some workshops of a program came to: for each its steps, if there is a solution."""
+class OrderedSolution(NamedTuple):
+    """The solution of a program, and the steps of each workshop if there is one."""
 
     status: Literal["solved", "impossible", "no order", "undecided"]
     steps: list[tuple[Step, ...]]
-    solved: Solved
+    solution: Solution
 
 
-def orderly(program: Program, shops: Sequence[Workshop], nodes: int = NODES) -> Found:
-    """The least solution in which every workshop has an order for its crafts.
+def solve_in_order(program: Program, shops: Sequence[Workshop], nodes: int = NODES) -> OrderedSolution:
+    """The least solution in which the crafts of every workshop have an order.
 
-    A solution without one is ruled out, with all that are like it, and the program solved again.
+    A solution without an order is ruled out, with all that are like it, and the program is solved again.
     """
     bound = 0.0
     for cuts in range(CUTS):
-        solved = program.solved(nodes)
-        bound = max(bound, solved.bound)
-        if solved.status == "impossible":
-            return Found("no order" if cuts else "impossible", [], solved)
-        if solved.values is None:
+        solution = program.solve(nodes)
+        bound = max(bound, solution.bound)
+        if solution.status == "impossible":
+            return OrderedSolution("no order" if cuts else "impossible", [], solution)
+        if solution.values is None:
             break
-        steps = [shop.steps(solved) for shop in shops]
+        steps = [shop.steps(solution) for shop in shops]
         stuck = [(shop, order) for shop, order in zip(shops, steps, strict=True) if isinstance(order, Stuck)]
         for shop, order in stuck:
-            program.one_of(shop.more(solved, order.ways))
+            program.require_one_of(shop.alternatives(solution, order.ways))
         if not stuck:
-            made = [tuple(order) for order in steps if order is not None and not isinstance(order, Stuck)]
-            if len(made) == len(shops):
-                return Found(solved.status, made, solved)
+            plans = [tuple(order) for order in steps if order is not None and not isinstance(order, Stuck)]
+            if len(plans) == len(shops):
+                return OrderedSolution(solution.status, plans, solution)
             break
     else:
         if any(shop.hopeless for shop in shops):
-            return Found("no order", [], solved)
-    return Found("undecided", [], Solved("undecided", None, bound))
+            return OrderedSolution("no order", [], solution)
+    return OrderedSolution("undecided", [], Solution("undecided", None, bound))
 
 
 def _name(way: Way) -> str:
-    """What tells a way from others: not where it stands in the file, so that moving it there changes no plan."""
+    """A name of a way that does not depend on its place in the file, so that moving it there changes no plan."""
     takes = " ".join(f"{need.number} {'|'.join(sorted(need.members))}" for need in way.needs)
     return f"{takes} > {way.recipe.number} {way.recipe.makes}{'!' * way.recipe.fuelled}"
 
@@ -305,7 +309,7 @@ def _add(terms: dict[int, float], variable: int, factor: float) -> None:
     terms[variable] = terms.get(variable, 0.0) + factor
 
 
-def _named(taken: Mapping[str, int | None], count: int, solved: Solved) -> dict[str, int]:
-    """Which items a need takes, and how many."""
-    counts = {item: count if variable is None else solved.count(variable) for item, variable in taken.items()}
+def _mix(variables: Mapping[str, int | None], count: int, solution: Solution) -> dict[str, int]:
+    """The mix of a need: item -> how many."""
+    counts = {item: count if variable is None else solution.count(variable) for item, variable in variables.items()}
     return {item: number for item, number in counts.items() if number}

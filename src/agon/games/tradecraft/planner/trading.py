@@ -1,4 +1,4 @@
-"""What players must give each other so that one of them, or all, can craft what they want."""
+"""What players must give each other so that one of them, or all of them, can craft their targets."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,33 +6,33 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
 
-from agon.games.tradecraft.amounts import Amount, Hand, covers, floored, plus, traded
+from agon.games.tradecraft.amounts import Amount, Hand, covers, floor_hand, plus, traded
 from agon.games.tradecraft.planner.orders import Step
 from agon.games.tradecraft.planner.parts import Part, part
 from agon.games.tradecraft.planner.programs import HIGHEST_TIE, NODES, UNIT, Program, Terms, least
 from agon.games.tradecraft.planner.search import (
     Answer,
-    Found,
     Frozen,
     Impossible,
+    OrderedSolution,
     Plan,
     Undecided,
     Workshop,
-    checked,
-    executed,
-    fewest,
-    frozen,
-    orderly,
+    check_plan,
+    execute,
+    fewest_operations,
+    freeze,
     plan,
+    solve_in_order,
 )
 from agon.games.tradecraft.recipes import Ruleset
 
 MANY = 200
-"""Programs with as many variables are first solved with fractions of pieces; smaller ones take no time."""
+"""Programs with at least this many variables are relaxed first. Smaller ones take no time."""
 MOST_TRADES = 3
-"""Longer exchanges are not looked for ..."""
+"""An exchange has at most this many trades."""
 MOST_SEATS = 3
-"""... and none with crafts in between among more seats."""
+"""An exchange with crafts between the trades has at most this many seats."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Needs:
 
     verdict = "craftable"
     trades: int
-    """With how many of the others it must trade: fewer do not have enough."""
+    """The number of other seats with which it must trade. Fewer seats do not hold enough."""
     gives: Mapping[int, Mapping[str, int]]
-    """Seat -> what it gives: with so few trades, the fewest units, and then the fewest operations."""
+    """Seat -> what it gives. Of all gifts with so few trades, these have the fewest units, and then the fewest operations."""
     plan: Plan
     """What the seat then crafts."""
     units_at_least: int
@@ -65,12 +65,12 @@ class Trade(NamedTuple):
 
 @dataclass(frozen=True)
 class Exchange:
-    """Trades, one after the other, after which all can craft their targets at the same time."""
+    """A sequence of trades after which all can craft their targets at the same time."""
 
     verdict = "craftable"
     trades: tuple[Trade, ...]
     crafts: tuple[tuple[tuple[Step, ...], ...], ...]
-    """What every seat crafts before the first trade, after it, after the second ...; the last reach the targets."""
+    """The crafts of every seat before the first trade, after it, and so on. The last crafts reach the targets."""
 
 
 def union(hands: Sequence[Hand]) -> dict[str, Amount]:
@@ -83,135 +83,138 @@ def needs(ruleset: Ruleset, hands: Sequence[Hand], seat: int, target: Hand) -> N
 
     Units are those that the others hold now: nobody crafts before it gives (who can make the target need give only that).
     """
-    return _needs(ruleset, tuple(frozen(hand) for hand in hands), seat, frozen(target))
+    return _needs(ruleset, tuple(freeze(hand) for hand in hands), seat, freeze(target))
 
 
 @functools.lru_cache(maxsize=20_000)
-def _needs(ruleset: Ruleset, held: tuple[Frozen, ...], seat: int, asked: Frozen) -> Needs | Impossible | Undecided:
-    hands, target = [dict(sorted(hand)) for hand in held], dict(sorted(asked))
+def _needs(
+    ruleset: Ruleset, hand_keys: tuple[Frozen, ...], seat: int, target_key: Frozen
+) -> Needs | Impossible | Undecided:
+    hands, target = [dict(sorted(hand)) for hand in hand_keys], dict(sorted(target_key))
     alone = plan(ruleset, hands[seat], target)
     if isinstance(alone, Plan):
         return Needs(0, {}, alone, 0)
     others = tuple(other for other in range(len(hands)) if other != seat)
-    everybody = _given(ruleset, hands, seat, others, target)
+    everybody = _fewest_gifts(ruleset, hands, seat, others, target)
     if not isinstance(everybody, Needs):
         return everybody
     for trades in range(1, len(others)):
-        found = [_given(ruleset, hands, seat, group, target) for group in combinations(others, trades)]
-        if made := [each for each in found if isinstance(each, Needs)]:
-            best = min(made, key=lambda each: each.units)
+        answers = [_fewest_gifts(ruleset, hands, seat, group, target) for group in combinations(others, trades)]
+        if solutions := [answer for answer in answers if isinstance(answer, Needs)]:
+            best = min(solutions, key=lambda answer: answer.units)
             return Needs(trades, best.gives, best.plan, everybody.units_at_least)
-        if any(isinstance(each, Undecided) for each in found):
+        if any(isinstance(answer, Undecided) for answer in answers):
             return Undecided(0)
     return everybody
 
 
-def _given(
+def _fewest_gifts(
     ruleset: Ruleset, hands: Sequence[Hand], seat: int, group: Sequence[int], target: Hand
 ) -> Needs | Impossible | Undecided:
-    """The fewest units that a group must give, each of them something."""
-    hand, pool = hands[seat], union([hands[each] for each in (seat, *group)])
-    matters = part(ruleset, pool, target)
-    if matters.missing:
-        return _without(plan(ruleset, pool, target))
+    """The fewest units that the seats of a group must give. Every one of them gives something."""
+    hand, pool = hands[seat], union([hands[member] for member in (seat, *group)])
+    relevant = part(ruleset, pool, target)
+    if relevant.unreachable:
+        return _no_way(plan(ruleset, pool, target))
     program = Program()
     gifts = {
-        (giver, item): program.variable(f"{giver} {item}", high=int(hands[giver][item]))
+        (giver, item): program.add_variable(f"{giver} {item}", high=int(hands[giver][item]))
         for giver in group
-        for item in matters.items
+        for item in relevant.items
         if hands[giver].get(item, 0) >= 1
     }
     flows: dict[str, dict[int, float]] = {}
     for (_, item), variable in gifts.items():
         flows.setdefault(item, {})[variable] = 1.0
-    shop = Workshop(program, matters, hand, target, flows)
+    shop = Workshop(program, relevant, hand, target, flows)
     ones, most = dict.fromkeys(gifts.values(), 1.0), sum(int(hands[giver][item]) for giver, item in gifts)
-    found, units = _with_fewest(program, shop, ones, most)
-    if not found.steps:
-        return _without(plan(ruleset, pool, target))
+    result, units = _with_fewest(program, shop, ones, most)
+    if not result.steps:
+        return _no_way(plan(ruleset, pool, target))
     gives: dict[int, dict[str, int]] = {}
     for (giver, item), variable in gifts.items():
-        if count := found.solved.count(variable):
+        if count := result.solution.count(variable):
             gives.setdefault(giver, {})[item] = count
-    operations = fewest(found.solved.bound - units * HIGHEST_TIE, matters)
+    operations = fewest_operations(result.solution.bound - units * HIGHEST_TIE, relevant)
     pool = functools.reduce(plus, gives.values(), dict(hand))
-    return Needs(len(group), gives, checked(ruleset, pool, target, found.steps[0], operations), units)
+    return Needs(len(group), gives, check_plan(ruleset, pool, target, result.steps[0], operations), units)
 
 
-def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int) -> tuple[Found, int]:
-    """The least solution that has an order and the fewest units, and how many these are."""
+def _with_fewest(program: Program, shop: Workshop, ones: Terms, most: int) -> tuple[OrderedSolution, int]:
+    """The least solution with an order and the fewest units, and the number of units."""
     if program.size >= MANY:
-        units = least(program.in_parts(ones).bound)
-        found = orderly(program.limited(ones, units), [shop])
-        if found.steps:  # nearly always
-            return found, units
-    relaxed = program.solved(costs=ones)  # whether or not the crafts have an order: no fewer units do
-    if relaxed.status == "impossible":
-        return Found("impossible", [], relaxed), 0
-    units = least(relaxed.bound / UNIT)
-    limit = program.condition(ones, high=units)
-    while (found := orderly(program, [shop])).status in ("impossible", "no order") and units < most:
+        units = least(program.solve_relaxed(ones).bound)
+        result = solve_in_order(program.with_condition(ones, units), [shop])
+        if result.steps:  # nearly always
+            return result, units
+    relaxation = program.solve(costs=ones)  # whether or not the crafts have an order: no fewer units do
+    if relaxation.status == "impossible":
+        return OrderedSolution("impossible", [], relaxation), 0
+    units = least(relaxation.bound / UNIT)
+    limit = program.add_condition(ones, high=units)
+    while (result := solve_in_order(program, [shop])).status in ("impossible", "no order") and units < most:
         units += 1
         program.relax(limit, units)
-    return found, units
+    return result, units
 
 
-def _without(answer: Answer) -> Impossible | Undecided:
-    """What is said where there is no way: there is no plan either, or it was not found out."""
+def _no_way(answer: Answer) -> Impossible | Undecided:
+    """The answer if gifts are not enough: there is no plan from all hands either, or this is undecided."""
     return Undecided(answer.at_least) if isinstance(answer, Plan) else answer
 
 
 def exchange(
     ruleset: Ruleset, hands: Sequence[Hand], targets: Sequence[Hand], crafts: bool = True, nodes: int = NODES
 ) -> Exchange | Impossible | Undecided:
-    """The fewest trades after which all can craft their targets at once: of what is held, or else with `crafts` in between.
+    """The fewest trades after which all can craft their targets at once.
 
-    Impossible if even one player with all hands could not craft all targets. Undecided if there is no way with MOST_TRADES.
+    First without crafts between the trades; then, if `crafts`, with them. Impossible if even one player with all hands could not
+    craft all targets. Undecided if MOST_TRADES trades are not enough.
     """
     together = plan(ruleset, union(hands), union(targets), nodes)
     if not isinstance(together, Plan):
         return together
-    held, asked = tuple(frozen(hand) for hand in hands), tuple(frozen(target) for target in targets)
+    hand_keys, target_keys = tuple(freeze(hand) for hand in hands), tuple(freeze(target) for target in targets)
     for pairs in _meetings(len(hands), crafting=False):
-        found = _exchanged(ruleset, held, asked, (pairs, False), nodes)
-        if found is not None:
-            return found
+        result = _exchanged(ruleset, hand_keys, target_keys, (pairs, False), nodes)
+        if result is not None:
+            return result
     for pairs in _meetings(len(hands), crafting=True) if crafts and len(hands) <= MOST_SEATS else ():
-        found = _exchanged(ruleset, held, asked, (pairs, True), nodes)
-        if found is not None:
-            return found
+        result = _exchanged(ruleset, hand_keys, target_keys, (pairs, True), nodes)
+        if result is not None:
+            return result
     return Undecided(together.at_least)
 
 
-def performed(ruleset: Ruleset, hands: Sequence[Hand], done: Exchange) -> list[dict[str, Amount]]:
-    """The hands after an exchange, in which every trade and craft is checked. Raises ValueError for one that is not possible."""
-    now = [dict(hand) for hand in hands]
-    for number, crafts in enumerate(done.crafts):
+def perform(ruleset: Ruleset, hands: Sequence[Hand], exchange: Exchange) -> list[dict[str, Amount]]:
+    """The hands after an exchange. Raises ValueError for a trade or craft that is not possible."""
+    current = [dict(hand) for hand in hands]
+    for number, crafts in enumerate(exchange.crafts):
         if number:
-            (a, b), offer, request = done.trades[number - 1]
-            if not covers(now[a], offer) or not covers(now[b], request):
+            (a, b), offer, request = exchange.trades[number - 1]
+            if not covers(current[a], offer) or not covers(current[b], request):
                 raise ValueError(f"trade {number}: not in the hand")
-            now[a], now[b] = traded(now[a], now[b], offer, request)
-        now = [floored(executed(ruleset, hand, steps)) for hand, steps in zip(now, crafts, strict=True)]
-    return now
+            current[a], current[b] = traded(current[a], current[b], offer, request)
+        current = [floor_hand(execute(ruleset, hand, steps)) for hand, steps in zip(current, crafts, strict=True)]
+    return current
 
 
 def _meetings(seats: int, crafting: bool) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Who trades with whom, in turn, fewest trades first.
+    """Sequences of pairs of seats that trade, fewest trades first.
 
-    Without crafts in between, only the ways that items can take matter: meetings that open no new way are left out.
+    Without crafts between the trades, a sequence is left out if it opens no new path from seat to seat.
     """
-    known: list[set[tuple[int, int]]] = []
+    flow_sets: list[set[tuple[int, int]]] = []
     for trades in range(crafting, MOST_TRADES + 1):
         for pairs in product(combinations(range(seats), 2), repeat=trades):
             flows = _flows(pairs)
-            if crafting or not any(flows <= other for other in known):
-                known.append(flows)
+            if crafting or not any(flows <= other for other in flow_sets):
+                flow_sets.append(flows)
                 yield pairs
 
 
 def _flows(pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """(giver, taker) for each way that items can take when these seats meet in turn."""
+    """All (giver, taker) between whom items can pass if these pairs trade in turn."""
     flows: set[tuple[int, int]] = set()
     for a, b in pairs:
         through = {(giver, b) for giver, taker in flows if taker == a} | {
@@ -222,79 +225,82 @@ def _flows(pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
 
 
 class _Table:
-    """Seats around a program: what each holds, as a number and variables, from one trade to the next."""
+    """The hands of all seats in a program, as numbers and variables, from one trade to the next."""
 
     def __init__(self, hands: Sequence[Hand], items: Sequence[str]) -> None:
         self.program, self.items = Program(), items
         self.hands: list[Hand] = list(hands)
         self.flows: list[dict[str, dict[int, float]]] = [{item: {} for item in items} for _ in hands]
 
-    def given(self, giver: int, taker: int) -> dict[str, int]:
-        """Variables for what a seat gives; it must have it."""
+    def add_gifts(self, giver: int, taker: int) -> dict[str, int]:
+        """Variables for what a seat gives, with the conditions that it holds it."""
         gifts: dict[str, int] = {}
         for item in self.items:
-            terms, held = self.flows[giver][item], int(self.hands[giver].get(item, 0))
-            if terms or held:
-                gift = gifts[item] = self.program.variable(f"{giver} {taker} {item}", cost=1)
-                self.program.condition({**terms, gift: -1.0}, low=-held)
+            terms, stock = self.flows[giver][item], int(self.hands[giver].get(item, 0))
+            if terms or stock:
+                gift = gifts[item] = self.program.add_variable(f"{giver} {taker} {item}", cost=1)
+                self.program.add_condition({**terms, gift: -1.0}, low=-stock)
         return gifts
 
     def move(self, giver: int, taker: int, gifts: Mapping[str, int]) -> None:
-        """From one stock to the other."""
+        """Moves the gifts from one hand to the other."""
         for item, gift in gifts.items():
             self.flows[giver][item][gift] = -1.0
             self.flows[taker][item][gift] = 1.0
 
-    def craft(self, seat: int, matters: Part) -> Workshop:
-        """A phase in which a seat crafts, and after which it keeps what it likes."""
-        kept = {item: self.program.variable() for item in self.items if item in matters.items}
-        shop = Workshop(self.program, matters, self.hands[seat], {}, self.flows[seat], kept)
+    def craft(self, seat: int, relevant: Part) -> Workshop:
+        """Adds a phase in which a seat crafts. What it keeps after it is variable."""
+        reserve = {item: self.program.add_variable() for item in self.items if item in relevant.items}
+        shop = Workshop(self.program, relevant, self.hands[seat], {}, self.flows[seat], reserve)
         self.hands[seat] = {}
-        self.flows[seat] = {item: {kept[item]: 1.0} if item in kept else {} for item in self.items}
+        self.flows[seat] = {item: {reserve[item]: 1.0} if item in reserve else {} for item in self.items}
         return shop
 
 
 @functools.lru_cache(maxsize=1024)
 def _exchanged(
     ruleset: Ruleset,
-    held: tuple[Frozen, ...],
-    asked: tuple[Frozen, ...],
+    hand_keys: tuple[Frozen, ...],
+    target_keys: tuple[Frozen, ...],
     meetings: tuple[tuple[tuple[int, int], ...], bool],
     nodes: int,
 ) -> Exchange | Undecided | None:
-    """The exchange in which these seats meet in turn, and craft in between or not."""
-    hands, targets = [dict(sorted(hand)) for hand in held], [dict(sorted(target)) for target in asked]
+    """The exchange in which these pairs trade in turn, with crafts between the trades or without. None if there is none."""
+    hands, targets = [dict(sorted(hand)) for hand in hand_keys], [dict(sorted(target)) for target in target_keys]
     pairs, crafting = meetings
     everything, seats = union(hands), range(len(hands))
-    matters = part(ruleset, everything, union(targets))
-    table = _Table(hands, matters.items)
+    relevant = part(ruleset, everything, union(targets))
+    table = _Table(hands, relevant.items)
     shops: list[Workshop] = []
-    moved: list[tuple[dict[str, int], dict[str, int]]] = []
+    gifts_by_meeting: list[tuple[dict[str, int], dict[str, int]]] = []
     for a, b in pairs:
         if crafting:
-            own = [part(ruleset, hand, matters.items) if not moved else matters for hand in hands]
-            shops += [table.craft(seat, own[seat]) for seat in seats]
-        moved.append((table.given(a, b), table.given(b, a)))
-        table.move(a, b, moved[-1][0])
-        table.move(b, a, moved[-1][1])
+            parts = [part(ruleset, hand, relevant.items) if not gifts_by_meeting else relevant for hand in hands]
+            shops += [table.craft(seat, parts[seat]) for seat in seats]
+        gifts_by_meeting.append((table.add_gifts(a, b), table.add_gifts(b, a)))
+        table.move(a, b, gifts_by_meeting[-1][0])
+        table.move(b, a, gifts_by_meeting[-1][1])
     shops += [
         Workshop(table.program, part(ruleset, everything, target), table.hands[seat], target, table.flows[seat])
         for seat, target in enumerate(targets)
     ]
-    found = orderly(table.program, shops, nodes)
-    if not found.steps:
-        return Undecided(0) if found.status == "undecided" else None
+    result = solve_in_order(table.program, shops, nodes)
+    if not result.steps:
+        return Undecided(0) if result.status == "undecided" else None
     trades = tuple(
         Trade(
             pair,
-            *({item: count for item, gift in gifts.items() if (count := found.solved.count(gift))} for gifts in each),
+            *(
+                {item: count for item, gift in gifts.items() if (count := result.solution.count(gift))}
+                for gifts in sides
+            ),
         )
-        for pair, each in zip(pairs, moved, strict=True)
+        for pair, sides in zip(pairs, gifts_by_meeting, strict=True)
     )
     before = [] if crafting else [((),) * len(seats)] * len(pairs)
-    crafts = [tuple(found.steps[i : i + len(seats)]) for i in range(0, len(found.steps), len(seats))]
-    made = Exchange(trades, (*before, *crafts))
-    after = performed(ruleset, hands, made)
+    crafts = [tuple(result.steps[i : i + len(seats)]) for i in range(0, len(result.steps), len(seats))]
+    exchange = Exchange(trades, (*before, *crafts))
+    after = perform(ruleset, hands, exchange)
     if not all(covers(hand, target) for hand, target in zip(after, targets, strict=True)):
         raise AssertionError(f"an exchange for {targets} from {hands} ends in {after}")
-    return made
+    return exchange

@@ -53,9 +53,9 @@ def ruleset(name: str, folder: str = FOLDER) -> Ruleset:
     """The ruleset of a file. Raises AgonError in one line for one that is not there, or does not fit."""
     path = input_path(f"{folder}/{name}.json")
     if not path.is_file():
-        known = sorted(each.stem for each in input_files(folder, "*.json"))
+        names = sorted(file.stem for file in input_files(folder, "*.json"))
         raise AgonError(
-            f"there is no ruleset {name} in {folder}: there are {', '.join(known) or 'none (`dvc pull data.dvc` fetches them)'}"
+            f"there is no ruleset {name} in {folder}: there are {', '.join(names) or 'none (`dvc pull data.dvc` fetches them)'}"
         )
     text = path.read_bytes()
     try:
@@ -66,20 +66,20 @@ def ruleset(name: str, folder: str = FOLDER) -> Ruleset:
 
 def built(file: RulesetFile, digest: str = "") -> Ruleset:
     """The ruleset that a file's contents describe. Raises ValueError for names that are not among its items."""
-    known = set(file.items)
-    if len(known) < len(file.items):
+    items = set(file.items)
+    if len(items) < len(file.items):
         raise ValueError(f"{next(item for item in file.items if file.items.count(item) > 1)} is twice among the items")
     if odd := [item for item in file.items if not item or item.startswith("#")]:
         raise ValueError(f"an item is called {odd[0]!r}: names of items do not begin with #, which means a tag")
     for tag, members in file.tags.items():
         if len(set(members)) < len(members):
             raise ValueError(f"tag {tag} names an item twice")
-        _refuse_unknown(members, known, f"tag {tag}")
-    _refuse_unknown(file.fuel, known, "fuel")
-    _refuse_unknown(file.basic, known, "basic")
-    words = known.union(f"#{tag}" for tag in file.tags)
+        _refuse_unknown(members, items, f"tag {tag}")
+    _refuse_unknown(file.fuel, items, "fuel")
+    _refuse_unknown(file.basic, items, "basic")
+    words = items.union(f"#{tag}" for tag in file.tags)
     for recipe in file.recipes:
-        if recipe.makes not in known:
+        if recipe.makes not in items:
             raise ValueError(f"recipe {recipe.id} names {recipe.makes}, which is not among the items")
         for _, need in recipe.needs:
             if need not in words:
@@ -90,14 +90,14 @@ def built(file: RulesetFile, digest: str = "") -> Ruleset:
         tuple(file.items),
         tuple(
             Recipe(
-                each.id,
-                each.station,
-                tuple((need, count) for count, need in each.needs),
-                each.makes,
-                each.number,
-                each.station in file.fuelled,
+                recipe.id,
+                recipe.station,
+                tuple((need, count) for count, need in recipe.needs),
+                recipe.makes,
+                recipe.number,
+                recipe.station in file.fuelled,
             )
-            for each in file.recipes
+            for recipe in file.recipes
         ),
         {tag: tuple(members) for tag, members in file.tags.items()},
         {item: Fraction(*worth) for item, worth in file.fuel.items()},
@@ -106,38 +106,38 @@ def built(file: RulesetFile, digest: str = "") -> Ruleset:
     )
 
 
-def _refuse_unknown(names: Sequence[str] | Mapping[str, Any], known: set[str], where: str) -> None:
-    if missing := [name for name in names if name not in known]:
-        raise ValueError(f"{where} names {missing[0]}, which is not among the items")
+def _refuse_unknown(names: Sequence[str] | Mapping[str, Any], items: set[str], where: str) -> None:
+    if unknown := [name for name in names if name not in items]:
+        raise ValueError(f"{where} names {unknown[0]}, which is not among the items")
 
 
-def numbered(recipes: Iterable[tuple[str, list[tuple[int, str]], str, int]]) -> list[RecipeFile]:
+def number_recipes(recipes: Iterable[tuple[str, list[tuple[int, str]], str, int]]) -> list[RecipeFile]:
     """Recipes (station, needs, makes, number) with ids: what they make, then NAME/2, NAME/3; duplicates are left out."""
-    seen, made, found = set(), Counter[str](), []
+    recipes_seen, counts, numbered = set(), Counter[str](), []
     for station, needs, makes, number in recipes:
         same = station, tuple(sorted(needs)), makes, number
-        if same not in seen:
-            seen.add(same)
-            made[makes] += 1
-            name = makes if made[makes] == 1 else f"{makes}/{made[makes]}"
-            found.append(RecipeFile(name, station, needs, makes, number))
-    return found
+        if same not in recipes_seen:
+            recipes_seen.add(same)
+            counts[makes] += 1
+            name = makes if counts[makes] == 1 else f"{makes}/{counts[makes]}"
+            numbered.append(RecipeFile(name, station, needs, makes, number))
+    return numbered
 
 
 def text_of(file: RulesetFile) -> str:
     """JSON with one recipe, tag or item a line, without the fields that are empty."""
     fields = {key: value for key, value in msgspec.to_builtins(file).items() if value}
-    return "{\n" + ",\n".join(f" {json.dumps(key)}: {_laid_out(value)}" for key, value in fields.items()) + "\n}\n"
+    return "{\n" + ",\n".join(f" {json.dumps(key)}: {_layout(value)}" for key, value in fields.items()) + "\n}\n"
 
 
-def _laid_out(value: Any) -> str:
+def _layout(value: Any) -> str:
     line = json.dumps(value, ensure_ascii=False)
     if len(line) <= WIDTH or isinstance(value, str):
         return line
     if isinstance(value, dict):
         parts = [
-            f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(each, ensure_ascii=False)}"
-            for key, each in value.items()
+            f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(part, ensure_ascii=False)}"
+            for key, part in value.items()
         ]
         return "{\n" + ",\n".join(parts) + "\n }"
-    return "[\n" + ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in value) + "\n ]"
+    return "[\n" + ",\n".join(f"  {json.dumps(part, ensure_ascii=False)}" for part in value) + "\n ]"

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from agon.games.tradecraft.rulesets import RulesetFile, numbered
+from agon.games.tradecraft.rulesets import RulesetFile, number_recipes
 
 ORIGIN = "through TradeCraft's public repository, github.com/TradeCraft-team/TradeCraft"
 BASIC = ("air", "earth", "fire", "water")
@@ -36,7 +36,7 @@ class AlchemyFacts(msgspec.Struct):
     recipes: list[Annotated[list[str], msgspec.Meta(min_length=3, max_length=3)]]
 
 
-def taken_over(text: bytes) -> RulesetFile:
+def import_facts(text: bytes) -> RulesetFile:
     """The ruleset of a file of facts, duplicate recipes left out. Raises ValueError for a file that holds neither."""
     which = msgspec.json.decode(text, type=dict[str, Any]).get("ruleset")
     if which not in NAMES:
@@ -52,20 +52,20 @@ def _minecraft(facts: MinecraftFacts) -> RulesetFile:
     by_members = {tuple(members): tag for tag, members in tags.items()}
     recipes = []
     for _, station, needs, makes, number in facts.recipes:
-        named = []
+        ingredients = []
         for count, need in needs:
             if isinstance(need, list):
                 tag = by_members.setdefault(tuple(sorted(need)), f"for_{makes}")
                 if tags.setdefault(tag, sorted(need)) != sorted(need):
                     raise ValueError(f"two recipes of {makes} take any of different items: they need different tags")
                 need = f"#{tag}"
-            named.append((count, need))
-        recipes.append((station, named, makes, number))
+            ingredients.append((count, need))
+        recipes.append((station, ingredients, makes, number))
     return RulesetFile(
         ruleset="minecraft",
         source=SOURCES["minecraft"],
         items=facts.items,
-        recipes=numbered(recipes),
+        recipes=number_recipes(recipes),
         tags=tags,
         fuelled=facts.fuelled_kinds,
         fuel=facts.fuel_smelts,
@@ -82,6 +82,6 @@ def _alchemy(facts: AlchemyFacts) -> RulesetFile:
         ruleset="alchemy",
         source=SOURCES["alchemy"],
         items=facts.items,
-        recipes=numbered(recipes),
+        recipes=number_recipes(recipes),
         basic=list(BASIC),
     )

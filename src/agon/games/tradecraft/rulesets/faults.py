@@ -1,26 +1,26 @@
-"""What is wrong with a ruleset that can be read: items that lead nowhere, recipes twice, matter made from nothing."""
+"""Faults of rulesets: dangling items, duplicate recipes, matter from nothing."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from agon.games.tradecraft import Recipe, Ruleset
-from agon.games.tradecraft.planner.parts import Part, every_way
+from agon.games.tradecraft.planner.parts import Part, all_ways
 from agon.games.tradecraft.planner.programs import Program
 from agon.games.tradecraft.planner.search import Workshop
 
 USED = 1e-7
-"""Operations fewer than this are rounding of the solver."""
+"""Fewer operations than this are rounding errors of the solver."""
 CYCLES = 20
-"""Cycles that are reported, at most."""
+"""The number of reported cycles, at most."""
 
 
 def faults(ruleset: Ruleset) -> list[str]:
     """A line for each dangling item, unreachable item, impossible recipe, duplicate recipe and cycle that makes matter.
 
-    None: the ruleset is coherent. Without basic items, everything is made from the items that no recipe makes.
+    A coherent ruleset has none. Without basic items, everything is made from the items that no recipe makes.
     """
-    return [*_lonely(ruleset), *_impossible(ruleset), *_twice(ruleset), *_creating(ruleset)]
+    return [*_lonely(ruleset), *_impossible(ruleset), *_duplicates(ruleset), *_matter_from_nothing(ruleset)]
 
 
 def _lonely(ruleset: Ruleset) -> Iterator[str]:
@@ -42,44 +42,44 @@ def _impossible(ruleset: Ruleset) -> Iterator[str]:
             yield f"impossible recipe: {recipe.id} burns fuel, and there is none"
 
 
-def _twice(ruleset: Ruleset) -> Iterator[str]:
-    """Stations are free, so a recipe that differs in its station alone is the same."""
+def _duplicates(ruleset: Ruleset) -> Iterator[str]:
+    """Two recipes that differ only in their station are the same, because stations are free."""
     first: dict[object, Recipe] = {}
     for recipe in ruleset.recipes:
         same = tuple(sorted(recipe.needs)), recipe.makes, recipe.number, recipe.fuelled
-        known = first.setdefault(same, recipe)
-        if known is not recipe:
-            yield f"duplicate recipe: {recipe.id} ({recipe.station}) does what {known.id} ({known.station}) does"
+        original = first.setdefault(same, recipe)
+        if original is not recipe:
+            yield f"duplicate recipe: {recipe.id} ({recipe.station}) does what {original.id} ({original.station}) does"
 
 
-def _creating(ruleset: Ruleset) -> Iterator[str]:
+def _matter_from_nothing(ruleset: Ruleset) -> Iterator[str]:
     for item, recipes in creations(ruleset):
         names = ", ".join(recipe.id for recipe in recipes)
         yield f"matter from nothing: {item} grows while nothing is used up, by {names}"
 
 
 class Creation(NamedTuple):
-    """Recipes that together leave more of an item, and less of none."""
+    """A cycle of recipes that makes an item and uses up nothing."""
 
     item: str
     recipes: tuple[Recipe, ...]
 
 
 def creations(ruleset: Ruleset) -> list[Creation]:
-    """Cycles that create matter; without the last recipe of each, none is left (or there are more than CYCLES)."""
-    left = {recipe.id for recipe in ruleset.recipes}
-    found: list[Creation] = []
-    while len(found) < CYCLES and (growth := _growth(ruleset, left)):
+    """Cycles that create matter. Without the last recipe of each there is no other, unless there are more than CYCLES."""
+    allowed = {recipe.id for recipe in ruleset.recipes}
+    cycles: list[Creation] = []
+    while len(cycles) < CYCLES and (growth := _growth(ruleset, allowed)):
         for recipe in growth.recipes:  # a cycle without recipes that it can do without
-            growth = _growth(ruleset, {each.id for each in growth.recipes} - {recipe.id}) or growth
-        found.append(growth)
-        left.remove(growth.recipes[-1].id)
-    return found
+            growth = _growth(ruleset, {other.id for other in growth.recipes} - {recipe.id}) or growth
+        cycles.append(growth)
+        allowed.remove(growth.recipes[-1].id)
+    return cycles
 
 
 def _growth(ruleset: Ruleset, allowed: Collection[str]) -> Creation | None:
-    """The fewest operations, or parts of them, of the `allowed` recipes that make a piece and leave less of nothing."""
-    ways = tuple(way for way, _ in every_way(ruleset) if way.recipe.id in allowed)
+    """The fewest operations (or fractions of them) of the `allowed` recipes that make a piece and use up nothing."""
+    ways = tuple(way for way, _ in all_ways(ruleset) if way.recipe.id in allowed)
     if not ways:
         return None
     program = Program()
@@ -87,13 +87,13 @@ def _growth(ruleset: Ruleset, allowed: Collection[str]) -> Creation | None:
     total = Counter[int]()
     for terms in shop.balance.values():
         total.update(terms)
-    program.condition(total, low=1)
-    solved = program.in_parts(dict.fromkeys(shop.times, 1.0))
-    if solved.status == "undecided":
+    program.add_condition(total, low=1)
+    solution = program.solve_relaxed(dict.fromkeys(shop.times, 1.0))
+    if solution.status == "undecided":
         raise RuntimeError(f"the solver gave up on {ruleset.name}")
-    if solved.values is None:
+    if solution.values is None:
         return None
-    values = solved.values
-    grown = {item: sum(n * values[place] for place, n in terms.items()) for item, terms in shop.balance.items()}
-    used = [way.recipe for way, place in zip(ways, shop.times, strict=True) if values[place] > USED]
-    return Creation(max(grown, key=lambda item: grown[item]), tuple(used))
+    values = solution.values
+    growth = {item: sum(n * values[place] for place, n in terms.items()) for item, terms in shop.balance.items()}
+    recipes = [way.recipe for way, place in zip(ways, shop.times, strict=True) if values[place] > USED]
+    return Creation(max(growth, key=lambda item: growth[item]), tuple(recipes))
