@@ -1,23 +1,18 @@
-"""What is exported is what the turns and the recording hold: read again by others' readers, and compared."""
+"""Exports hold what the turns hold, and prompts what the recording holds."""
 
 import asyncio
 import json
-import sys
-from collections import Counter
 from functools import partial
-from pathlib import Path
 from random import Random
-from zipfile import ZipFile
 
 import pandas as pd
-import patience
 import pytest
 from harness import PD, RPS, anything
 
 from agon import AgonError
 from agon.agents.llm import LLM
 from agon.agents.styles import SelfConsistency
-from agon.bridges import inspect_log, jsonl
+from agon.bridges import jsonl
 from agon.bridges.rows import Recorded
 from agon.models import Answer, CallFailed, Model
 from agon.models.ledger import Ledger, Live, Replayed
@@ -27,7 +22,7 @@ from agon.plan import Match, Seat
 from agon.play import play, play_async
 from agon.turns import COLUMNS, action_text, matches, typed
 
-SAID = {}
+CONVERSATIONS = {}
 """(match, seat) -> the conversation as the agent itself has it."""
 
 
@@ -36,7 +31,7 @@ class Remembering(LLM):
 
     def take(self, *decided):
         reply = super().take(*decided)
-        SAID[self.place.match, self.place.seat] = self.messages
+        CONVERSATIONS[self.place.match, self.place.seat] = self.messages
         return reply
 
 
@@ -159,7 +154,7 @@ def test_a_files_name_is_the_matchs_id_and_stays_in_the_folder(turns, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
-def test_exporting_again_gives_the_same_bytes_and_other_matches_are_not_mixed_in(turns, tmp_path):
+def test_exporting_again_replaces_only_the_same_experiments(turns, tmp_path):
     def files():
         return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
@@ -188,22 +183,14 @@ def test_a_folder_that_cannot_be_written_is_named(turns, tmp_path):
         jsonl(turns, tmp_path / "file")
 
 
-# --- Inspect
+# --- prompts
 
 
-def test_without_inspect_there_is_one_clear_line(turns, tmp_path, monkeypatch):
-    monkeypatch.delitem(sys.modules, "agon.bridges.inspect", raising=False)
-    monkeypatch.setitem(sys.modules, "inspect_ai.event", None)
-    monkeypatch.setitem(sys.modules, "inspect_ai", None)
-    with pytest.raises(AgonError, match="needs inspect-ai"):
-        inspect_log(turns, tmp_path / "x.eval")
-
-
-@pytest.mark.parametrize("broken", ["not JSON\n", '{"exchange": 3}\n'])
-def test_a_damaged_recording_is_named_by_line(broken, recorded, tmp_path):
-    (tmp_path / FILE).write_text((recorded[1] / FILE).read_text() + broken)
-    with pytest.raises(AgonError, match=r"is damaged in line \d+"):
-        Recorded(tmp_path)
+def test_a_damaged_recording_is_named_by_line(recorded, tmp_path):
+    for broken in ("not JSON\n", '{"exchange": 3}\n'):
+        (tmp_path / FILE).write_text((recorded[1] / FILE).read_text() + broken)
+        with pytest.raises(AgonError, match=r"is damaged in line \d+"):
+            Recorded(tmp_path)
 
 
 def test_a_torn_last_line_is_passed_over(recorded, tmp_path):
@@ -216,176 +203,12 @@ def test_a_lost_message_is_named(recorded):
         Recorded(recorded[1]).conversation("nowhere")
 
 
-@pytest.fixture(scope="module")
-def log(recorded, tmp_path_factory):
-    """The exported log, as Inspect reads it."""
-    reader = pytest.importorskip("inspect_ai.log", reason="inspect-ai is not installed: docs/how-to/export.md")
-    file = tmp_path_factory.mktemp("inspect") / "deep" / "test.eval"
-    assert inspect_log(recorded[0], file, recorded[1]) == [file]
-    return reader.read_eval_log(str(file))
-
-
-def test_inspect_reads_one_sample_per_match_and_seat_with_a_model(log, turns):
-    assert (log.status, log.eval.task, log.eval.model, log.eval.dataset.samples) == ("success", "test", "moody", 4)
-    assert [sample.id for sample in log.samples] == ["0001-0", "0002-0", "0002-1", "0003-1"]
-    assert log.eval.dataset.sample_ids == [sample.id for sample in log.samples]
-    assert (log.eval.model_generate_config.max_tokens, log.eval.model_args["effort"]) == (50, "low")
-
-
-def test_scores_are_total_points_and_the_valid_share(log, turns):
-    table = matches(turns).set_index(["match", "seat"])
-    wanted = [table.loc[(sample.metadata["match"], sample.metadata["seat"])] for sample in log.samples]
-    assert [sample.scores["points"].value for sample in log.samples] == [row.total for row in wanted]
-    assert [sample.scores["valid"].value for sample in log.samples] == [row.valid for row in wanted]
-    for score, column in zip(log.results.scores, ("total", "valid"), strict=True):
-        assert score.metrics["mean"].value == pytest.approx(sum(row[column] for row in wanted) / 4)
-        assert score.metrics["stderr"].value > 0 and score.scored_samples == 4
-
-
-def test_metadata_say_who_played_what(log, turns):
-    second = log.samples[1].metadata
-    totals = matches(turns).set_index(["match", "seat"]).total
-    assert (second["game"], second["variant"], second["experiment"], second["repetition"]) == (
-        "rps",
-        "default",
-        "test",
-        2,
-    )
-    assert (second["agent"], second["opponents"], second["opponents_points"]) == (
-        "votes",
-        "zs@moody",
-        [totals["0002", 1]],
-    )
-    assert log.samples[0].metadata["opponents"] == "anything" and second["rounds"] == RPS.rounds
-
-
-def test_messages_are_the_conversation_as_the_agent_had_it(log):
-    for sample in log.samples:
-        own = SAID[sample.metadata["match"], sample.metadata["seat"]]
-        told = [(message.role, message.text) for message in sample.messages]
-        assert sample.metadata["conversation"] == "recorded"
-        assert [(role, text or "(no answer)") for role, text in told] == [(each.role, each.text) for each in own]
-        assert sample.input == sample.messages[:2] and sample.output.completion == told[-1][1]
-
-
-def lines(folder):
-    return [json.loads(line) for line in (folder / FILE).read_text().splitlines()]
-
-
-def thoughts(message):
-    return (
-        []
-        if isinstance(message.content, str)
-        else [each.reasoning for each in message.content if each.type == "reasoning"]
-    )
-
-
-def test_every_recorded_call_is_an_event_with_its_tokens_and_thoughts(log, recorded):
-    calls = {line["exchange"]: line for line in lines(recorded[1]) if "exchange" in line}
-    events = {event.uuid: event for sample in log.samples for event in sample.events}
-    assert events.keys() == calls.keys() and sum(len(sample.events) for sample in log.samples) == len(calls)
-    for key, event in events.items():
-        line = calls[key]
-        assert event.completed.timestamp() == line["time"] and event.working_time == line.get("seconds", 0)
-        assert event.error == line.get("void")
-        if "void" in line:
-            continue
-        assert thoughts(event.output.message) == ([line["thinking"]] if "thinking" in line else [])
-        assert event.output.message.text == line.get("text", "")
-        assert event.output.stop_reason == ("stop" if line["stop"] == "stop" else "max_tokens")
-        assert event.output.usage.input_tokens == 10 and event.output.usage.input_tokens_cache_read == 90
-    kinds = Counter((bool(line.get("void")), bool(line.get("text")), "thinking" in line) for line in calls.values())
-    assert len(kinds) == 4, f"the test's model should show every mood: {kinds}"
-
-
-def test_usage_is_that_of_the_turns(log, turns):
-    for sample in log.samples:
-        own = turns[(turns.match == sample.metadata["match"]) & (turns.seat == sample.metadata["seat"])]
-        used = sample.model_usage["moody"]
-        assert used.input_tokens + used.input_tokens_cache_read == own.tokens_in.sum()
-        assert (used.output_tokens, used.total_tokens) == (own.tokens_out.sum(), own.tokens.sum())
-    assert log.stats.model_usage["moody"].total_tokens == turns.tokens.sum()
-
-
-def test_times_are_those_of_the_recording(log, recorded):
-    times = [line["time"] for line in lines(recorded[1]) if "exchange" in line]
-    assert pd.Timestamp(log.eval.created).timestamp() == max(times)
-    assert pd.Timestamp(log.stats.started_at).timestamp() == pytest.approx(min(times), abs=0.25)
-
-
-def test_exporting_again_gives_the_same_log(log, recorded, tmp_path):
-    for name in ("a.json", "b.json", "a.eval"):
-        inspect_log(recorded[0], tmp_path / name, recorded[1])
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    with ZipFile(tmp_path / "a.eval") as one, ZipFile(log.location.removeprefix("file://")) as other:
-        assert {name: one.read(name) for name in one.namelist()} == {
-            name: other.read(name) for name in other.namelist()
-        }
-
-
-@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # Inspect's own
-def test_inspects_own_tables_and_commands_take_the_log(log, turns):
-    from inspect_ai.analysis import messages_df, samples_df
-
-    table = samples_df(log.location, quiet=True)
-    assert table.score_points.tolist() == [sample.scores["points"].value for sample in log.samples]
-    said = messages_df(log.location, quiet=True)
-    assert set(said.content) >= {message.text for sample in log.samples for message in sample.messages}
-    program = str(Path(sys.executable).with_name("inspect"))
-    folder = str(Path(log.location.removeprefix("file://")).parent)
-    listed = patience.run([program, "log", "list", "--log-dir", folder], check=True)
-    assert listed.stdout.strip().endswith("test.eval")
-    dumped = patience.run([program, "log", "dump", log.location], check=True)
-    assert len(json.loads(dumped.stdout)["samples"]) == 4
-
-
-@pytest.mark.parametrize("left", [0, 30])
-def test_what_is_not_all_recorded_is_rebuilt_and_says_so(log, recorded, left, tmp_path):
-    (tmp_path / FILE).write_text("".join((recorded[1] / FILE).read_text().splitlines(keepends=True)[:left]))
-    inspect_log(recorded[0], tmp_path / "x.json", tmp_path)
-    rebuilt = json.loads((tmp_path / "x.json").read_text())
-    for sample in rebuilt["samples"]:
-        own = recorded[0][
-            (recorded[0].match == sample["metadata"]["match"]) & (recorded[0].seat == sample["metadata"]["seat"])
-        ]
-        assert sample["metadata"]["conversation"] == "rebuilt from the turns" and not sample["events"]
-        assert len(sample["messages"]) == 2 * len(own) and "not recorded" in sample["messages"][0]["content"]
-        answers = [message["content"] for message in sample["messages"][1::2]]
-        assert answers == [
-            reply if isinstance(reply, str) else "(no readable action)" if action != action else action
-            for reply, action in zip(own.reply, own.action.astype(object), strict=True)
-        ]
-    assert rebuilt["eval"]["created"].startswith("1970-01-01T00:00:00") or left
-
-
-def test_recorded_games_of_others_are_taken_too(log, turns, tmp_path):
-    """No replies, no exchanges, no tokens but their sum; several models."""
-    bare = typed(
-        {
-            name: turns[name]
-            for name in COLUMNS
-            if name not in ("reply", "attempts", "tokens_in", "tokens_out", "exchange")
-        }
-        | {"model": ["GPT (thinking)" if seat else "Llama/3" for seat in turns.seat]}
-    )
-    paths = inspect_log(bare, tmp_path / "x.json")
-    assert [path.name for path in paths] == ["x-Llama-3.json", "x-GPT-thinking.json"]
-    one = json.loads(paths[0].read_text())
-    assert one["eval"]["model"] == "Llama/3" and len(one["samples"]) == 4
-    assert one["samples"][3]["messages"][1]["content"] in PD.options and one["stats"]["started_at"] == ""
-    used = one["samples"][0]["model_usage"]["Llama/3"]
-    assert used["total_tokens"] > 0 and "input_tokens_cache_read" not in used
-
-
-def test_models_never_share_a_file_and_scripts_have_none(log, turns, tmp_path):
-    alike = typed(dict(turns.items()) | {"model": ["a b" if seat else "a-b" for seat in turns.seat]})
-    with pytest.raises(AgonError, match="two models would have the same file"):
-        inspect_log(alike, tmp_path / "x.eval")
-    with pytest.raises(AgonError, match="no seat of these matches has a model"):
-        inspect_log(turns[turns.match == "0004"], tmp_path / "x.eval")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_refused_conversation_shows_the_question_and_the_reason(log):
-    refused = [sample for sample in log.samples if any(event.error for event in sample.events)]
-    assert refused and all(event.error == "not this one" for each in refused for event in each.events if event.error)
+def test_a_prompt_is_the_conversation_before_its_answer(recorded):
+    turns, recording = recorded[0], Recorded(recorded[1])
+    last = turns[turns.exchange.notna()].groupby(["match", "seat"], observed=True).exchange.last()
+    assert len(last) == 4
+    for place, exchange in last.items():
+        prompt = [(line.role, line.text) for line in recording.prompt(exchange)]
+        conversation = [(message.role, message.text) for message in CONVERSATIONS[place]]
+        assert prompt and prompt == conversation[: len(prompt)] and len(conversation) == len(prompt) + 1
+    assert recording.prompt("nothing") == []

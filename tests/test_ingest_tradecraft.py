@@ -95,18 +95,35 @@ def test_refused_calls_and_defaults_are_not_valid(read):
     assert list(turns.fallback[turns.fallback != ""]) == ["step limit"]
 
 
-@pytest.mark.parametrize(
-    ("event", "reason"),
-    [
+def test_a_log_that_cannot_be_is_left_out_and_named(read):
+    cases = [
         ({"kind": "shout"}, "shout is no known event"),
         ({"kind": "craft_done", "hand": "{}"}, "craft_done in the phase propose"),
         ({"kind": "proposal", "offered": "[", "status": "sent"}, "offered of proposal is no JSON object"),
         ({"kind": "item_info", "seat": pd.NA}, "is no known event of a player"),
-    ],
-)
-def test_a_log_that_cannot_be_is_left_out_and_named(read, event, reason):
-    found = read([{"seat": 0} | event])
-    assert found.matches == 0 and found.bad[0].path == "m/g" and reason in found.bad[0].reason
+        ({"kind": "item_info", "turn": 0}, "turn is 0: they are numbered from 1"),
+        ({"kind": "recipes_reply", "n_recipes": pd.NA}, "its log cannot be read"),
+    ]
+    for event, reason in cases:
+        found = read([{"seat": 0} | event])
+        assert found.matches == 0 and found.bad[0].path == "m/g", event
+        assert reason in found.bad[0].reason
+
+
+def test_a_player_that_cannot_be_is_named(read):
+    changes = [
+        {"target_0": "[" * 100_000},
+        {"target_0": "[1]"},
+        {"hand_1": '{"coal":{"coal":1}}'},
+        {"hand_1": '{"coal":1e999}'},
+        {"name_0": " "},
+        {"model_1": "a\x1b[0m"},
+        {"model_1": "x" * 300},
+    ]
+    for change in changes:
+        found = read(**change)
+        assert (found.matches, len(found.bad)) == (0, 1), change
+        assert len(found.bad[0].reason) < 300
 
 
 def test_a_log_of_no_listed_game_is_named(read):
@@ -121,16 +138,24 @@ def test_a_missing_file_is_an_error_in_one_line(tmp_path):
         ingest("tradecraft", tmp_path, [])
 
 
-@pytest.mark.parametrize(
-    ("text", "exact"), [("2", 2), ("1.0", 1), ("0.6666666666666666", "2/3"), ("-1/8", "-1/8"), ("0.333", "333/1000")]
-)
-def test_amounts_are_exact(text, exact):
-    assert amount(text) == exact
+def test_a_damaged_table_is_an_error_in_one_line(read, tmp_path):
+    read()
+    for text in (b"", b"\xff\xfe", b"game,matchup\ng,m\n", b'"' * 1000):
+        (tmp_path / "games.csv").write_bytes(text)
+        with pytest.raises(AgonError, match=r"games\.csv cannot be read"):
+            ingest("tradecraft", tmp_path, [])
 
 
-def test_what_is_no_amount_is_said():
-    with pytest.raises(Contradiction, match="'x' is no amount"):
-        amount("x")
+def test_amounts_are_exact():
+    amounts = {"2": 2, "1.0": 1, "0.6666666666666666": "2/3", "-1/8": "-1/8", "0.333": "333/1000"}
+    assert {text: amount(text) for text in amounts} == amounts
+
+
+def test_what_is_no_amount_is_refused():
+    texts = ["x", "1e999999999", "9" * 5000, "1e-400000000", "1/0", "inf", "nan", "1_0", "\u0661", "0x10", "1" * 19, ""]
+    for text in texts:
+        with pytest.raises(Contradiction, match="is no amount"):
+            amount(text)
 
 
 def test_the_published_games():

@@ -52,7 +52,6 @@ TAKEN = [
     ("play experiment=tiny out=folder.parquet", "is no turns table"),
     ("export --experiment tiny --out conf", "holds agent"),
     ("export --experiment tiny --out notes.parquet", "is a file: name a folder"),
-    ("export --experiment tiny --format inspect --out notes.parquet", "is there"),
     ("export --experiment tiny --out data/exports", "lies in data/"),
     ("make-settings --folder made --games prisoner3", "made/prisoner3/01.json is there, and is another"),
     (

@@ -1,6 +1,7 @@
 """Reading an answer: the protocol case by case, any text at all, and every decision of the recorded games."""
 
 import os
+import tarfile
 from collections import Counter
 from pathlib import Path
 from time import process_time
@@ -10,11 +11,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from zstandard import ZstdDecompressor
 
 from agon import ROOT
 from agon.games import Choice
 from agon.games.reading import read
-from agon.ingest.files import files
 from agon.ingest.game_json import Record
 
 RPS = Choice(("rock", "paper", "scissors"))
@@ -241,9 +242,14 @@ def recorded() -> list[tuple[str, Choice, bool, str | None]]:
     sample = Path(os.environ.get("AGON_RAW_SAMPLE", beside)).resolve()
     if not sample.exists():
         pytest.skip("no recorded games here: set AGON_RAW_SAMPLE to raw_sample.tar.zst")
+    with (
+        sample.open("rb") as packed,
+        tarfile.open(fileobj=ZstdDecompressor().stream_reader(packed), mode="r|") as archive,
+    ):
+        members = (archive.extractfile(member) for member in archive if member.name.endswith("/game.json"))
+        games = [msgspec.json.decode(member.read(), type=Record) for member in members if member]
     decisions = []
-    for found in files(sample, "game.json"):
-        record = msgspec.json.decode(found.data, type=Record)
+    for record in games:
         legal = Choice(tuple(record.game_settings[letter] for letter in "abc" if letter in record.game_settings))
         for seat in (0, 1):
             if getattr(record, f"player_{seat}_player_type") not in {"default", "zs", "cot", "spp"}:

@@ -1,4 +1,4 @@
-"""A verb that Hydra runs: its settings are those of conf/, and its words are overrides and options of Hydra."""
+"""A verb that Hydra runs: its settings come from conf/, its words are overrides and options of Hydra."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ OPTIONS = [
     ),
     click.Option(["-m", "--multirun"], is_flag=True, help="Run once for each value: experiment.repetitions=2,4."),
 ]
-"""Options of Hydra, which get there as they are."""
+"""Options that go to Hydra unchanged."""
 
 
 class Job(click.Command):
-    """A function of settings as a verb; it may have options of its own, which the function takes by their names."""
+    """A verb from a function of settings. It may have options of its own, which the function takes by their names."""
 
     def __init__(self, run: Callable[..., int | None], *options: click.Option) -> None:
         words = click.Argument(["words"], nargs=-1, metavar="[setting=value ...]")
@@ -60,7 +60,7 @@ class Job(click.Command):
 
 
 class _Ended(BaseException):
-    """A job's error on its way through Hydra, which would print an Exception itself."""
+    """Carries a job's error through Hydra, which would print an Exception itself."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -68,7 +68,7 @@ class _Ended(BaseException):
 
 
 def _run_by_hydra(run: Callable[[Settings], object], program: str, words: Sequence[str]) -> None:
-    """Has `hydra.main` compose settings, and call `run` with them, checked. Raises AgonError, and what `run` raises."""
+    """Composes settings by `hydra.main`, checks them, and calls `run`. Raises AgonError, and the errors of `run`."""
     import hydra
     from hydra.errors import HydraException
 

@@ -1,4 +1,4 @@
-"""What there is."""
+"""The verb list."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def list_(kinds: Sequence[str]) -> None:
         rows = listed(kind)
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
-            click.echo(visible("  ".join(f"{each:{width}}" for each, width in zip(row, widths, strict=True)).rstrip()))
+            click.echo(visible("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()))
         if kind == "metrics":
             click.echo(
                 "One of your own: METRICS and measured() in a module that `packages` in conf/config.yaml names "
@@ -37,7 +37,7 @@ def list_(kinds: Sequence[str]) -> None:
 
 
 def listed(kind: str) -> list[tuple[str, ...]]:
-    """What there is of a kind: names, with a line on each. Raises AgonError for a kind that there is not."""
+    """The names of a kind, with a line on each. Raises AgonError for an unknown kind."""
     from agon.conf import LISTED, about, names, offered
 
     if kind not in LISTED:
@@ -45,22 +45,24 @@ def listed(kind: str) -> list[tuple[str, ...]]:
     if kind == "metrics":
         from agon.scores import known
 
-        return [(each.name, f"{each.games}:", each.gives) for each in known()]
+        return [(metric.name, f"{metric.games}:", metric.gives) for metric in known()]
     if kind == "notebooks":
         cells = {path.stem: json.loads(text_of(path))["cells"] for path in input_files("notebooks", "*.ipynb")}
-        return [(name, "".join(own[0]["source"][:1]).strip("# \n")) for name, own in cells.items()]
+        return [
+            (name, "".join(notebook_cells[0]["source"][:1]).strip("# \n")) for name, notebook_cells in cells.items()
+        ]
     group = kind.removesuffix("s")
     rows = [(name, about(group, name)) for name in names(group)]
-    return rows + (_tables({name for name, _ in rows}) if kind == "experiments" else [])
+    return rows + (_tables_without_experiment({name for name, _ in rows}) if kind == "experiments" else [])
 
 
-def _tables(known: Collection[str]) -> list[tuple[str, ...]]:
-    """Turns tables that are no experiment of conf: what takes experiment=NAME takes them, but there is nothing to ask or play."""
+def _tables_without_experiment(experiments: Collection[str]) -> list[tuple[str, ...]]:
+    """Turns tables without an experiment in conf: experiment=NAME may name them, but not to record or play."""
     from agon.conf import recorded_games
 
     use = "for compare, rate, export and notebooks (no file in conf/experiment)"
     tables = [path for path in input_files("transcripts", "*.parquet") if not path.stem.endswith(".games")]
-    found = {path.stem: f"the turns of {shown(path)}, {use}" for path in tables}
+    descriptions = {path.stem: f"the turns of {shown(path)}, {use}" for path in tables}
     for source in recorded_games():
-        found[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
-    return [(name, told) for name, told in found.items() if name not in known]
+        descriptions[source] = f"recorded games that `agon ingest source={source}` reads, {use}"
+    return [(name, description) for name, description in descriptions.items() if name not in experiments]

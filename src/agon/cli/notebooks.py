@@ -33,8 +33,10 @@ def new(name: str, path: str, model: str) -> None:
     from agon.study import make_study
 
     folder, here = make_study(name, model, path), Path.cwd()
-    inside = {part for part in (".git", ".dvc") for each in (folder, *folder.parents) if (each / part).exists()}
-    first = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(inside)]
+    repositories = {
+        part for part in (".git", ".dvc") for parent in (folder, *folder.parents) if (parent / part).exists()
+    }
+    first = {0: ["git init", "dvc init"], 1: ["dvc init --subdir"], 2: []}[len(repositories)]
     place = folder.relative_to(here) if folder.is_relative_to(here) else folder
     lines = [f"cd {shlex.quote(str(place))}", *first, f"agon record   # asks {model}", "dvc repro     # makes the page"]
     click.echo("\n  ".join([f"{place} is made; what is in it, its README.md says. Now:", *lines]))
@@ -73,26 +75,26 @@ def notebook(name: str, parameters: Sequence[str], run: str | None, force: bool)
     if again and not force:
         raise AgonError(f"runs/{run} has a page of {name} already: take another name, or make it again with --force")
     changes = [in_project(settings["out"]) / part for part in execution.PARTS] if again and "out" in settings else []
-    with _aside([folder] if run and not folder.exists() else changes):
+    with _set_aside([folder] if run and not folder.exists() else changes):
         page = execution.run(name, settings, folder)
     click.echo(shown(page))
 
 
 @contextmanager
-def _aside(folders: Iterable[Path]) -> Iterator[None]:
-    """Folders are away, and are as they were where what is done meanwhile fails."""
-    places = [*folders]
-    before = {each: each.with_name(f".{each.name}.before") for each in places if each.is_dir()}
-    for each, away in before.items():
-        shutil.rmtree(away, ignore_errors=True)
-        each.rename(away)
+def _set_aside(folders: Iterable[Path]) -> Iterator[None]:
+    """Moves folders away, and back if the body of the `with` fails; else deletes the old ones."""
+    originals = [*folders]
+    backups = {folder: folder.with_name(f".{folder.name}.before") for folder in originals if folder.is_dir()}
+    for folder, backup in backups.items():
+        shutil.rmtree(backup, ignore_errors=True)
+        folder.rename(backup)
     try:
         yield
     except BaseException:
-        for each in places:
-            shutil.rmtree(each, ignore_errors=True)
-        for each, away in before.items():
-            away.rename(each)
+        for folder in originals:
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder, backup in backups.items():
+            backup.rename(folder)
         raise
-    for away in before.values():
-        shutil.rmtree(away, ignore_errors=True)
+    for backup in backups.values():
+        shutil.rmtree(backup, ignore_errors=True)

@@ -24,8 +24,8 @@ from agon.errors import AgonError, stopped, visible
 from agon.paths import CODE, CONFIG, MARK, STRANGE, shown
 
 
-def _families() -> Iterator[str]:
-    """The modules of verbs of families of games: those in agon, and those outside src."""
+def _family_modules() -> Iterator[str]:
+    """Modules with verbs of families of games: in agon, and outside src."""
     for path in sorted(CODE.glob("games/*/commands.py")):
         yield f"agon.games.{path.parent.name}.commands"
     from agon.conf import find_families
@@ -41,60 +41,62 @@ def _verbs(module: str) -> dict[str, click.Command]:
 
 
 @cache
-def _entries() -> dict[str, EntryPoint]:
+def _entry_points() -> dict[str, EntryPoint]:
     """The verbs of other packages, by name."""
     return {entry.name: entry for entry in entry_points(group="agon.verbs")}
 
 
 @cache
-def _all() -> tuple[dict[str, click.Command], list[str]]:
-    """All verbs by name; and, in a line each, what is wrong with the others, which breaks none of these."""
-    known, faults = dict(_verbs("agon.cli.verbs")), []
-    for name, entry in sorted(_entries().items()):
+def _all_verbs() -> tuple[dict[str, click.Command], list[str]]:
+    """All verbs by name; and a line on each module that cannot be used. Such a module breaks no other verb."""
+    verbs, faults = dict(_verbs("agon.cli.verbs")), []
+    for name, entry in sorted(_entry_points().items()):
         try:
-            known[name] = entry.load()
+            verbs[name] = entry.load()
         except (Exception, SystemExit) as error:
             faults.append(f"{entry.value} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
-    for module in _families():
+    for module in _family_modules():
         try:
-            own = _verbs(module)
+            own_verbs = _verbs(module)
         except (Exception, SystemExit) as error:  # a reader's own may do anything
             faults.append(f"{module} cannot be used: {type(error).__name__}: {' '.join(str(error).split())}")
             continue
-        faults += [f"{module}: there is a command {name} already: rename its own" for name in own if name in known]
-        known |= {name: each for name, each in own.items() if name not in known}
-    return known, faults
+        faults += [
+            f"{module}: there is a command {name} already: rename its own" for name in own_verbs if name in verbs
+        ]
+        verbs |= {name: verb for name, verb in own_verbs.items() if name not in verbs}
+    return verbs, faults
 
 
 class Verbs(click.Group):
-    """All verbs. Those of packages and families are looked for only where agon itself has none of the name."""
+    """All verbs. Other packages and families are searched only for names that agon itself does not have."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
-        return list(_all()[0])
+        return list(_all_verbs()[0])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The verb of that name, if there is one."""
         if verb := _verbs("agon.cli.verbs").get(cmd_name):
             return verb
-        entry = _entries().get(cmd_name)
-        return entry.load() if entry else _all()[0].get(cmd_name)
+        entry = _entry_points().get(cmd_name)
+        return entry.load() if entry else _all_verbs()[0].get(cmd_name)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes which commands are missing."""
-        for fault in _all()[1]:
+        """Writes why some commands are missing."""
+        for fault in _all_verbs()[1]:
             formatter.write_paragraph()
             formatter.write_text(fault)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The verb that `args` begin with. Raises AgonError and UsageError for what cannot be run."""
+        """The verb at the start of `args`. Raises AgonError and UsageError where it cannot run."""
         name, *words = args
         if not ctx.resilient_parsing:
             if (verb := self.get_command(ctx, name)) is None:
                 from agon.conf import offered
 
-                near = "; ".join([offered(name, self.list_commands(ctx)), *_all()[1]])
-                raise click.UsageError(f"there is no command {name!r}: {near} (agon --help)")
+                suggestions = "; ".join([offered(name, self.list_commands(ctx)), *_all_verbs()[1]])
+                raise click.UsageError(f"there is no command {name!r}: {suggestions} (agon --help)")
             if name != "new" and not {"-h", "--help"} & {*words}:
                 _require_project()
             _require_options(verb, words)
@@ -105,13 +107,13 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx) or 0
         except KeyboardInterrupt:
-            return _failed(stopped([ctx.invoked_subcommand or ""]), 130)
+            return _report_error(stopped([ctx.invoked_subcommand or ""]), 130)
         except (SystemExit, GeneratorExit) as error:  # a reader's own code may raise anything
             raise RuntimeError(f"{error!r} was raised while {ctx.invoked_subcommand} ran") from error
 
 
 def _require_project() -> None:
-    """Raises AgonError where a nearer folder has a conf/config.yaml that does not bear the mark."""
+    """Raises AgonError where a nearer folder has a conf/config.yaml without the mark."""
     if STRANGE is not None:
         raise AgonError(
             f"{STRANGE / CONFIG} does not say `{MARK}`: if {STRANGE} is a project of agon (a study from before needs it), "
@@ -120,15 +122,15 @@ def _require_project() -> None:
 
 
 def _require_options(verb: click.Command, words: Sequence[str]) -> None:
-    """Raises UsageError for a word name=value where the verb has an option of that name, and for the reverse."""
+    """Raises UsageError for a word name=value where the verb has an option --name, and for the reverse."""
     options = {option.name: option for option in verb.params if isinstance(option, click.Option)}
     for word in words:
         name, equals, value = word.partition("=")
         if isinstance(verb, Job) and name.startswith("--") and name[2:] not in {*options, "help", ""}:
             raise click.UsageError(f"{verb.name} has settings: write {name[2:]}=VALUE in the place of {name}")
         if equals and name in options:
-            right = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
-            raise click.UsageError(f"{verb.name} has options: write {right} in the place of {word}")
+            correct = f"--{name}" if options[name].is_flag else f"--{name} {shlex.quote(value)}"
+            raise click.UsageError(f"{verb.name} has options: write {correct} in the place of {word}")
 
 
 @click.group(
@@ -160,17 +162,17 @@ def main(words: Sequence[str] | None = None) -> int:
         return code
     except click.ClickException as error:
         hint = f"({error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        return _failed(" ".join([*error.format_message().split(), hint]).rstrip(), error.exit_code)
+        return _report_error(" ".join([*error.format_message().split(), hint]).rstrip(), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        return _failed(stopped(words), 130)
+        return _report_error(stopped(words), 130)
     except Exception as error:
         if "--debug" in words:
             raise
-        return _failed(_said(error), 1)
+        return _report_error(_describe_error(error), 1)
 
 
-def _said(error: Exception) -> str:
-    """An error in a line: what is wrong, and what to do."""
+def _describe_error(error: Exception) -> str:
+    """An error in a line: the fault, and the remedy."""
     if isinstance(error, AgonError):
         return str(error)
     if isinstance(error, OSError) and error.filename:
@@ -184,6 +186,7 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {text} (agon --debug shows where)"
 
 
-def _failed(text: str, code: int) -> int:
-    click.echo(f"agon: {visible(text)}", err=True)
+def _report_error(message: str, code: int) -> int:
+    """Prints an error; its exit code."""
+    click.echo(f"agon: {visible(message)}", err=True)
     return code

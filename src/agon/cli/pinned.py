@@ -1,4 +1,4 @@
-"""Whether inputs are what Git says: data/ is what data.dvc pins, and no stored copy of it is damaged."""
+"""Checks inputs: data/ is what data.dvc pins, and no stored copy of it is damaged."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatch
@@ -14,27 +14,27 @@ STORES = {
     "store": "`git checkout store` brings it back",
     ".dvc/cache": "delete it, and the same command gets it again",
 }
-"""Where DVC keeps files under their hashes -> what to do about a damaged one."""
+"""Folder of DVC's copies, named by their hashes -> the remedy for a damaged one."""
 
 
 def verify(root: Path) -> int:
-    """How many files of data/ are what data.dvc says. Raises AgonError for the first that is not, and for a damaged copy.
+    """Checks every file of data/ against data.dvc; how many. Raises AgonError for the first difference, and for a damaged copy.
 
-    Every file is read: DVC believes a file whose size and time are as before, and the list of a folder's files.
+    Every file is read: DVC itself trusts size and time of a file, and the list of a folder's files.
     """
     for store, remedy in STORES.items():
         for path in sorted((root / store / "files" / "md5").glob("??/*")):
             if _hash(path) != path.parent.name + path.name.removesuffix(".dir"):
                 raise AgonError(f"{path.relative_to(root)} is damaged: its content is not what its name says; {remedy}")
-    pinned = {f"data/{entry['relpath']}": entry["md5"] for entry in _listed(root)}
-    for name, wanted in pinned.items():
+    pinned = {f"data/{entry['relpath']}": entry["md5"] for entry in _pinned_files(root)}
+    for name, pinned_hash in pinned.items():
         if not (root / name).is_file():
             raise AgonError(f"{name} is not there: `dvc pull data.dvc` brings it, `dvc add data` does without it")
-        if _hash(root / name) != wanted:
-            raise _differs(f"{name} is not what data.dvc says")
-    for name in sorted(_present(root)):
+        if _hash(root / name) != pinned_hash:
+            raise _difference(f"{name} is not what data.dvc says")
+    for name in sorted(_files_there(root)):
         if name not in pinned:
-            raise _differs(f"{name!r:.200} is not in data.dvc")
+            raise _difference(f"{name!r:.200} is not in data.dvc")
     return len(pinned)
 
 
@@ -42,8 +42,8 @@ def _hash(path: Path) -> str:
     return md5(path.read_bytes(), usedforsecurity=False).hexdigest()
 
 
-def _listed(root: Path) -> list[dict[str, str]]:
-    """The files that data.dvc stands for, and their hashes."""
+def _pinned_files(root: Path) -> list[dict[str, str]]:
+    """The files in data.dvc, and their hashes."""
     pin: dict[str, Any] = msgspec.yaml.decode((root / "data.dvc").read_bytes())["outs"][0]
     for store in reversed(STORES):
         path = root / store / "files" / "md5" / pin["md5"][:2] / pin["md5"][2:]
@@ -52,18 +52,18 @@ def _listed(root: Path) -> list[dict[str, str]]:
     raise AgonError("what data.dvc stands for is not here: `dvc pull data.dvc` fetches it")
 
 
-def _differs(what: str) -> AgonError:
+def _difference(fault: str) -> AgonError:
     return AgonError(
-        f"{what}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force data.dvc` deletes it"
+        f"{fault}: `dvc add data` keeps what is there now, such as a recording; `dvc checkout --force data.dvc` deletes it"
     )
 
 
-def _present(root: Path) -> Iterator[str]:
-    """Every file in data/ but those that .dvcignore names."""
+def _files_there(root: Path) -> Iterator[str]:
+    """Every file in data/, except those in .dvcignore."""
     ignored = [line for line in (root / ".dvcignore").read_text().splitlines() if line.strip() and line[0] != "#"]
     for path in (root / "data").rglob("*"):
         name = path.relative_to(root)
         if (path.is_symlink() or not path.is_dir()) and not any(
-            fnmatch(part, each) for part in name.parts for each in ignored
+            fnmatch(part, pattern) for part in name.parts for pattern in ignored
         ):
             yield name.as_posix()

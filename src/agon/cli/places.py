@@ -1,4 +1,4 @@
-"""What a command is about: an experiment's matches and turns, and where outputs may go."""
+"""The experiment of a command, and the places of its outputs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ OF_ONE_RUN = (
     *("budget", "batch", "readable", "concurrency"),
     *("fresh", "partial", "out"),
 )
-"""Settings that say how a command goes about it, and not what its matches are."""
+"""Settings of one run, on which matches do not depend."""
 OTHER = "name another place with out=, or say force=true to write there all the same"
 ELSEWHERE = "name another place with --out, or say --force to write there all the same"
 
 
 def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model], Recording]:
-    """The experiment's name, its matches, the models that they ask, and what these have answered already."""
+    """The experiment's name, its matches, their models, and the recording of these."""
     from agon.conf import renaming_told
     from agon.ingest import SOURCES
     from agon.models.recording import Recording
@@ -47,28 +47,28 @@ def experiment_of(settings: Settings) -> tuple[str, list[Match], dict[str, Model
 
 
 def say_cautions(settings: Settings) -> None:
-    """Prints what is to be known of the experiment before it is paid for."""
+    """Prints the cautions about an experiment, before it costs anything."""
     from agon.plan import cautions
 
-    for each in cautions(settings["experiment"]):
-        click.echo(visible(f"note: {each}"))
+    for caution in cautions(settings["experiment"]):
+        click.echo(visible(f"note: {caution}"))
 
 
 def _require_own_name(name: str) -> None:
-    """Raises AgonError where an experiment is called like another file of conf/experiment, or its file says another name."""
+    """Raises AgonError where an experiment has the name of another file of conf/experiment, or another one than its own file."""
     from hydra.core.hydra_config import HydraConfig
 
     from agon.conf import CONF, document, names
 
-    chosen = str(HydraConfig.get().runtime.choices["experiment"])
-    written = document(input_path(CONF / f"experiment/{chosen}.yaml")).get("name", chosen)
-    if written != chosen:
+    file_name = str(HydraConfig.get().runtime.choices["experiment"])
+    name_inside = document(input_path(CONF / f"experiment/{file_name}.yaml")).get("name", file_name)
+    if name_inside != file_name:
         raise AgonError(
-            f"conf/experiment/{chosen}.yaml says `name: {written}`: call both the same, for stages and files go by it"
+            f"conf/experiment/{file_name}.yaml says `name: {name_inside}`: call both the same, for stages and files go by it"
         )
-    if name != chosen and name in names("experiment"):
+    if name != file_name and name in names("experiment"):
         raise AgonError(
-            f"experiment.name={name} is what conf/experiment/{name}.yaml is called, and this is {chosen}: take another name, "
+            f"experiment.name={name} is what conf/experiment/{name}.yaml is called, and this is {file_name}: take another name, "
             "or one's turns and recording would be taken for the other's"
         )
 
@@ -94,7 +94,7 @@ def lock_of(name: str) -> Path:
 
 
 def outside_data(out: str) -> Path:
-    """Where an output goes. Raises AgonError for a place among the inputs."""
+    """The path of an output. Raises AgonError for one in data/."""
     path = in_project(out)
     if any(path.resolve().is_relative_to(project / "data") for project in (ROOT, SHIPPED)):
         raise AgonError(f"{out} lies in data/, which holds inputs only: name another place")
@@ -102,7 +102,7 @@ def outside_data(out: str) -> Path:
 
 
 def turns_file(settings: Settings, name: str) -> Path:
-    """The file to write: none yet, or a turns table of `name`. Raises AgonError for inputs, and for what others have made."""
+    """The file to write: a new one, or a turns table of `name`. Raises AgonError for inputs, and for any other file."""
     from agon.turns import experiments, is_turns
 
     out = outside_data(settings["out"] or f"transcripts/{name}.parquet")
@@ -115,14 +115,14 @@ def turns_file(settings: Settings, name: str) -> Path:
     return out
 
 
-def own_folder(out: str, own: Collection[str], force: bool) -> Path:
-    """The folder, which is none yet, or holds only files of `own` names. Raises AgonError."""
+def own_folder(out: str, names: Collection[str], force: bool) -> Path:
+    """The output folder: a new one, or one with files of `names` alone. Raises AgonError otherwise, unless `force`."""
     path = outside_data(out)
     if path.exists() and not path.is_dir():
         raise AgonError(f"--out {out} is a file: name a folder")
-    strange = [each.name for each in sorted(path.glob("*")) if each.name not in own] if path.is_dir() else []
-    if strange and not force:
-        raise AgonError(f"--out {out} holds {strange[0]}, which another has made: {ELSEWHERE}")
+    others = [other.name for other in sorted(path.glob("*")) if other.name not in names] if path.is_dir() else []
+    if others and not force:
+        raise AgonError(f"--out {out} holds {others[0]}, which another has made: {ELSEWHERE}")
     return path
 
 

@@ -1,4 +1,4 @@
-"""What a plan asks of models."""
+"""The bill of a plan."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ def plan(settings: Settings) -> None:
 
     _, matches, models, recording = experiment_of(settings)
     variants = Counter((match.game.name, match.game.variant) for match in matches)
-    for game, several in Counter(match.game.name for match in matches).items():
-        own = [variant for name, variant in variants if name == game]
-        number, _, noun = count(several, "match").partition(" ")
-        click.echo(f"{game:14} {number:>10} {noun}: {', '.join(own) if len(own) <= 8 else count(len(own), 'setting')}")
+    for game, total in Counter(match.game.name for match in matches).items():
+        names = [variant for name, variant in variants if name == game]
+        number, _, noun = count(total, "match").partition(" ")
+        click.echo(
+            f"{game:14} {number:>10} {noun}: {', '.join(names) if len(names) <= 8 else count(len(names), 'setting')}"
+        )
     moves = [(match.game.fixed_rounds or 0) * match.game.seats for match in matches]
     decisions = f"{sum(moves):,} decisions, " if all(moves) else ""
     agents = {seat.agent for match in matches for seat in match.seats}
@@ -42,20 +44,24 @@ def plan(settings: Settings) -> None:
     rows = estimates(matches, models, recording, Habits(ROOT / "data/recordings"))
     width = max(len("  likely from"), *(len(name) for name in models))
     click.echo(f"{'':{width}} {'matches':>9} {'calls':>9} {'tokens in':>14} {'tokens out':>14} {'USD':>12} {'time':>9}")
-    for each in rows:
-        usds = [None] * 3 if each.usd is None else [*each.usd]
-        likely = each.load.calls != each.calls
-        ends = ("  likely from", "  likely to") if likely else ("  at least", "  at most")
-        for line, place in zip((each.model, *ends), (1, 0, 2), strict=True):
-            calls, sent, received = (number_of(part[place]) for part in each.load)
+    for estimate in rows:
+        usds = [None] * 3 if estimate.usd is None else [*estimate.usd]
+        is_measured = estimate.load.calls != estimate.calls
+        ends = ("  likely from", "  likely to") if is_measured else ("  at least", "  at most")
+        for line, place in zip((estimate.model, *ends), (1, 0, 2), strict=True):
+            calls, tokens_in, tokens_out = (number_of(part[place]) for part in estimate.load)
             usd = usds[place]
-            told = "unknown" if usd is None else number_of(usd, ",.2f")
-            played = f"{each.matches:,}" if place == 1 else ""
-            click.echo(
-                f"{line:{width}} {played:>9} {calls:>9} {sent:>14} {received:>14} {told:>12} {clock(each.seconds[place]):>9}"
-            )
-        day = models[each.model].priced
-        priced = "no price" if each.usd is None else f"price as of {day}" if day else ""
-        bounds = f"; {each.calls.low:,.0f} calls at least, {number_of(each.calls.high)} at most" if likely else ""
-        click.echo(f"  {each.basis}{bounds}" + (f"; {priced} in conf/model/{each.model}.yaml" if priced else ""))
+            price = "unknown" if usd is None else number_of(usd, ",.2f")
+            number, time = f"{estimate.matches:,}" if place == 1 else "", clock(estimate.seconds[place])
+            click.echo(f"{line:{width}} {number:>9} {calls:>9} {tokens_in:>14} {tokens_out:>14} {price:>12} {time:>9}")
+        day = models[estimate.model].priced
+        priced = "no price" if estimate.usd is None else f"price as of {day}" if day else ""
+        bounds = (
+            f"; {estimate.calls.low:,.0f} calls at least, {number_of(estimate.calls.high)} at most"
+            if is_measured
+            else ""
+        )
+        click.echo(
+            f"  {estimate.basis}{bounds}" + (f"; {priced} in conf/model/{estimate.model}.yaml" if priced else "")
+        )
     click.echo(bill_of(rows))

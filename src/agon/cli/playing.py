@@ -1,4 +1,4 @@
-"""Turns: of matches that are played, and of recorded games that are read."""
+"""The verbs that make turns: play, and ingest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agon.plan import Match
 
 MISSING = 12
-"""So many lines of matches that are missing."""
+"""Largest number of lines about incomplete matches."""
 
 
 def play(settings: Settings) -> None:
@@ -37,7 +37,7 @@ def play(settings: Settings) -> None:
 
     from agon.games.tables import games_table
     from agon.models.ledger import Replayed, Unrecorded
-    from agon.play import play as played
+    from agon.play import play as play_matches
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
     from agon.record.misfit import misfit
@@ -45,78 +45,82 @@ def play(settings: Settings) -> None:
 
     name, matches, models, recording = experiment_of(settings)
     out = turns_file(settings, name)
-    lacking: list[Match] | None = [] if settings["partial"] else None
-    answering = {each: Replayed(each, model.identity, recording, model.room) for each, model in models.items()}
-    journal = ROOT / ".agon/played" / name / _code(matches, recording.path if models else None)
+    incomplete: list[Match] | None = [] if settings["partial"] else None
+    replayed = {
+        model_name: Replayed(model_name, model.identity, recording, model.room) for model_name, model in models.items()
+    }
+    journal = ROOT / ".agon/played" / name / _hash_of_code(matches, recording.path if models else None)
     with FileLock(lock_of(f"play-{name}"), timeout=-1):  # without a limit: however another one ends, it lets go
         if settings["fresh"]:
             shutil.rmtree(journal.parent, ignore_errors=True)
         with bar_of(len(matches)) as bar:
             try:
                 at_once = settings["concurrency"] or 8
-                turns = played(matches, journal, answering, concurrency=at_once, tick=bar.update, lacking=lacking)
+                turns = play_matches(
+                    matches, journal, replayed, concurrency=at_once, tick=bar.update, lacking=incomplete
+                )
             except Unrecorded as error:
                 why = misfit(matches, models, recording)
                 price = bill_of(estimates(matches, models, recording, Habits(ROOT / "data/recordings")))
                 raise AgonError(
                     f"{error}: {why and f'{why}; '}`dvc pull data.dvc` fetches what was recorded; "
                     f"{f'python -m agon record {same_words()}'.rstrip()} would record what is missing, for {price}"
-                    + ("; partial=true plays what is whole" if lacking is None else "")
+                    + ("; partial=true plays what is whole" if incomplete is None else "")
                 ) from None
         if cells := {(match.id, seat): match.cell for match in matches for seat in match.subjects}:
             turns = in_cells(turns, cells)
-        if lacking:
-            turns = _some(turns, len(matches), out, settings["force"])
+        if incomplete:
+            turns = _mark_partial(turns, len(matches), out, settings["force"])
         games = games_table([match.game for match in matches], [match.settings for match in matches])
         write_games(games, out)
         write(turns, out)
         for old in set(journal.parent.glob("*/")) - {journal}:
             shutil.rmtree(old, ignore_errors=True)
-    if lacking:
-        click.echo(f"PARTIAL: {len(lacking):,} of {count(len(matches), 'match')} not recorded to the end:")
-        _list(lacking, matches)
-    whole = len(matches) - len(lacking or ())
-    click.echo(f"{shown(out)}: {count(whole, 'match')}, {count(len(turns), 'turn')}{_void(turns)}")
+    if incomplete:
+        click.echo(f"PARTIAL: {len(incomplete):,} of {count(len(matches), 'match')} not recorded to the end:")
+        _print_incomplete(incomplete, matches)
+    complete = len(matches) - len(incomplete or ())
+    click.echo(f"{shown(out)}: {count(complete, 'match')}, {count(len(turns), 'turn')}{_describe_void(turns)}")
 
 
-def _void(turns: DataFrame) -> str:
-    """In words, how many decisions have no action, and why the last answers to them ended; empty where all have one."""
+def _describe_void(turns: DataFrame) -> str:
+    """The number of decisions without an action, and the ends of their last answers, in words; empty without any."""
     from agon.turns import CUT
 
     void = turns[turns.asked & turns.action.isna()]
     cut = [f"{number:,} {words}" for end, words in CUT.items() if (number := int(void.ended.eq(end).sum()))]
     return (
-        f"; {len(void):,} of {count(int(turns.asked.sum()), 'decision')} void{''.join(f', {each}' for each in cut)}"
+        f"; {len(void):,} of {count(int(turns.asked.sum()), 'decision')} void{''.join(f', {reason}' for reason in cut)}"
         if len(void)
         else ""
     )
 
 
-def _some(turns: DataFrame, planned: int, out: Path, force: bool) -> DataFrame:
-    """The turns of an experiment that lacks matches, named so. Raises AgonError where a whole table is."""
+def _mark_partial(turns: DataFrame, total: int, out: Path, force: bool) -> DataFrame:
+    """The turns of a partial experiment, marked as such. Raises AgonError where `out` has a complete table."""
     from agon.turns import marked_partial, partial, read
 
     if out.exists() and not force and not partial(read(out, ["experiment"])):
         raise AgonError(f"{shown(out)} is of matches that are all whole: {OTHER}")
-    return marked_partial(turns, planned)
+    return marked_partial(turns, total)
 
 
-def _list(lacking: Sequence[Match], matches: Sequence[Match]) -> None:
-    """Says which matches are missing, by game and players; the first so many."""
+def _print_incomplete(incomplete: Sequence[Match], matches: Sequence[Match]) -> None:
+    """Prints the incomplete matches, by game and players, up to MISSING lines."""
 
     def kind(match: Match) -> str:
         players = " against ".join(f"{seat.agent}@{seat.model}" if seat.model else seat.agent for seat in match.seats)
         return f"{match.game.name} {match.game.variant}: {players}"
 
-    planned, missing = Counter(map(kind, matches)), Counter(map(kind, lacking))
-    for each, number in list(missing.items())[:MISSING]:
-        click.echo(visible(f"  {each}: {number:,} of {planned[each]:,}"))
-    if len(missing) > MISSING:
-        click.echo(f"  and {count(len(missing) - MISSING, 'more such line')}")
+    totals, lines = Counter(map(kind, matches)), Counter(map(kind, incomplete))
+    for line, number in list(lines.items())[:MISSING]:
+        click.echo(visible(f"  {line}: {number:,} of {totals[line]:,}"))
+    if len(lines) > MISSING:
+        click.echo(f"  and {count(len(lines) - MISSING, 'more such line')}")
 
 
-def _code(matches: Sequence[Match], recording: Path | None) -> str:
-    """A hash of the code, other files and answers that decide what a match becomes: a journal of others is not gone on with."""
+def _hash_of_code(matches: Sequence[Match], recording: Path | None) -> str:
+    """A hash of the code, files and answers on which matches depend. A journal with another hash is not continued."""
     from agon.plan.trial import LIBRARIES
 
     sources = {
@@ -142,20 +146,22 @@ def ingest(settings: Settings) -> int:
     """
     from agon.conf import expand_settings, games, settings_of
     from agon.games.tables import games_table
-    from agon.ingest import ingest as ingested
+    from agon.ingest import ingest as read_games
     from agon.turns import write, write_games
 
     out = turns_file(settings, settings["source"])
     names = expand_settings(settings["recorded"].get(settings["source"], []))
-    held = games(names)
-    found = ingested(settings["source"], input_path(settings["path"] or f"data/published/{settings['source']}"), held)
-    for bad in found.bad:
-        click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
-    if not found.matches:
-        raise AgonError(f"no match in {visible(settings['path'])} could be read: {count(len(found.bad), 'bad file')}")
-    write_games(games_table(held, [settings_of("game", name) for name in names]), out)
-    write(found.turns, out)
-    click.echo(
-        f"{shown(out)}: {count(found.matches, 'match')}, {count(len(found.turns), 'turn')}; {count(len(found.bad), 'bad file')}"
+    variants = games(names)
+    result = read_games(
+        settings["source"], input_path(settings["path"] or f"data/published/{settings['source']}"), variants
     )
-    return 3 if found.bad else 0
+    for bad in result.bad:
+        click.echo(visible(f"bad: {bad.path}: {bad.reason}").replace("\n", "\\n"), err=True)
+    if not result.matches:
+        raise AgonError(f"no match in {visible(settings['path'])} could be read: {count(len(result.bad), 'bad file')}")
+    write_games(games_table(variants, [settings_of("game", name) for name in names]), out)
+    write(result.turns, out)
+    click.echo(
+        f"{shown(out)}: {count(result.matches, 'match')}, {count(len(result.turns), 'turn')}; {count(len(result.bad), 'bad file')}"
+    )
+    return 3 if result.bad else 0

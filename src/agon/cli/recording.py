@@ -39,7 +39,7 @@ def record(settings: Settings) -> int:
     from agon.models.ledger import Ledger
     from agon.models.limits import Budget
     from agon.models.recording import Writer
-    from agon.record import record as recorded
+    from agon.record import record as record_matches
     from agon.record.estimate import estimates
     from agon.record.habits import Habits
     from agon.record.misfit import misfit
@@ -62,22 +62,22 @@ def record(settings: Settings) -> int:
         if settings["batch"]:
             models = batched(models, journal, click.echo)
         rows = estimates(asking, models, recording, Habits(ROOT / "data/recordings"))
-        expected = sum(each.questions for each in rows)
+        expected = sum(estimate.questions for estimate in rows)
         with bar_of(min(expected, int(budget.most["calls"] or expected)), "question") as bar:
             ledger = Ledger(models, writer, budget, readable=settings["readable"])
-            ended, matches_at_once = Counter[str](), settings["concurrency"]
+            matches_done, matches_at_once = Counter[str](), settings["concurrency"]
             failing.say, failing.once = click.echo if bar.disable else bar.write, not bar.disable
 
             def tick(match: Match) -> None:
-                ended["matches"] += 1
+                matches_done["matches"] += 1
 
-            def told() -> None:
+            def show_progress() -> None:
                 failing.tell()
                 if not bar.disable:
-                    _show(bar, ledger, f"{ended['matches']:,}/{len(asking):,} matches")
+                    _update_bar(bar, ledger, f"{matches_done['matches']:,}/{len(asking):,} matches")
 
-            halted = asyncio.run(watched(recorded(asking, ledger, matches_at_once, tick), told))
-            told()
+            halted = asyncio.run(watched(record_matches(asking, ledger, matches_at_once, tick), show_progress))
+            show_progress()
     finally:
         writer.close(forgets=True)
         journal.close()
@@ -89,13 +89,14 @@ def record(settings: Settings) -> int:
     click.echo(f"expected before: {bill_of(rows)}{limits and f', if {limits} allowed it'}")
     last = f", the last: {visible(ledger.answers.last)}" if ledger.answers.last else ""
     click.echo(f"answers: {ledger.answers.share or 'none'}{last}")
-    if unread := next((each for each in halted if isinstance(each, Unreadable)), None):
-        click.echo(f"stopped: {unread}")
+    if unreadable := next((halt for halt in halted if isinstance(halt, Unreadable)), None):
+        click.echo(f"stopped: {unreadable}")
         return 3
     if halted:
-        reason = Counter(str(each) for each in halted).most_common(1)[0][0]
-        if final := sum(each.final for each in halted):
-            again = f"{'they' if final == len(halted) else f'{final:,} of them'} would end there again: change what is said above"
+        reason = Counter(str(halt) for halt in halted).most_common(1)[0][0]
+        if final_halts := sum(halt.final for halt in halted):
+            who = "they" if final_halts == len(halted) else f"{final_halts:,} of them"
+            again = f"{who} would end there again: change what is said above"
             again += f"; python -m agon play {same_words()}".rstrip() + " partial=true plays what is whole"
         else:
             again = "the same command goes on where it was"
@@ -110,7 +111,7 @@ def record(settings: Settings) -> int:
 
 
 def recorded_now(recording: Recording, budget: Budget, said: str = "") -> str:
-    """What is in the recording now, and what this command has spent; `said`: why a call failed, as was told before."""
+    """The size of the recording, and the spending of this command. `said`: the last failure that was already printed."""
     spent, unknown = budget.spent, budget.unreported
     cached = (
         f", {spent.tokens_cached / spent.tokens_in:.0%} of them from the provider's cache" if spent.tokens_in else ""
@@ -118,21 +119,21 @@ def recorded_now(recording: Recording, budget: Budget, said: str = "") -> str:
     unpriced = f" and {count(spent.unpriced, 'answer')} of unknown price" if spent.unpriced else ""
     if spent.untold and not unknown.tokens:
         unpriced += f" and {count(spent.untold, 'answer')} that did not say what they cost"
-    told = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
+    charged = f" ({spent.charged:,.4f} as charged by the provider, the rest reckoned)" if spent.charged else ""
     errors = ", ".join(f"{number:,} x {kind}" for kind, number in spent.errors.most_common()) or "none"
     errors += f", the last: {spent.last}" if spent.last not in ("", said) else ""
-    more = (
+    unreported = (
         f", and for calls that did not say what they cost {unknown.tokens:,} tokens and {unknown.usd:,.4f} USD at most"
     )
     return (
         f"{shown(recording.path)}: {count(len(recording), 'exchange')}; "
         f"{count(spent.calls, 'call')}, {spent.tokens_in:,} tokens in{cached}, {spent.tokens_out:,} out, "
-        f"{spent.usd:,.4f} USD{told}{unpriced}{more if unknown.tokens else ''}; errors: {errors}"
+        f"{spent.usd:,.4f} USD{charged}{unpriced}{unreported if unknown.tokens else ''}; errors: {errors}"
     )
 
 
 async def watched(work: Awaitable[T], show: Callable[[], object]) -> T:
-    """Does some work, and calls `show` now and then, also while the work waits for others."""
+    """Awaits `work`, and calls `show` twice a second meanwhile."""
     import asyncio
 
     async def watch() -> None:
@@ -148,19 +149,19 @@ async def watched(work: Awaitable[T], show: Callable[[], object]) -> T:
 
 
 class Failing:
-    """Says that calls fail: once for every kind of failure, and if more fail, again after 1, 2, 4 ... minutes.
+    """Prints that calls fail: once for every kind of failure, and if more fail, again after 1, 2, 4 ... minutes.
 
-    `once`, beside a bar that counts them: the first time alone.
+    With `once`, for use beside a bar that counts failures, it prints the first time alone.
     """
 
     def __init__(self, spent: Spent, say: Callable[..., object] = click.echo, once: bool = False) -> None:
         self.spent, self.say, self.once = spent, say, once
         self.failed, self.kinds, self.wait, self.next = 0, 0, 60.0, math.inf
         self.said = ""
-        """Why a call failed, as last told."""
+        """The last failure that was printed."""
 
     def tell(self) -> None:
-        """Says so where it is time."""
+        """Prints a note when one is due."""
         failed, kinds, now = self.spent.errors.total(), len(self.spent.errors), monotonic()
         anew = kinds > self.kinds and not (self.once and self.kinds)
         if anew or (failed > self.failed and now >= self.next):
@@ -171,11 +172,11 @@ class Failing:
             self.wait, self.next = 2 * self.wait, math.inf if self.once else now + self.wait
 
 
-def _show(bar: Any, ledger: Ledger, matches: str) -> None:
-    """Questions asked now, of those that were expected; what came of them, what it cost, and errors by kind."""
-    spent, heard = ledger.budget.spent, ledger.answers
+def _update_bar(bar: Any, ledger: Ledger, matches: str) -> None:
+    """Updates the bar: questions so far, of those expected; rounds, calls, readable answers, costs, and errors by kind."""
+    spent, answers = ledger.budget.spent, ledger.answers
     errors = " ".join(f"{kind}:{number}" for kind, number in spent.errors.most_common(3))
-    parts = [matches, count(heard.rounds, "round"), count(spent.calls, "call"), heard.share, f"{spent.usd:.2f} USD"]
-    bar.n = heard.questions
+    parts = [matches, count(answers.rounds, "round"), count(spent.calls, "call"), answers.share, f"{spent.usd:.2f} USD"]
+    bar.n = answers.questions
     bar.total = max(bar.total, bar.n)
     bar.set_postfix_str(", ".join(filter(None, [*parts, errors and f"errors {errors}"])), refresh=True)

@@ -1,4 +1,4 @@
-"""What a project's files must be: inputs checked, settings made."""
+"""The verbs that check inputs and make settings."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def verify() -> None:
 
     Every file is read, and every copy of it in store/ and .dvc/cache. make repro begins with it.
     """
-    from agon.cli.pinned import verify as verified
+    from agon.cli.pinned import verify as verify_pins
 
     if not (ROOT / "data.dvc").is_file():
         raise AgonError(f"{ROOT} has no data.dvc: nothing is pinned there that could be checked")
-    verified(ROOT)
+    verify_pins(ROOT)
 
 
 @click.command()
@@ -56,30 +56,30 @@ def make_settings(
     shipped ones again, byte for byte.
     """
     dice, makers = Random(seed), _makers()
-    found = {name: list(maker.candidates(dice, topics)) for name, maker in makers.items()}
-    asked = games.split(",") if games else list(found)
-    if unknown := sorted(set(asked) - set(found)):
-        raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(found)}")
+    candidates = {name: list(maker.candidates(dice, topics)) for name, maker in makers.items()}
+    names = games.split(",") if games else list(candidates)
+    if unknown := sorted(set(names) - set(candidates)):
+        raise AgonError(f"there is no game {', '.join(unknown)}: there are {', '.join(candidates)}")
     prefix = prefix or ""
     if Path(prefix).name != prefix:
         raise AgonError(f"--prefix {prefix}: it is the beginning of a file's name, without folders")
-    for game in asked:
-        settings, said, place = found[game], "", in_project(folder) / game
+    for game in names:
+        settings, note, target = candidates[game], "", in_project(folder) / game
         if hasattr(makers[game], "chosen"):
-            settings, said = makers[game].chosen(settings, topics, keep, matches)
+            settings, note = makers[game].chosen(settings, topics, keep, matches)
         for number, setting in enumerate(settings, 1):
-            keep_file(place / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
-        click.echo(f"{shown(place)}: {count(len(settings), 'setting')} {said}".rstrip())
+            keep_file(target / f"{prefix}{number:02}.json", json.dumps(setting, indent=1) + "\n", force)
+        click.echo(f"{shown(target)}: {count(len(settings), 'setting')} {note}".rstrip())
 
 
 def _makers() -> dict[str, Any]:
-    """The families that make settings, in the order in which they throw the same dice.
+    """The families that make settings, in the order in which they use the same dice.
 
-    Those of agon that choose among their candidates, its others, then those outside src.
+    First come agon's families that choose among candidates, then its others, then families outside src.
     """
     from agon.conf import find_families
 
-    own = sorted(modules("settings").items(), key=lambda maker: not hasattr(maker[1], "chosen"))
+    own_makers = sorted(modules("settings").items(), key=lambda maker: not hasattr(maker[1], "chosen"))
     outside = [folder.name for folder in find_families() if (folder / "settings.py").is_file()]
-    found = dict(own) | {name: import_module(f"{name}.settings") for name in outside}
-    return {name: module for name, module in found.items() if hasattr(module, "candidates")}
+    makers = dict(own_makers) | {name: import_module(f"{name}.settings") for name in outside}
+    return {name: module for name, module in makers.items() if hasattr(module, "candidates")}

@@ -1,4 +1,4 @@
-"""The verbs of agon: each does one thing, and says in a line what it did. A verb's libraries are read when it runs, not before."""
+"""The verbs of agon. Each does one thing, and prints a line about it. Its libraries are imported when it runs."""
 
 from agon.cli.exporting import export
 from agon.cli.job import Job

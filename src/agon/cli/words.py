@@ -1,4 +1,4 @@
-"""Numbers and tables as commands print them."""
+"""Numbers and tables in the output of commands."""
 
 from __future__ import annotations
 
@@ -22,8 +22,14 @@ def say_columns(head: list[list[str]], table: DataFrame) -> None:
     """Prints a table in columns, numbers to three digits."""
     lines = [
         [
-            each if isinstance(each, str) else "-" if each != each else f"{each:,.3g}" if each % 1 else f"{each:,.0f}"
-            for each in row
+            value
+            if isinstance(value, str)
+            else "-"
+            if value != value
+            else f"{value:,.3g}"
+            if value % 1
+            else f"{value:,.0f}"
+            for value in row
         ]
         for row in table.itertuples(index=False)
     ]
@@ -34,21 +40,25 @@ def say_columns(head: list[list[str]], table: DataFrame) -> None:
 
 
 def bill_of(rows: Sequence[Estimate]) -> str:
-    """About how many calls and US dollars, from a low to a high; models of unknown price are named."""
-    unknown = [each.model for each in rows if each.usd is None]
+    """The expected calls and US dollars in words, with ranges, and the models of unknown price."""
+    unpriced = [row.model for row in rows if row.usd is None]
     (low, calls, high), (least, usd, most) = (
         [sum(part[place] for part in parts) for place in range(3)]
-        for parts in ([each.load.calls for each in rows], [each.usd or (0.0, 0.0, 0.0) for each in rows])
+        for parts in ([row.load.calls for row in rows], [row.usd or (0.0, 0.0, 0.0) for row in rows])
     )
     return (
         f"about {count(round(calls), 'call')}, {usd:,.2f} USD"
         + f" ({low:,.0f} to {number_of(high)} calls, {least:,.2f} to {number_of(most, ',.2f')} USD)"
-        + (f"; the money for {', '.join(unknown)} is not in it, whose price conf/model does not say" if unknown else "")
+        + (
+            f"; the money for {', '.join(unpriced)} is not in it, whose price conf/model does not say"
+            if unpriced
+            else ""
+        )
     )
 
 
 def number_of(value: float, form: str = ",.0f") -> str:
-    """A number that may be infinite."""
+    """Formats a number that may be infinite."""
     return format(value, form) if math.isfinite(value) else "no bound"
 
 
@@ -64,11 +74,9 @@ def clock(seconds: float) -> str:
 
 
 def bar_of(total: int, unit: str = "match") -> Any:
-    """A bar whose rate is the mean since it began, and which says so whatever happens meanwhile."""
+    """A progress bar whose rate is the mean since its start."""
     from tqdm import tqdm
 
-    tqdm.monitor_interval = (
-        0  # bars are shown twice a second; without a thread more nothing is said where there can be none
-    )
+    tqdm.monitor_interval = 0  # bars are shown twice a second; no monitor thread
     disable = not sys.stderr.isatty() and "AGON_PROGRESS" not in os.environ
     return tqdm(total=total, unit=unit, disable=disable, smoothing=0, dynamic_ncols=True)

@@ -1,4 +1,4 @@
-"""Metric tables to figures: titles, axes with units, n, intervals; told apart without colour. PNG and SVG, byte-stable."""
+"""Figures of metric tables, with titles, units, n and intervals, legible without colour. The same figure is the same PNG and SVG."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,18 +15,18 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from agon.report.caveats import told
+from agon.report.caveats import caveat_line
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d", "8"]
 DASHES = ["-", "--", "-.", ":"]
 DASH = 5.0
-"""Points of a dash, where dashes of several lines alternate."""
+"""Length of a dash in points, where dashes of several lines alternate."""
 COLOURS = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7d00"]
-"""Okabe and Ito's colours, safe for colour-blind readers (yellow darkened); markers and dashes say the same in grey."""
+"""Okabe and Ito's colours, safe for colour-blind readers (yellow darkened)."""
 BOXES = 100
-"""More cells of a heatmap than this have no text, which nobody could read."""
+"""Largest number of cells of a heatmap with text."""
 BOLD = ["#6a00a8", "#b5006b", "#7a3b00"]
-"""Colours of lines that are to stand out, which no other line has."""
+"""Colours of highlighted lines; no other line has them."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 10,
@@ -41,7 +41,7 @@ STYLE: dict[Any, Any] = {
 }
 
 ID = re.compile(r"(?<=[\"#])[a-zA-Z][0-9a-f]{10}\b")
-"""What matplotlib calls a clip or a marker in an SVG."""
+"""Ids of clips and markers in matplotlib's SVG."""
 
 styled = mpl.rc_context(STYLE)
 """Decorator of every function that draws: matplotlib reads its settings when it makes a text or a line, not when it saves."""
@@ -50,42 +50,42 @@ styled = mpl.rc_context(STYLE)
 @styled
 def figure(rows: int, columns: int, size: tuple[float, float], share: bool = False) -> tuple[Figure, list[Axes]]:
     """An empty figure of `size` inches, with its axes row by row; `share` gives them one y axis."""
-    made = Figure(figsize=size, layout="constrained")
-    axes = made.subplots(rows, columns, squeeze=False, sharey=share)
-    return made, list(axes.flat)
+    fig = Figure(figsize=size, layout="constrained")
+    axes = fig.subplots(rows, columns, squeeze=False, sharey=share)
+    return fig, list(axes.flat)
 
 
 @styled
-def save(made: Figure, path: Path) -> Image:
-    """Writes `path`.png and `path`.svg (the same figure gives the same bytes); returns the picture, to be shown.
+def save(fig: Figure, path: Path) -> Image:
+    """Writes `path`.png and `path`.svg (the same figure gives the same bytes), with the caveats of the notebook's data.
 
-    It bears what is to be known of the notebook's data (agon.report.caveats).
+    Returns the picture for the notebook.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    if known := told():
-        made.supxlabel(known, x=0.01, ha="left", fontsize=9, fontweight="bold", color="#b00000")
-    if (engine := made.get_layout_engine()) is not None:
-        engine.execute(made)
-        made.set_layout_engine("none")
+    if caveats := caveat_line():
+        fig.supxlabel(caveats, x=0.01, ha="left", fontsize=9, fontweight="bold", color="#b00000")
+    if (engine := fig.get_layout_engine()) is not None:
+        engine.execute(fig)
+        fig.set_layout_engine("none")
     # each canvas draws once; Figure.savefig would draw everything once more for each file
-    vectors: Any = FigureCanvasSVG(made)
+    vectors: Any = FigureCanvasSVG(fig)
     vectors.print_svg(f"{path}.svg", metadata={"Date": None})
-    _settled(Path(f"{path}.svg"))
-    made.set_dpi(STYLE["figure.dpi"])  # which the line above set to 72
-    pixels: Any = FigureCanvasAgg(made)
+    _normalize_svg(Path(f"{path}.svg"))
+    fig.set_dpi(STYLE["figure.dpi"])  # which the line above set to 72
+    pixels: Any = FigureCanvasAgg(fig)
     pixels.print_png(f"{path}.png", metadata={"Software": None})
-    title = made.get_suptitle() or made.axes[0].get_title(loc="left")
+    title = fig.get_suptitle() or fig.axes[0].get_title(loc="left")
     return Image(f"{path}.png", alt=" ".join(title.split()))  # type: ignore[no-untyped-call]
 
 
-def _settled(file: Path) -> None:
-    """An SVG without what differs between processors: ids are numbered (matplotlib hashes floats to the last bit), and
-    coordinates have 3 decimals instead of 6.
+def _normalize_svg(file: Path) -> None:
+    """Removes differences between processors from an SVG: numbers its ids (matplotlib hashes floats to the last bit), and
+    cuts coordinates from 6 to 3 decimals.
     """
     text = file.read_text(encoding="utf-8")
-    text = re.sub(r"(?<![\w.#])-?\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", text)
+    text = re.sub(r"(?<![\w.#])-?\d+\.\d{4,}", lambda match: f"{float(match[0]):.3f}", text)
     names = {name: f"{name[0]}{place}" for place, name in enumerate(dict.fromkeys(ID.findall(text)))}
-    file.write_text(ID.sub(lambda found: names[found[0]], text), encoding="utf-8", newline="\n")
+    file.write_text(ID.sub(lambda match: names[match[0]], text), encoding="utf-8", newline="\n")
 
 
 @styled
@@ -154,19 +154,17 @@ def lines(
     bold: Sequence[str] = (),
     joined: bool = True,
 ) -> None:
-    """One line per value of `by` over `x` (columns value, and low, high for a bar where they are there), told apart thrice.
+    """One line per value of `by` over `x` (column value, and low, high for bars if they are there), with its own colour, marker and dash.
 
-    Not `joined`: marks alone, side by side, for an x that has no order.
-
-    Lines of the names in `bold` look like no other: they are thick, in colours of their own, and their markers are white within.
-    Where lines lie on each other, dashes of all of them alternate; over many x each line marks some of them only, not the same.
+    `joined` false: marks alone, side by side, for an x without order. `bold`: names of highlighted lines, which are thick, in
+    colours of their own, with white markers. Where lines coincide, their dashes alternate, and each has markers at other places.
     """
     names = list(order or pd.unique(table[by].astype(str)))
     places = list(dict.fromkeys(table[x]))
     numeric = all(isinstance(place, int | float | np.number) for place in places)
     wide = table.pivot(index=x, columns=by, values="value")
     wide = wide.sort_index() if numeric else wide.reindex(places)
-    shared = _together(wide.reindex(columns=names), level=not numeric) if joined else {}
+    shared = _coincidences(wide.reindex(columns=names), level=not numeric) if joined else {}
     marked = _places(names, shared)
     every = 1 + max(marked.values()) if numeric else 1
     for number, name in enumerate(names):
@@ -176,8 +174,12 @@ def lines(
         style = {"color": COLOURS[number % 8], "marker": MARKERS[number % 14], "ls": DASHES[number % 4], "label": name}
         style |= {"ms": 4.5, "lw": 1.3, "markevery": (marked[name] % every, every)}
         if name in bold:
-            own = list(bold).index(name)
-            style |= {"color": BOLD[own % 3], "marker": MARKERS[own % 14], "ls": DASHES[own // 3 % 4]}
+            bold_place = list(bold).index(name)
+            style |= {
+                "color": BOLD[bold_place % 3],
+                "marker": MARKERS[bold_place % 14],
+                "ls": DASHES[bold_place // 3 % 4],
+            }
             style |= {"ms": 7.5, "lw": 2.8, "mfc": "white", "mew": 1.8, "zorder": 3}
         if not joined:
             style |= {"ls": ""}
@@ -203,12 +205,9 @@ def lines(
     axes.grid(axis="y", lw=0.4, color="#dddddd")
 
 
-def _together(values: pd.DataFrame, level: bool) -> dict[tuple[str, ...], list[list[int]]]:
-    """Columns that lie on each other for a step or more, and each stretch in which they do: the rows from its first to its last.
-
-    `level`: only where they are level.
-    """
-    points, found, before = values.round(9), dict[tuple[str, ...], list[list[int]]](), set[tuple[str, ...]]()
+def _coincidences(values: pd.DataFrame, level: bool) -> dict[tuple[str, ...], list[list[int]]]:
+    """Columns that coincide for a step or more -> the stretches of rows in which they do. `level`: horizontal stretches alone."""
+    points, stretches, before = values.round(9), dict[tuple[str, ...], list[list[int]]](), set[tuple[str, ...]]()
     for row in range(1, len(points)):
         step = points.iloc[[row - 1, row]].dropna(axis=1).T
         if level:
@@ -216,18 +215,18 @@ def _together(values: pd.DataFrame, level: bool) -> dict[tuple[str, ...], list[l
         groups = {tuple(names) for names in step.groupby([*step]).groups.values() if len(names) > 1}
         for names in groups:
             if names not in before:
-                found.setdefault(names, []).append([row - 1])
-            found[names][-1].append(row)
+                stretches.setdefault(names, []).append([row - 1])
+            stretches[names][-1].append(row)
         before = groups
-    return found
+    return stretches
 
 
 def _places(names: Sequence[str], groups: Iterable[Sequence[str]]) -> dict[str, int]:
-    """A number for each name, from 0, that no other of its groups has."""
+    """A number for each name, from 0, different from those of all names in its groups."""
     places: dict[str, int] = {}
     for name in names:
-        taken = {places.get(other) for group in groups if name in group for other in group}
-        places[name] = next(place for place in range(len(names)) if place not in taken)
+        occupied = {places.get(other) for group in groups if name in group for other in group}
+        places[name] = next(place for place in range(len(names)) if place not in occupied)
     return places
 
 
@@ -235,7 +234,7 @@ def _places(names: Sequence[str], groups: Iterable[Sequence[str]]) -> dict[str, 
 def dots(
     axes: Axes, table: pd.DataFrame, y: str, by: str, title: str, unit: str, order: Sequence[str] | None = None
 ) -> None:
-    """A row per value of `y`, a mark per value of `by`, with intervals (columns value, low, high)."""
+    """A row per value of `y`, with a mark and interval per value of `by` (columns value, low, high)."""
     rows = list(dict.fromkeys(table[y]))
     names = list(order or pd.unique(table[by].astype(str)))
     for number, name in enumerate(names):
@@ -252,7 +251,7 @@ def dots(
 
 @styled
 def spans(axes: Axes, table: pd.DataFrame, y: str, title: str, unit: str) -> None:
-    """A row per value of `y`: a mark with its interval (value, low, high) upon a grey span (lowest, highest)."""
+    """A row per value of `y`: a mark with its interval (value, low, high) on a grey span (lowest, highest)."""
     rows = list(dict.fromkeys(table[y]))
     at = np.array([rows.index(row) for row in table[y]])
     axes.hlines(at, table.lowest, table.highest, color="#bbbbbb", lw=5, label="the paper's models, lowest to highest")
@@ -266,15 +265,15 @@ def spans(axes: Axes, table: pd.DataFrame, y: str, title: str, unit: str) -> Non
 
 
 @styled
-def named(made: Figure, axes: Axes, points: Mapping[str, tuple[float, float]], size: float = 11) -> None:
-    """Each point's name beside it, where it lies on no other name and no point; a thin line leads to it from afar.
+def named(fig: Figure, axes: Axes, points: Mapping[str, tuple[float, float]], size: float = 11) -> None:
+    """Writes each point's name beside it, clear of other names and points, with a thin line from farther away.
 
     Call it last: limits and layout of the figure must be final.
     """
-    made.draw_without_rendering()
-    unit = made.dpi / 72
+    fig.draw_without_rendering()
+    unit = fig.dpi / 72
     at = {name: axes.transData.transform(point) / unit for name, point in points.items()}
-    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in at.values()]
+    occupied = [(x - 5, y - 5, x + 5, y + 5) for x, y in at.values()]
     (left, bottom), (right, top) = axes.bbox.get_points() / unit
     ways = [(far * x, far * y) for far in (11, 24, 38, 54, 72) for x, y in PLACES]
     for name, (x, y) in at.items():
@@ -288,9 +287,9 @@ def named(made: Figure, axes: Axes, points: Mapping[str, tuple[float, float]], s
             for way, box in boxes.items()
             if left < box[0] and box[2] < right and bottom < box[1] < box[3] < top
         }
-        free = [way for way, box in inside.items() if not any(_overlap(box, each) for each in taken)]
+        free = [way for way, box in inside.items() if not any(_overlap(box, other) for other in occupied)]
         dx, dy = (free or [*inside] or ways)[0]
-        taken.append(boxes[dx, dy])
+        occupied.append(boxes[dx, dy])
         line = {"arrowstyle": "-", "color": "#999999", "lw": 0.7} if abs(dx) + abs(dy) > 20 else None
         ha = "left" if dx > 0 else "right" if dx < 0 else "center"
         axes.annotate(
@@ -307,9 +306,9 @@ def named(made: Figure, axes: Axes, points: Mapping[str, tuple[float, float]], s
 
 
 PALE = {"facecolor": "#ffffff", "edgecolor": "none", "alpha": 0.8, "pad": 0.6}
-"""What is behind a name."""
+"""Box behind a name."""
 PLACES = [(1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.9), (-0.8, 0.9), (0.8, -0.9), (-0.8, -0.9)]
-"""Where a name may be beside its point, the best first."""
+"""Directions of a name from its point, the best first."""
 
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
@@ -336,8 +335,8 @@ def distributions(axes: Axes, table: pd.DataFrame, by: str, title: str, unit: st
 
 
 @styled
-def legend(made: Figure, axes: Axes, columns: int = 4, spelled: Mapping[str, str] | None = None) -> None:
-    """One legend below all axes, from the labels of one of them; those that are in `spelled` are spelled out."""
+def legend(fig: Figure, axes: Axes, columns: int = 4, spelled: Mapping[str, str] | None = None) -> None:
+    """One legend below all axes, from the labels of one of them. `spelled`: label -> its long form."""
     handles, short = axes.get_legend_handles_labels()
-    labels = [(spelled or {}).get(each, each) for each in short]
-    made.legend(handles, labels, loc="outside lower center", ncols=columns)
+    labels = [(spelled or {}).get(label, label) for label in short]
+    fig.legend(handles, labels, loc="outside lower center", ncols=columns)

@@ -23,18 +23,18 @@ SHORT = {
     "coordination": "Coord.",
     "rationality": "Ration.",
 }
-"""Names of the axes; another ability bears its own."""
+"""Short names of the axes; other abilities have none."""
 
 VANILLA: dict[str, Any] = {"color": "#777777", "ls": "--", "lw": 1.1}
 ENHANCED: dict[str, Any] = {"color": COLOURS[1], "ls": "-", "lw": 1.8, "marker": "o", "ms": 3}
-"""Two polygons in one radar are told apart by dash and marker, and by fill, before colour."""
+"""Styles of two polygons in one radar: they differ in dash, marker and fill, not in colour alone."""
 
 DIAMOND: dict[str, Any] = {"marker": "D", "ms": 6, "color": COLOURS[2], "mec": "black", "mew": 0.6}
 
 
 @styled
 def radar(axes: Axes, values: pd.Series, title: str, look: Mapping[str, Any], fill: str = "") -> None:
-    """One polygon: percentages on as many axes as `values` has, in its order, the first on top. The axes are named if there is a title."""
+    """One polygon of percentages, with an axis for each of `values`, the first on top. With a title the axes have names."""
     polar: Any = axes
     angles = np.linspace(0, 2 * np.pi, len(values), endpoint=False)
     closed, around = np.append(values.to_numpy(), values.iloc[0]), np.append(angles, angles[0])
@@ -62,25 +62,25 @@ def radar(axes: Axes, values: pd.Series, title: str, look: Mapping[str, Any], fi
 
 @styled
 def ability_figure(table: pd.DataFrame, abilities: Sequence[str], title: str, note: str = "") -> Figure:
-    """A radar for every row of `table` (abilities in percent; area, win_rate), and on the right its area and its win rate."""
-    made = _empty((13.6, 6.0), title)
-    grid = made.add_gridspec(1, 2, width_ratios=[4.5, 2], wspace=0.02)
+    """A radar for every row of `table` (abilities in percent; area, win_rate), and on the right their areas and win rates."""
+    fig = _empty_figure((13.6, 6.0), title)
+    grid = fig.add_gridspec(1, 2, width_ratios=[4.5, 2], wspace=0.02)
     left, right = grid[0], grid[1]
     mean = table[list(abilities)].mean()
-    for place, (name, row) in zip(_places(made, left, len(table), 4), table.iterrows(), strict=False):
+    for place, (name, row) in zip(_places(fig, left, len(table), 4), table.iterrows(), strict=False):
         radar(place, mean, "", {"color": "#999999", "ls": ":", "lw": 1.2, "label": "mean of the models shown"})
         radar(
             place, row[list(abilities)], f"{name}\narea {row.area:,.0f}", {**ENHANCED, "label": "the model"}, COLOURS[1]
         )
-    _key(made, left, note)
+    _add_legend(fig, left, note)
     sides: Any = right.subgridspec(1, 2, wspace=0.05).subplots(sharey=True)
     ranking(sides[0], sides[1], table)
-    return made
+    return fig
 
 
 @styled
 def ranking(areas: Axes, rates: Axes, table: pd.DataFrame) -> None:
-    """Area as bars and win rate as dots, one row per model, the first on top; rows whose rank differs between the two get an asterisk."""
+    """Area as bars and win rate as dots, one row per model, the first on top. An asterisk marks different ranks of the two."""
     rows = range(len(table))
     ranks = table[["area", "win_rate"]].rank(ascending=False)
     moved = ranks.area != ranks.win_rate
@@ -107,10 +107,10 @@ def ranking(areas: Axes, rates: Axes, table: pd.DataFrame) -> None:
 def pair_figure(
     before: pd.DataFrame, after: pd.DataFrame, abilities: Sequence[str], title: str, note: str = ""
 ) -> Figure:
-    """A radar for every row of `before`, with the same row of `after` over it where it has one (both with area and win_rate)."""
-    made = _empty((12.5, 7.3), title)
-    whole = made.add_gridspec(1, 1)[0]
-    for place, (name, row) in zip(_places(made, whole, len(before), 4), before.iterrows(), strict=False):
+    """A radar for every row of `before`, and over it the same row of `after`, if any (both with area and win_rate)."""
+    fig = _empty_figure((12.5, 7.3), title)
+    whole = fig.add_gridspec(1, 1)[0]
+    for place, (name, row) in zip(_places(fig, whole, len(before), 4), before.iterrows(), strict=False):
         area, rate = f"{row.area:,.0f}", f"{row.win_rate:.1f}; with beliefs not printed"
         if name in after.index:
             other = after.loc[name]
@@ -119,25 +119,25 @@ def pair_figure(
             radar(place, other[list(abilities)], "", {**ENHANCED, "zorder": 3, "label": "with beliefs (+PGM)"})
         title = f"{name}\narea {area}\nwin rate {rate}"
         radar(place, row[list(abilities)], title, {**VANILLA, "label": "without beliefs"}, "#999999")
-    _key(made, whole, note)
-    return made
+    _add_legend(fig, whole, note)
+    return fig
 
 
 @styled
 def range_figure(
     panels: Mapping[str, tuple[pd.DataFrame, str, tuple[float, float]]], title: str, mark: str = ""
 ) -> Figure:
-    """A panel of `ranges` for every title: its table, unit and limits. `mark` says what the diamond is, if a table has `value`."""
-    made = _empty((12.4, 4.9), f"{title}\nThe number lies somewhere in its bar; where, the paper does not print")
+    """A panel of `ranges` for every title -> (table, unit, limits). `mark`: the diamond's meaning, if a table has `value`."""
+    fig = _empty_figure((12.4, 4.9), f"{title}\nThe number lies somewhere in its bar; where, the paper does not print")
     for place, (name, (table, unit, limits)) in enumerate(panels.items(), start=1):
-        ranges(made.add_subplot(1, len(panels), place), table, name, unit, limits)
+        ranges(fig.add_subplot(1, len(panels), place), table, name, unit, limits)
     handles: list[Any] = [Patch(fc="white", ec="black", hatch="////"), Patch(fc="#9ecae1", ec="black")]
     names = ["without beliefs", "with beliefs (+PGM)"]
     if mark:
         handles.append(Line2D([], [], ls="", **DIAMOND))
         names.append(mark)
-    made.legend(handles, names, loc="outside lower left", ncols=len(names), fontsize=9)
-    return made
+    fig.legend(handles, names, loc="outside lower left", ncols=len(names), fontsize=9)
+    return fig
 
 
 @styled
@@ -166,21 +166,21 @@ def ranges(axes: Axes, table: pd.DataFrame, title: str, unit: str, limits: tuple
 
 
 @styled
-def gain_figure(tested: pd.DataFrame, level: float) -> Figure:
-    """Gains of every model and ability, framed where the exact test of two samples finds more than chance in independent decisions.
+def gain_figure(table: pd.DataFrame, level: float) -> Figure:
+    """Gains of every model and ability, framed where the exact test of two samples with independent decisions is significant.
 
-    `tested`: model, metric, gain, n (decisions or games of each sample), and p after Holm's correction over all of them: all_fisher
-    (decisions are independent), all_fisher_games (all decisions of a game are alike). `level`: below which p is more than chance.
+    `table`: model, metric, gain, n (decisions or games of each sample), and p after Holm's correction over all of them: all_fisher
+    (decisions are independent), all_fisher_games (all decisions of a game are equal). `level`: significance is p below it.
     """
     order = {"index": "model", "columns": "metric"}
-    models, metrics = tested.model.unique(), tested.metric.unique()
+    models, metrics = table.model.unique(), table.metric.unique()
     gains, p, bound = (
-        tested.pivot(**order, values=name).reindex(index=models, columns=metrics)
+        table.pivot(**order, values=name).reindex(index=models, columns=metrics)
         for name in ("gain", "all_fisher", "all_fisher_games")
     )
-    made, axes = figure(1, 1, (10.5, 1.6 + 0.42 * len(models)))
+    fig, axes = figure(1, 1, (10.5, 1.6 + 0.42 * len(models)))
     text = gains.map("{:+.1f}".format).rename_axis("model").rename_axis("ability", axis=1)
-    sizes = tested.groupby("metric").n.agg(lambda n: " to ".join(map(str, sorted({n.min(), n.max()}))))
+    sizes = table.groupby("metric").n.agg(lambda n: " to ".join(map(str, sorted({n.min(), n.max()}))))
     gains = gains.rename(columns=lambda name: f"{name.replace('_', '-')} (n {sizes[name]})")
     most, least = (int((values < level).sum().sum()) for values in (p, bound))
     title = (
@@ -189,27 +189,27 @@ def gain_figure(tested: pd.DataFrame, level: float) -> Figure:
     title += f"\n{most} of {p.size} if decisions are independent, {least} if all decisions of a game are alike"
     wide = float(gains.abs().max().max())
     heatmap(axes[0], gains, text, title, "points", outlined=p < level, limits=(-wide, wide))
-    return made
+    return fig
 
 
-def _empty(size: tuple[float, float], title: str) -> Figure:
-    made = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(made)
-    made.suptitle(title, fontsize=12, x=0.01, ha="left")
-    return made
+def _empty_figure(size: tuple[float, float], title: str) -> Figure:
+    fig = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(fig)
+    fig.suptitle(title, fontsize=12, x=0.01, ha="left")
+    return fig
 
 
-def _places(made: Figure, where: SubplotSpec, count: int, columns: int) -> list[Axes]:
+def _places(fig: Figure, where: SubplotSpec, count: int, columns: int) -> list[Axes]:
     grid = where.subgridspec(-(-count // columns), min(columns, count), hspace=0.08)
-    return [made.add_subplot(grid[divmod(n, min(columns, count))], projection="polar") for n in range(count)]
+    return [fig.add_subplot(grid[divmod(n, min(columns, count))], projection="polar") for n in range(count)]
 
 
-def _key(made: Figure, where: SubplotSpec, note: str) -> None:
-    """One legend below, each label once, and the note beside it."""
-    found: dict[str, Any] = {}
-    for axes in made.axes:
+def _add_legend(fig: Figure, where: SubplotSpec, note: str) -> None:
+    """Adds one legend below, each label once, and the note beside it."""
+    handles: dict[str, Any] = {}
+    for axes in fig.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    made.legend([*found.values()], [*found], loc="outside lower left", ncols=len(found), fontsize=9)
+            handles.setdefault(label, handle)
+    fig.legend([*handles.values()], [*handles], loc="outside lower left", ncols=len(handles), fontsize=9)
     if note:
-        made.text(0.995, 0.012, note, ha="right", fontsize=8.5, color="#444444")
+        fig.text(0.995, 0.012, note, ha="right", fontsize=8.5, color="#444444")

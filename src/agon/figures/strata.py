@@ -1,4 +1,4 @@
-"""Differences between two conditions, stratum by stratum, and taken together."""
+"""Differences between two conditions, stratum by stratum and overall."""
 
 from collections.abc import Iterator
 from textwrap import fill
@@ -10,38 +10,38 @@ from matplotlib.figure import Figure
 from agon.figures import COLOURS, figure, styled
 
 ROWS = 40
-"""Up to so many strata have a row each."""
+"""Largest number of strata with a row each."""
 VALUES = 12
-"""Of more strata every value of what they share has a row: of each column so many at most."""
+"""With more strata every value of a key has a row: at most so many of each key."""
 WIDE = 100
 """Letters that fit above a figure."""
 
 
 @styled
 def strata_figure(strata: pd.DataFrame, together: pd.Series, keys: list[str], most: float = np.inf) -> Figure:
-    """The rows of `strata` (n_first, n_second, difference, low, high), named by `keys`, and below them what they come to (`together`).
+    """The rows of `strata` (n_first, n_second, difference, low, high), named by `keys`, and below them the overall row `together`.
 
-    Where there are more than ROWS, each value of each key has a row: all strata that have it as dots, the middle half of these as a
-    band, and their mean as a bar. Of a key with more than VALUES those with the largest means are drawn. `most`: the largest
-    difference that there can be, where the axis ends.
+    With more than ROWS strata each value of each key has a row: its strata as dots, their middle half as a band, and their mean as
+    a bar. Of more than VALUES values those with the largest means are drawn. `most`: the largest possible difference, where the
+    axis ends.
     """
-    varying = _telling(strata, keys)
+    varying = _distinguishing(strata, keys)
     equal = together.how == "paired"  # then strata count alike
     weights = 1.0 if equal else strata.n_first * strata.n_second / (strata.n_first + strata.n_second)
-    table, alone = strata.assign(weight=weights), len(strata) <= ROWS
-    rows = [*(_each(table, varying) if alone else _by_value(table, varying)), ("", None)]
-    made, [axes] = figure(1, 1, (8.5, 1.9 + 0.24 * (len(rows) + 1)))
+    table, is_single = strata.assign(weight=weights), len(strata) <= ROWS
+    rows = [*(_by_stratum(table, varying) if is_single else _by_value(table, varying)), ("", None)]
+    fig, [axes] = figure(1, 1, (8.5, 1.9 + 0.24 * (len(rows) + 1)))
     axes.axvline(0, color="#999999", lw=0.8)
-    widest = (1.6 if alone else 1.05) * np.nanmax(
+    widest = (1.6 if is_single else 1.05) * np.nanmax(
         np.abs([*table.difference, together.difference, together.low, together.high])
     )
-    if np.isfinite(most) and alone and bool(table.low.abs().max() > widest or table.high.abs().max() > widest):
+    if np.isfinite(most) and is_single and bool(table.low.abs().max() > widest or table.high.abs().max() > widest):
         widest = min(most, 1.05 * np.nanmax(np.abs([*table.low, *table.high])))
     widest = min(widest if widest > 0 else 1.0, 1.02 * most)
     for at, (_, part) in enumerate(rows):
         if part is None:
             continue
-        if alone:
+        if is_single:
             axes.hlines(at, part.low, part.high, color=COLOURS[1], lw=1.1)
             axes.plot(part.difference, [at], ls="", marker="o", ms=4, color=COLOURS[1])
             continue
@@ -59,47 +59,49 @@ def strata_figure(strata: pd.DataFrame, together: pd.Series, keys: list[str], mo
         label.set_fontweight("bold" if part is None else "normal")
     axes.set(xlim=(-widest, widest), ylim=(len(rows) + 0.8, -0.8))
     axes.set_xlabel(f"{together.metric}: {together.second} less {together['first']}")
-    told = "difference of means with its 95 % interval"
-    if not alone:
-        told = f"each dot one of {len(strata):,} strata, band the middle half of them, bar their mean; last row with a 95 % interval"
-    told += "; in brackets matches of each"
-    if alone and bool((table.low < -widest).any() or (table.high > widest).any()):
-        told += "; long intervals are cut"
-    if alone and bool(table.low.eq(-most).any() or table.high.eq(most).any()):
-        told += f"; none goes beyond {most:g}, the largest difference that there can be"
-    if not alone and (many := [key for key in varying if strata[key].nunique() > VALUES]):
-        told += f"; of {', '.join(many)} the {VALUES} values farthest from 0"
+    subtitle = "difference of means with its 95 % interval"
+    if not is_single:
+        subtitle = f"each dot one of {len(strata):,} strata, band the middle half of them, bar their mean; last row with a 95 % interval"
+    subtitle += "; in brackets matches of each"
+    if is_single and bool((table.low < -widest).any() or (table.high > widest).any()):
+        subtitle += "; long intervals are cut"
+    if is_single and bool(table.low.eq(-most).any() or table.high.eq(most).any()):
+        subtitle += f"; none goes beyond {most:g}, the largest difference that there can be"
+    if not is_single and (many := [key for key in varying if strata[key].nunique() > VALUES]):
+        subtitle += f"; of {', '.join(many)} the {VALUES} values farthest from 0"
     interval = f" ({together.low:+.3g} to {together.high:+.3g})" if together.low == together.low else ""
     title = f"{together.metric}: {together.second} less {together['first']} is {together.difference:+.3g}{interval}"
-    made.suptitle(f"{fill(title, WIDE)}\n{fill(told, WIDE)}", x=0.01, ha="left", fontsize=9)
+    fig.suptitle(f"{fill(title, WIDE)}\n{fill(subtitle, WIDE)}", x=0.01, ha="left", fontsize=9)
     axes.grid(axis="x", lw=0.4, color="#dddddd")
-    return made
+    return fig
 
 
-def _telling(strata: pd.DataFrame, keys: list[str]) -> list[str]:
-    """The keys that differ, but for those, from the last, without which the strata are told apart as well."""
-    telling = [key for key in keys if strata[key].nunique() > 1]
-    for key in reversed(telling):
-        if (less := [each for each in telling if each != key]) and not strata.duplicated(less).any():
-            telling = less
-    return telling or keys[:2]
+def _distinguishing(strata: pd.DataFrame, keys: list[str]) -> list[str]:
+    """The keys that vary. From the last on, keys are dropped that the strata's names do not need to differ."""
+    differing = [key for key in keys if strata[key].nunique() > 1]
+    for key in reversed(differing):
+        if (fewer := [other for other in differing if other != key]) and not strata.duplicated(fewer).any():
+            differing = fewer
+    return differing or keys[:2]
 
 
 def _mean(rows: pd.DataFrame) -> float:
     return float(np.average(rows.difference, weights=rows.weight))
 
 
-def _each(table: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Every stratum by its name."""
-    said = {"seat": "seat ", "opponent": "against "}
+def _by_stratum(table: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Every stratum with its name."""
+    prefixes = {"seat": "seat ", "opponent": "against "}
     names = (
-        table[keys].astype(str).apply(lambda row: [said.get(key, "") + row[key] for key in keys if row[key]], axis=1)
+        table[keys]
+        .astype(str)
+        .apply(lambda row: [prefixes.get(key, "") + row[key] for key in keys if row[key]], axis=1)
     )
     return ((", ".join(name), table.iloc[[place]]) for place, name in enumerate(names))
 
 
 def _by_value(table: pd.DataFrame, keys: list[str]) -> Iterator[tuple[str, pd.DataFrame | None]]:
-    """Every key as a heading, and below it its values from the highest to the lowest mean, with their strata."""
+    """Every key as a heading (without strata), then its values from the highest to the lowest mean, with their strata."""
     for key in keys:
         yield f"by {key.replace('_', ' ')}", None
         parts = {str(value): rows for value, rows in table.groupby(key, observed=True)}

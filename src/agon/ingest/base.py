@@ -1,4 +1,4 @@
-"""What reading recorded games gives back."""
+"""The result of reading recorded games."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,10 @@ import pandas as pd
 
 
 class Bad(NamedTuple):
-    """What could not be used, and why: a game that was skipped, unless the reason says what was left out of it."""
+    """A game that was skipped, or a part that was left out of one."""
 
     path: str
-    """Inside the folder or archive; the archive's own name where it breaks off."""
+    """Inside the folder."""
     reason: str
     """One line."""
 

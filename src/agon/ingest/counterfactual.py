@@ -1,8 +1,8 @@
 """Recorded games of the counterfactual paper as turns, from its facts (parquet) or from the original layout.
 
-Both ways end in the same two tables, matches and rows, which are checked against the game's rules; so the same game
-gives the same turns, and the same match id, whichever way it came. A script's tokens are 0: the records count the
-words that a script is made to say, but no model is asked. `fallback` is "void" where a seat has no action.
+Both end in the same two tables, matches and rows, which are checked against the game's rules. So a game has the same
+turns and the same match id in both. A script's tokens are 0: the records count the words that a script is made to say,
+but no model is asked. `fallback` is "void" where a seat has no action.
 """
 
 import json
@@ -20,9 +20,9 @@ import pandas as pd
 from agon.games import Game
 from agon.games.base import NormalForm
 from agon.ingest.base import Bad, Ingested
-from agon.ingest.facts import facts
-from agon.ingest.game_json import originals
-from agon.ingest.recorded import MOST, Conditions, Unusable, is_name, labelled
+from agon.ingest.facts import read_facts
+from agon.ingest.game_json import read_originals
+from agon.ingest.recorded import LARGEST, Conditions, Unusable, categorical, is_name
 from agon.turns import action_text, typed
 
 STYLES = ("zs", "cot", "spp")
@@ -30,18 +30,18 @@ SCRIPTS = ("srep", "pp", "mf", "ap", "tft")
 
 Payoffs = frozenset[tuple[str, str, float]]
 """A symmetric game of two: own action, the other's action, own points."""
-Known = dict[Payoffs, tuple[Game[Any], NormalForm]]
+Variants = dict[Payoffs, tuple[Game[Any], NormalForm]]
 
 VOID, FOREIGN = -1, -2
-"""In place of an action's position in the game: none, and one that is not in the game."""
+"""Stand for an action's position in the game: there is no action, or one that the game does not have."""
 
 
 class Match(NamedTuple):
-    """One recorded game of a known variant: who played it under which conditions."""
+    """One recorded game of a known variant, with its players and conditions."""
 
     path: str
     key: str
-    """Its id, from its conditions: the same whichever way it came."""
+    """Its id, a hash of its conditions: the same for facts and originals."""
     game: Game[Any]
     form: NormalForm
     model: str
@@ -52,64 +52,64 @@ class Match(NamedTuple):
 
     @property
     def models(self) -> tuple[str, str | None]:
-        """By seat: an opponent that is no script is the same model."""
+        """The model of each seat: an opponent that is no script is the same model."""
         return self.model, None if self.agents[1] in SCRIPTS else self.model
 
 
 def ingest(path: Path, games: Sequence[Game[Any]]) -> Ingested:
     """The games under `path`: a folder with matches.parquet and rounds.parquet, or the original layout."""
-    known = {
+    variants = {
         _payoffs_of(form): (game, form)
         for game in games
         if (form := game.normal_form) is not None and form.seats == 2 and game.fixed_rounds
     }
     published = any((path / f"{name}.parquet").exists() for name in ("matches", "rounds"))
-    conditions, rows, bad = facts(path) if published else originals(path)
+    conditions, rows, bad = read_facts(path) if published else read_originals(path)
     matches: list[Match | None] = []
     for recorded in conditions:
         try:
-            matches.append(_match(recorded, known))
+            matches.append(_match(recorded, variants))
         except Unusable as reason:
             matches.append(None)
             bad.append(Bad(recorded.path, str(reason)))
-    usable, rows = _only([match is not None for match in matches], matches, rows)
+    usable, rows = _select([match is not None for match in matches], matches, rows)
     reasons = _contradictions(usable, rows)
-    reasons |= _repeated(usable, but=reasons)
+    reasons |= _repetitions(usable, skip=reasons)
     bad += [Bad(usable[place].path, reason) for place, reason in reasons.items()]
-    kept, rows = _only([place not in reasons for place in range(len(usable))], usable, rows)
-    bad += [Bad(match.path, match.left_out) for match in kept if match.left_out]
-    return Ingested(_turns(kept, rows), sorted(bad), len(kept))
+    consistent, rows = _select([place not in reasons for place in range(len(usable))], usable, rows)
+    bad += [Bad(match.path, match.left_out) for match in consistent if match.left_out]
+    return Ingested(_turns(consistent, rows), sorted(bad), len(consistent))
 
 
-def _only(wanted: list[bool], matches: Sequence[Match | None], rows: pd.DataFrame) -> tuple[list[Match], pd.DataFrame]:
-    """Some of the matches, and their rows under the matches' new positions."""
-    kept = [match for match, keep in zip(matches, wanted, strict=True) if keep and match]
-    if len(kept) < len(matches):
-        place = np.where(wanted, np.cumsum(wanted) - 1, -1)[rows.match]
+def _select(mask: list[bool], matches: Sequence[Match | None], rows: pd.DataFrame) -> tuple[list[Match], pd.DataFrame]:
+    """The matches where `mask` is true, and their rows under the matches' new positions."""
+    selection = [match for match, keep in zip(matches, mask, strict=True) if keep and match]
+    if len(selection) < len(matches):
+        place = np.where(mask, np.cumsum(mask) - 1, -1)[rows.match]
         rows = rows.assign(match=place)[place >= 0].reset_index(drop=True)
-    return kept, rows
+    return selection, rows
 
 
-# ---- which match it is ----
+# ---- conditions -> match ----
 
 
-def _match(conditions: Conditions, known: Known) -> Match:
-    found = known.get(_payoffs(tuple(conditions.settings.items())))
-    if found is None:
+def _match(conditions: Conditions, variants: Variants) -> Match:
+    variant = variants.get(_payoffs(tuple(conditions.settings.items())))
+    if variant is None:
         raise Unusable(f"payoffs {json.dumps(conditions.settings):.200} are no known variant")
     if conditions.style not in STYLES or conditions.opponent not in STYLES + SCRIPTS:
         raise Unusable(f"{conditions.style:.20} against {conditions.opponent:.20} are no known players")
     if conditions.repetition < 0:
         raise Unusable(f"repetition is {conditions.repetition}: they are numbered from 0")
-    for name, wrong in (
+    for name, is_wrong in (
         ("model", not is_name(conditions.model)),
-        ("repetition", conditions.repetition > MOST),
-        ("temperature", not 0 <= conditions.temperature <= MOST),
-        ("max_tokens", not 0 <= conditions.max_tokens <= MOST),
+        ("repetition", conditions.repetition > LARGEST),
+        ("temperature", not 0 <= conditions.temperature <= LARGEST),
+        ("max_tokens", not 0 <= conditions.max_tokens <= LARGEST),
     ):
-        if wrong:
+        if is_wrong:
             raise Unusable(f"its {name} cannot be {getattr(conditions, name)!r:.40}")
-    game, form = found
+    game, form = variant
     agents = "sc-" * conditions.self_consistency + conditions.style, conditions.opponent
     return Match(
         path=conditions.path,
@@ -126,7 +126,7 @@ def _match(conditions: Conditions, known: Known) -> Match:
 
 @lru_cache
 def _payoffs(settings: tuple[tuple[str, float | str], ...]) -> Payoffs:
-    """What recorded settings pay: letters name actions, `ab` is what a earns against b; what is left out is zero-sum."""
+    """The payoffs of recorded settings: letters name actions, `ab` is what a earns against b; a missing cell is zero-sum."""
     names = {key: name for key, name in settings if isinstance(name, str)}
     points = {key: value for key, value in settings if not isinstance(value, str)}
     cells = {a + b: (a, b) for a in list(names)[:9] for b in list(names)[:9]}
@@ -136,7 +136,7 @@ def _payoffs(settings: tuple[tuple[str, float | str], ...]) -> Payoffs:
 
 
 def _payoffs_of(game: NormalForm) -> Payoffs:
-    return frozenset((own, other, game.payoffs((own, other))[0]) for own in game.options for other in game.options)
+    return frozenset((row, column, game.payoffs((row, column))[0]) for row in game.options for column in game.options)
 
 
 @lru_cache
@@ -148,45 +148,54 @@ def _hash(content: list[Any]) -> str:
     return blake2b(json.dumps(content).encode(), digest_size=8).hexdigest()
 
 
-# ---- what a record may not say ----
+# ---- contradictions ----
 
 
-def _repeated(matches: list[Match], but: Container[int]) -> dict[int, str]:
+def _repetitions(matches: list[Match], skip: Container[int]) -> dict[int, str]:
+    """Place of a match -> the earlier match that it repeats, in words."""
     first: dict[str, int] = {}
-    places = [place for place in range(len(matches)) if place not in but]
-    seen = [(place, first.setdefault(matches[place].key, place)) for place in places]
-    return {place: f"is the same match as {matches[before].path}" for place, before in seen if before != place}
+    reasons = {}
+    for place, match in enumerate(matches):
+        if place in skip:
+            continue
+        earlier = first.setdefault(match.key, place)
+        if earlier != place:
+            reasons[place] = f"is the same match as {matches[earlier].path}"
+    return reasons
 
 
 def _contradictions(matches: list[Match], rows: pd.DataFrame) -> dict[int, str]:
-    """Place of a match -> the first thing in it that its game's rules do not allow."""
+    """Place of a match -> the first contradiction of its game's rules."""
     games = list(dict.fromkeys(match.form for match in matches))
     game = np.array([games.index(match.form) for match in matches], dtype=np.int64)
-    wanted = np.array([match.game.fixed_rounds for match in matches], dtype=np.int64)
+    rounds = np.array([match.game.fixed_rounds for match in matches], dtype=np.int64)
     place = rows.match.to_numpy()[::2]
     counts = np.bincount(place, minlength=len(matches))
-    reasons = {int(at): f"has {counts[at]} rounds, not {wanted[at]}" for at in np.flatnonzero(counts != wanted)}
+    reasons = {int(at): f"has {counts[at]} rounds, not {rounds[at]}" for at in np.flatnonzero(counts != rounds)}
 
     labels = list(rows.action.cat.categories)
     label = rows.action.cat.codes.to_numpy().reshape(-1, 2)
     moves = np.array([*labels, None], object)[label]
     actions = _positions(games, labels)[game[place, None], label]
-    paid = _points(games)[game[place], actions[:, 0], actions[:, 1]]
+    payoffs = _points(games)[game[place], actions[:, 0], actions[:, 1]]
     points = rows.points.to_numpy().reshape(-1, 2)
     valid = rows.valid.to_numpy()[::2]
-    due = np.arange(len(place)) - (counts.cumsum() - counts)[place] + 1
+    number = np.arange(len(place)) - (counts.cumsum() - counts)[place] + 1
     tokens = rows.tokens.to_numpy().reshape(-1, 2)
     checks: list[tuple[np.ndarray, Callable[[int], str]]] = [
-        (rows["round"].to_numpy()[::2] != due, lambda at: "is missing or not in its place"),
-        (((tokens < 0) | (tokens > MOST)).any(axis=1), lambda at: f"tokens are {_pair(tokens[at])}"),
+        (rows["round"].to_numpy()[::2] != number, lambda at: "is missing or not in its place"),
+        (((tokens < 0) | (tokens > LARGEST)).any(axis=1), lambda at: f"tokens are {_pair(tokens[at])}"),
         ((actions == FOREIGN).any(axis=1), lambda at: f"{_pair(moves[at])} are not both moves of the game"),
         ((actions >= 0).all(axis=1) != valid, lambda at: f"valid is {valid[at]}, the moves {_pair(moves[at])}"),
-        ((points != paid).any(axis=1), lambda at: f"{_pair(moves[at])} pay {_pair(paid[at])}, not {_pair(points[at])}"),
+        (
+            (points != payoffs).any(axis=1),
+            lambda at: f"{_pair(moves[at])} pay {_pair(payoffs[at])}, not {_pair(points[at])}",
+        ),
     ]
-    for wrong, reason in checks:
-        for at in np.flatnonzero(wrong)[np.unique(place[wrong], return_index=True)[1]]:
-            told = " ".join(reason(at).split())  # one line, whatever a move is called
-            reasons.setdefault(int(place[at]), f"round {due[at]}: {told}")
+    for mask, explain in checks:
+        for at in np.flatnonzero(mask)[np.unique(place[mask], return_index=True)[1]]:
+            reason = " ".join(explain(at).split())  # one line, whatever a move is called
+            reasons.setdefault(int(place[at]), f"round {number[at]}: {reason}")
     return reasons
 
 
@@ -197,18 +206,19 @@ def _positions(games: list[NormalForm], labels: Sequence[str]) -> np.ndarray:
 
 
 def _points(games: list[NormalForm]) -> np.ndarray:
-    """[game, own position, the other's, seat] -> points; 0 for everybody where a position is VOID, the last one."""
+    """[game, own position, the other's, seat] -> points; 0 for both seats where a position is VOID, the last one."""
     size = max((len(game.options) for game in games), default=0) + 2
     points = np.zeros((len(games), size, size, 2))
     for at, game in enumerate(games):
-        for (i, own), (j, other) in product(enumerate(game.options), repeat=2):
-            points[at, i, j] = game.payoffs((own, other))
+        for (i, row), (j, column) in product(enumerate(game.options), repeat=2):
+            points[at, i, j] = game.payoffs((row, column))
     return points
 
 
 def _pair(values: Iterable[str | float | None]) -> str:
-    shown = ("none" if value is None else value[:20] if isinstance(value, str) else f"{value:g}" for value in values)
-    return " and ".join(shown)
+    """Two values in words."""
+    words = ("none" if value is None else value[:20] if isinstance(value, str) else f"{value:g}" for value in values)
+    return " and ".join(words)
 
 
 # ---- turns ----
@@ -218,11 +228,11 @@ def _turns(matches: list[Match], rows: pd.DataFrame) -> pd.DataFrame:
     match = rows.match.to_numpy()
     seat = np.arange(len(rows)) % 2
 
-    def each(values: Iterable[str]) -> pd.Categorical:
-        return labelled(list(values))[match]
+    def by_match(values: Iterable[str]) -> pd.Categorical:
+        return categorical(list(values))[match]
 
     def by_seat(values: Iterable[Sequence[str | None]]) -> pd.Categorical:
-        return labelled([value for pair in values for value in pair])[2 * match + seat]
+        return categorical([value for pair in values for value in pair])[2 * match + seat]
 
     action = rows.action.cat.remove_unused_categories().array
     agent = by_seat(match.agents for match in matches)
@@ -231,8 +241,8 @@ def _turns(matches: list[Match], rows: pd.DataFrame) -> pd.DataFrame:
         {
             "experiment": pd.Categorical.from_codes(np.zeros(len(rows), np.int8), ["counterfactual"]),
             "match": pd.Categorical.from_codes(match, [match.key for match in matches]),
-            "game": each(match.game.name for match in matches),
-            "variant": each(match.game.variant for match in matches),
+            "game": by_match(match.game.name for match in matches),
+            "variant": by_match(match.game.variant for match in matches),
             "rules": np.array([match.game.rules for match in matches], np.int64)[match],
             "repetition": np.array([match.repetition for match in matches], np.int64)[match],
             "round": rows["round"],
@@ -247,7 +257,7 @@ def _turns(matches: list[Match], rows: pd.DataFrame) -> pd.DataFrame:
             "fallback": pd.Categorical.from_codes((action.codes < 0).astype(np.int8), ["", "void"]),
             "payoff": rows.points,
             "tokens": np.where(agent.isin(SCRIPTS), 0, rows.tokens),
-            "config": each(match.config for match in matches),
+            "config": by_match(match.config for match in matches),
             **recorded,
         }
     )

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from agon.errors import AgonError
 from agon.ingest.base import Bad
-from agon.ingest.files import parquet
-from agon.ingest.recorded import Conditions, Recorded, Settings
+from agon.ingest.files import reading
+from agon.ingest.recorded import Conditions, Records, Settings
 from agon.paths import shown
 
 MATCHES = pya.schema(
@@ -26,15 +26,16 @@ ROUNDS = pya.schema(
 )
 
 
-def facts(folder: Path) -> Recorded:
-    """All that the two files hold. Raises AgonError when one is missing, or is not what it should be."""
-    matches, rounds = _read(folder / "matches.parquet", MATCHES), _read(folder / "rounds.parquet", ROUNDS)
+def read_facts(folder: Path) -> Records:
+    """Everything in the two files. Raises AgonError when one is missing or damaged."""
+    matches = _read_table(folder / "matches.parquet", MATCHES)
+    rounds = _read_table(folder / "rounds.parquet", ROUNDS)
     if matches.match.duplicated().any():
         raise AgonError(f"{shown(folder / 'matches.parquet')} has two matches of one number: get the file again")
     place = pd.Index(matches.match).get_indexer(rounds.match)
     bad = []
-    if lost := (place < 0).sum():
-        bad.append(Bad("rounds.parquet", f"{lost} rounds left out: matches.parquet does not have their matches"))
+    if orphans := (place < 0).sum():
+        bad.append(Bad("rounds.parquet", f"{orphans} rounds left out: matches.parquet does not have their matches"))
     rounds = rounds.assign(match=place)[place >= 0].sort_values(["match", "round"], kind="stable")
     rows = {name: rounds[name].to_numpy().repeat(2) for name in ("match", "round", "valid")}
     for name in ("action", "points", "tokens"):
@@ -50,23 +51,25 @@ def facts(folder: Path) -> Recorded:
             repetition=match.repetition,
             temperature=match.temperature,
             max_tokens=match.max_tokens,
-            settings=_settings(match.payoffs),
+            settings=_parse_settings(match.payoffs),
         )
         for match in matches.itertuples(index=False)
     ]
-    return Recorded(conditions, pd.DataFrame(rows), bad)
+    return Records(conditions, pd.DataFrame(rows), bad)
 
 
-def _read(path: Path, schema: pya.Schema) -> pd.DataFrame:
-    with parquet(path, schema.names) as stream:
-        table = pq.read_table(stream, columns=schema.names).select(schema.names).cast(schema)
+def _read_table(path: Path, schema: pya.Schema) -> pd.DataFrame:
+    with reading(path):
+        table = pq.ParquetFile(path).read(schema.names).select(schema.names).cast(schema)
+        table.validate(full=True)
+        frame = table.to_pandas()
     gaps = [name for name in schema.names if not name.endswith("action") and table[name].null_count]
     if gaps:
         raise AgonError(f"{shown(path)} has empty cells in {', '.join(gaps)}: get it again")
-    return table.to_pandas()
+    return frame
 
 
-def _settings(payoffs: str) -> Settings:
+def _parse_settings(payoffs: str) -> Settings:
     try:
         return msgspec.json.decode(payoffs, type=Settings)
     except (msgspec.DecodeError, RecursionError):

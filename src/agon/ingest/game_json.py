@@ -2,7 +2,8 @@
 
     logs*/logs_3/{data|data_tot}/iteration_R/MODEL/{pd|rps}/VARIANT/{pd|rps}_STYLE_OPPONENT/game.json
 
-`data_tot` is self-consistency, `default` is zero-shot. The folder VARIANT is not believed: the record's payoffs are.
+`data_tot` is self-consistency, `default` is zero-shot.
+The variant is the one of the record's payoffs, whatever the folder VARIANT is called.
 """
 
 import re
@@ -16,26 +17,22 @@ import numpy as np
 import pandas as pd
 import pyarrow as pya
 
-from agon.errors import AgonError, fault_of
+from agon.errors import fault_of
 from agon.ingest.base import Bad
-from agon.ingest.files import files, printable
-from agon.ingest.recorded import MOST, Conditions, Recorded, Settings, Unusable, labelled
-from agon.paths import shown
+from agon.ingest.files import find_files
+from agon.ingest.recorded import LARGEST, Conditions, Records, Settings, Unusable, categorical
 from agon.turns import COUNT, TEXT
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
 _PATH = re.compile(
     r"(?:^|/)logs_3/(?P<folder>data|data_tot)/iteration_(?P<repetition>[0-9]{1,9})/(?P<model>[^/]+)/(?:pd|rps)/[^/]+/"
     r"(?:pd|rps)_(?P<style>zs|default|cot|spp)_(?P<opponent>zs|default|cot|spp|srep|pp|mf|ap|tft)/game\.json\Z"
 )
-KEPT = 3 << 27
-"""Letters of replies that are held at once; all games of the paper have less than half of this."""
-
 _ROUND_ENDS = "You scored "
 """Every user message that ends a round tells the points; one that asks again does not.
 
-A player that was never asked, because the other gave up first, is told two things in one message: hence the count.
+A player that was never asked, because the other gave up first, gets the ends of two rounds in one message: hence the count.
 """
 
 
@@ -53,7 +50,7 @@ class Message(msgspec.Struct, gc=False):
 
 
 class Record(msgspec.Struct, gc=False):
-    """What is read of a game.json; lists have one entry per round. msgspec passes over all other keys."""
+    """The keys of a game.json that are read; lists have one entry per round. msgspec passes over all other keys."""
 
     player_0_player_type: str
     player_1_player_type: str
@@ -71,18 +68,18 @@ class Record(msgspec.Struct, gc=False):
     game_settings: Settings
 
 
-class Told(NamedTuple):
-    """What a context holds of one seat's answers, by round."""
+class Answers(NamedTuple):
+    """One seat's answers by round, from its context."""
 
     replies: list[str | None]
     """The last answer of the round; absent where the seat was not asked."""
     attempts: list[int | None]
-    """Answers given in the round; absent, like the replies, where `fault`."""
+    """How many answers the seat gave in the round; absent, like the replies, where there is a `fault`."""
     fault: str = ""
-    """Why nothing could be told: the context does not fit the rounds."""
+    """Why the context does not fit the rounds."""
 
 
-class Played(NamedTuple):
+class RecordedGame(NamedTuple):
     """One recorded game; pairs are by seat, their lists by round."""
 
     conditions: Conditions
@@ -90,73 +87,75 @@ class Played(NamedTuple):
     moves: tuple[list[str | None], list[str | None]]
     points: tuple[list[float], list[float]]
     tokens: tuple[list[int], list[int]]
-    told: tuple[Told, Told]
+    answers: tuple[Answers, Answers]
 
 
 _decoder = msgspec.json.Decoder(Record)
 
 
-def originals(path: Path) -> Recorded:
-    """Every game.json under a folder or in an archive, by path. Raises AgonError when there is none."""
-    games: list[Played] = []
+def read_originals(folder: Path) -> Records:
+    """Every game.json below a folder, by path. Raises AgonError when there is none."""
+    games: list[RecordedGame] = []
     bad: list[Bad] = []
-    folder = printable(path.absolute().as_posix())
-    kept = 0
-    for found in files(path, "game.json"):
-        if isinstance(found, Bad):
-            bad.append(found)
-            continue
+    parent = _printable(folder.absolute().as_posix())
+    for file in find_files(folder, "game.json"):
+        path = _printable(file.relative_to(folder).as_posix())
         try:
-            games.append(played(found.path, found.data, folder))
+            if not file.is_file():
+                raise Unusable("is no regular file")
+            games.append(parse_game(path, file.read_bytes(), parent))
+        except OSError as error:
+            bad.append(Bad(path, f"cannot be read: {error.strerror or error}"))
         except Unusable as reason:
-            bad.append(Bad(found.path, str(reason)))
-            continue
-        kept += sum(len(reply) for seat in games[-1].told for reply in seat.replies if reply)
-        if kept > KEPT:
-            raise AgonError(f"{shown(path)} holds more than {KEPT >> 20} MiB of replies: ingest it in parts")
+            bad.append(Bad(path, str(reason)))
     games.sort(key=lambda game: game.conditions.path)
-    return Recorded([game.conditions for game in games], _rows(games), bad)
+    return Records([game.conditions for game in games], _rows(games), bad)
 
 
-def played(path: str, data: bytes, folder: str = "") -> Played:
-    """The game in one file; `folder` is where `path` begins, and may hold a part of the conditions. Raises Unusable."""
-    where = _PATH.search(f"{folder}/{path}")
-    if where is None:
+def _printable(path: str) -> str:
+    """A path as UTF-8, whatever bytes the file system has."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def parse_game(path: str, data: bytes, folder: str) -> RecordedGame:
+    """The game in one file. `folder`, where `path` begins, may name a part of the conditions. Raises Unusable."""
+    names = _PATH.search(f"{folder}/{path}")
+    if names is None:
         raise Unusable("its path is not .../logs_3/{data|data_tot}/iteration_R/MODEL/GAME/VARIANT/GAME_STYLE_OPPONENT")
-    record = _record(data)
-    style, opponent = _style(where["style"]), _style(where["opponent"])
+    record = _parse_record(data)
+    style, opponent = _style(names["style"]), _style(names["opponent"])
     kinds = record.player_0_player_type, record.player_1_player_type
     if (_style(kinds[0]), _style(kinds[1])) != (style, opponent):
         raise Unusable(f"is in a folder for {style} against {opponent}, but {kinds[0]:.20} played {kinds[1]:.20}")
-    told = (
-        _told(record.player_0_context, record.player_0_moves),
-        _told(record.player_1_context, record.player_1_moves),
+    answers = (
+        _split_answers(record.player_0_context, record.player_0_moves),
+        _split_answers(record.player_1_context, record.player_1_moves),
     )
     conditions = Conditions(
         path=path,
-        model=where["model"],
+        model=names["model"],
         style=style,
-        self_consistency=where["folder"] == "data_tot",
+        self_consistency=names["folder"] == "data_tot",
         opponent=opponent,
-        repetition=int(where["repetition"]),
+        repetition=int(names["repetition"]),
         temperature=record.player_0_temperature,
         max_tokens=record.player_0_max_tokens,
         settings=record.game_settings,
         left_out="; ".join(
-            f"replies of seat {at} left out: {seat.fault}" for at, seat in enumerate(told) if seat.fault
+            f"replies of seat {at} left out: {seat.fault}" for at, seat in enumerate(answers) if seat.fault
         ),
     )
-    return Played(
+    return RecordedGame(
         conditions=conditions,
         valid=record.valid_outcomes,
         moves=(record.player_0_moves, record.player_1_moves),
         points=(record.player_0_points, record.player_1_points),
         tokens=(record.player_0_tokens, record.player_1_tokens),
-        told=told,
+        answers=answers,
     )
 
 
-def _record(data: bytes) -> Record:
+def _parse_record(data: bytes) -> Record:
     try:
         _ = data.isascii() or data.decode()  # msgspec looks only at what it keeps
         record = _decoder.decode(data)
@@ -176,42 +175,43 @@ def _style(name: str) -> str:
     return "zs" if name == "default" else name
 
 
-def _told(context: list[Message], moves: list[str | None]) -> Told:
+def _split_answers(context: list[Message], moves: list[str | None]) -> Answers:
+    """A seat's answers, from the messages of its context."""
     replies: list[str | None] = []
     attempts: list[int | None] = []
-    reply, answers = None, 0
+    reply, count = None, 0
     for message in context:
         content = message.content
         text = content[0].text if len(content) == 1 else "".join([part.text for part in content])
         if message.role == "assistant":
-            reply, answers = text, answers + 1
+            reply, count = text, count + 1
         elif rounds := text.count(_ROUND_ENDS):
             replies += [reply, *[None] * (rounds - 1)]
-            attempts += [answers, *[0] * (rounds - 1)]
-            reply, answers = None, 0
+            attempts += [count, *[0] * (rounds - 1)]
+            reply, count = None, 0
     fault = ""
     if len(replies) != len(moves):
         fault = f"its context tells of {len(replies)} rounds, not {len(moves)}"
-    elif None in replies and any(not said and move for said, move in zip(attempts, moves, strict=True)):
+    elif None in replies and any(move and not answers for answers, move in zip(attempts, moves, strict=True)):
         fault = "its context lacks the answer of a recorded move"
-    return Told([None] * len(moves), [None] * len(moves), fault) if fault else Told(replies, attempts)
+    return Answers([None] * len(moves), [None] * len(moves), fault) if fault else Answers(replies, attempts)
 
 
-def _rows(games: list[Played]) -> pd.DataFrame:
+def _rows(games: list[RecordedGame]) -> pd.DataFrame:
     rounds = [len(game.valid) for game in games]
 
     def by_seat(pairs: Iterable[tuple[list[Any], list[Any]]], dtype: Any) -> np.ndarray:
         seats = [list(chain.from_iterable(lists)) for lists in zip(*pairs, strict=True)] or [[], []]
         return np.array(seats, dtype).T.ravel()
 
-    replies = by_seat(((one.replies, other.replies) for one, other in (game.told for game in games)), object)
-    attempts = by_seat(((one.attempts, other.attempts) for one, other in (game.told for game in games)), object)
+    replies = by_seat(((one.replies, other.replies) for one, other in (game.answers for game in games)), object)
+    attempts = by_seat(((one.attempts, other.attempts) for one, other in (game.answers for game in games)), object)
     return pd.DataFrame(
         {
             "match": np.arange(len(games)).repeat(rounds).repeat(2),
             "round": np.concatenate([np.arange(1, count + 1) for count in [0, *rounds]]).repeat(2),
             "valid": np.array(list(chain.from_iterable(game.valid for game in games)), np.bool_).repeat(2),
-            "action": labelled(by_seat((game.moves for game in games), object).tolist()),
+            "action": categorical(by_seat((game.moves for game in games), object).tolist()),
             "points": by_seat((game.points for game in games), np.float64),
             "tokens": by_seat((game.tokens for game in games), np.int64),
             "reply": pd.array(pya.array(replies, pya.large_string()), TEXT),

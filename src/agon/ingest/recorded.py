@@ -8,11 +8,10 @@ import pandas as pd
 from agon.ingest.base import Bad
 
 Settings = dict[str, float | str]
-"""What a record says of its game: letters name the actions, `ab` is what a earns against b."""
+"""The payoffs of a recorded game: letters name the actions, `ab` is what a earns against b."""
 
-
-MOST = 10**12
-"""No number of a record, such as its tokens, is larger."""
+LARGEST = 10**12
+"""Upper bound of every number in a record, such as its tokens."""
 
 
 class Unusable(Exception):
@@ -20,7 +19,7 @@ class Unusable(Exception):
 
 
 class Conditions(NamedTuple):
-    """What was played by whom, as recorded."""
+    """Who played what, as recorded."""
 
     path: str
     model: str
@@ -32,10 +31,10 @@ class Conditions(NamedTuple):
     max_tokens: int
     settings: Settings
     left_out: str = ""
-    """What of this record cannot be used although the game can, and why."""
+    """Parts of this record that cannot be used although the game can, with the reason."""
 
 
-class Recorded(NamedTuple):
+class Records(NamedTuple):
     """Games from one source."""
 
     conditions: list[Conditions]
@@ -50,8 +49,8 @@ def is_name(text: object) -> bool:
     return isinstance(text, str) and text.isprintable() and bool(text.strip()) and len(text) <= 200
 
 
-def labelled(values: Sequence[str | None]) -> pd.Categorical:
-    """The values as categories, sorted; for strings, many times as fast as pandas' own."""
+def categorical(values: Sequence[str | None]) -> pd.Categorical:
+    """The values as sorted categories; for strings many times as fast as pandas' own constructor."""
     labels = sorted({value for value in values if value is not None})
     codes: dict[str | None, int] = {label: code for code, label in enumerate(labels)}
     return pd.Categorical.from_codes([codes.get(value, -1) for value in values], labels)

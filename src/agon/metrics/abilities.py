@@ -22,8 +22,8 @@ ABILITIES = {
     "coordination": "coordination_of_games",
     "rationality": "rationality",
 }
-"""The radar's axes in the paper's order -> the metric that each shows: what its printed numbers count, where that is known, in the
-strict reading (tallies): so deception is its first term, coordination is of all games, and reasoning counts every deduction by itself.
+"""The radar's axes in the paper's order -> the metric of each. A metric counts as the printed numbers do, where that is known, in the
+strict reading of agon.metrics.tallies: deception is its first term, coordination is of all games, reasoning counts every deduction.
 """
 
 ROLES = (
@@ -38,7 +38,7 @@ PARTS = {
     "self_awareness_published": ("self_awareness_chameleon", "self_awareness_undercover"),
     "area": tuple(ABILITIES.values()),
 }
-"""Metrics that are made of others."""
+"""Composite metric -> its parts."""
 
 LIMITS = {
     **dict.fromkeys(("cost", "score", "payback"), (0.0, np.inf)),
@@ -46,7 +46,7 @@ LIMITS = {
     "self_awareness_published": (0.0, 1.6),
     "area": (0.0, 7 * 100**2 * float(np.sin(2 * np.pi / 7)) / 2),
 }
-"""What metrics that are no shares can be, at the least and at the most."""
+"""Lower and upper limits of metrics that are no shares."""
 
 BY = ["challenger", "defender"]
 
@@ -54,98 +54,104 @@ BY = ["challenger", "defender"]
 def abilities(tallied: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """Long form: challenger, defender, metric, value, n, low, high. Rates are shares of 1; the area is in percent squared.
 
-    `tallied`: agon.metrics.tallies.tallies. n counts what the metric's unit is: decisions, interviews, guesses, games. The
-    interval at `level` (agon.metrics.interval.ends) is between settings, game by game, by the jackknife: all decisions of a setting,
-    in both roles and all repetitions, stay together. It is absent where fewer than two settings count. Where nothing counts the
-    metric has no row; one that is made of others (PARTS) needs them all.
+    `tallied`: agon.metrics.tallies.tallies. n counts the metric's units: decisions, interviews, guesses, games. The interval
+    at `level` (agon.metrics.interval.ends) is a jackknife over settings, game by game: all decisions of a setting, in both roles and
+    all repetitions, stay together. It is absent with fewer than two settings. A metric that nothing counts for has no row; a
+    composite metric (PARTS) has one if all its parts have.
     """
     settings = pd.MultiIndex.from_frame(tallied[["game", "setting"]].drop_duplicates().sort_values(["game", "setting"]))
     parts = []
-    for who, own in tallied.groupby(BY, sort=False):
+    for who, rows in tallied.groupby(BY, sort=False):
         hits, sizes = (
-            own.pivot_table(index=["game", "setting"], columns="metric", values=name, aggfunc="sum").reindex(settings)
+            rows.pivot_table(index=["game", "setting"], columns="metric", values=name, aggfunc="sum").reindex(settings)
             for name in ("hits", "n")
         )
         values = derived(hits.sum() / sizes.sum()).dropna()
-        made = pd.DataFrame(dict(zip(BY, who, strict=True)) | {"metric": values.index, "value": values.to_numpy()})
-        made["n"] = _made_of(sizes.sum(), "sum")[values.index].to_numpy().astype(int)
-        made[["low", "high"]] = [_interval(metric, value, hits, sizes, level) for metric, value in values.items()]
-        parts.append(made)
+        table = pd.DataFrame(dict(zip(BY, who, strict=True)) | {"metric": values.index, "value": values.to_numpy()})
+        table["n"] = _with_composites(sizes.sum(), "sum")[values.index].to_numpy().astype(int)
+        table[["low", "high"]] = [_interval(metric, value, hits, sizes, level) for metric, value in values.items()]
+        parts.append(table)
     return pd.concat(parts, ignore_index=True)
 
 
 def _interval(metric: Any, value: float, hits: pd.DataFrame, sizes: pd.DataFrame, level: float) -> Numbers:
-    """Of a metric over the settings in which something of it was counted."""
-    names = [*dict.fromkeys(_parts(metric))]
-    there = sizes[names].gt(0).any(axis=1)
-    n, sums = int(there.sum()), np.hstack([table.loc[there, names].fillna(0).to_numpy() for table in (hits, sizes)])
+    """The interval of a metric, over the settings in which it counts something."""
+    names = [*dict.fromkeys(_counted_parts(metric))]
+    is_counted = sizes[names].gt(0).any(axis=1)
+    n, sums = (
+        int(is_counted.sum()),
+        np.hstack([table.loc[is_counted, names].fillna(0).to_numpy() for table in (hits, sizes)]),
+    )
     if n < 2:
         return np.full(2, np.nan)
 
-    def measured(sums: Numbers) -> Numbers:
-        found = derived(pd.DataFrame(sums[:, : len(names)] / sums[:, len(names) :], columns=names))
-        return found[metric].to_numpy(dtype=float)
+    def measure(sums: Numbers) -> Numbers:
+        metrics = derived(pd.DataFrame(sums[:, : len(names)] / sums[:, len(names) :], columns=names))
+        return metrics[metric].to_numpy(dtype=float)
 
-    games = there.index[there].get_level_values("game")
-    return ends(value, *jackknifed(sums, measured, games), n, level, LIMITS.get(metric, SHARE))
+    games = is_counted.index[is_counted].get_level_values("game")
+    return ends(value, *jackknifed(sums, measure, games), n, level, LIMITS.get(metric, SHARE))
 
 
-def _parts(metric: str) -> Iterator[str]:
-    """The counted metrics that a metric is made of."""
+def _counted_parts(metric: str) -> Iterator[str]:
+    """The metrics with tallies of which a metric consists."""
     for part in PARTS.get(metric, ()):
-        yield from _parts(part)
+        yield from _counted_parts(part)
     if metric not in PARTS:
         yield metric
 
 
 def derived(rates: Any) -> Any:
-    """`rates` (a Series, or a table with a column per metric) with the metrics of PARTS that all parts are there for.
+    """`rates` (a Series, or a table with a column per metric), and the composite metrics of PARTS whose parts are all there.
 
     win_rate: the plain mean of the seven roles. deception_composite: spy_win + 0.25 misled_guess. self_awareness_published: 0.6
     of Chameleon's + 1 of Undercover's, as printed (without a factor 1 - 0.6). area: of the radar's polygon.
     """
-    found = rates.copy()
-    have = {name for name, parts in PARTS.items() if set(parts) <= set(rates.keys())}
-    if "win_rate" in have:
-        found["win_rate"] = sum(rates[role] for role in ROLES) / len(ROLES)
-    if "deception_composite" in have:
-        found["deception_composite"] = rates["spy_win"] + 0.25 * rates["misled_guess"]
-    if "self_awareness_published" in have:
-        found["self_awareness_published"] = 0.6 * rates["self_awareness_chameleon"] + rates["self_awareness_undercover"]
-    if "area" in have:
-        found["area"] = area([100 * rates[metric] for metric in ABILITIES.values()])
-    return found
+    metrics = rates.copy()
+    computable = {name for name, parts in PARTS.items() if set(parts) <= set(rates.keys())}
+    if "win_rate" in computable:
+        metrics["win_rate"] = sum(rates[role] for role in ROLES) / len(ROLES)
+    if "deception_composite" in computable:
+        metrics["deception_composite"] = rates["spy_win"] + 0.25 * rates["misled_guess"]
+    if "self_awareness_published" in computable:
+        metrics["self_awareness_published"] = (
+            0.6 * rates["self_awareness_chameleon"] + rates["self_awareness_undercover"]
+        )
+    if "area" in computable:
+        metrics["area"] = area([100 * rates[metric] for metric in ABILITIES.values()])
+    return metrics
 
 
 def area(radii: Sequence[Any]) -> Any:
-    """Of the polygon that `radii` span on as many evenly spread axes, in this order; seven hundreds give 27,364."""
+    """Area of the polygon that `radii` span on as many evenly spread axes, in this order; seven hundreds give 27,364."""
     neighbours = zip(radii, [*radii[1:], radii[0]], strict=True)
     return np.sin(2 * np.pi / len(radii)) / 2 * sum(one * next_one for one, next_one in neighbours)
 
 
-def _made_of(counts: pd.Series, how: str) -> pd.Series:
-    """`counts` with those of the metrics of PARTS."""
-    known = {name: counts.reindex(list(parts)).agg(how) for name, parts in PARTS.items() if name != "area"}
-    known["area"] = known["win_rate"]
-    return pd.concat([counts, pd.Series(known)])
+def _with_composites(counts: pd.Series, how: str) -> pd.Series:
+    """`counts`, and those of the composite metrics of PARTS."""
+    sums = {name: counts.reindex(list(parts)).agg(how) for name, parts in PARTS.items() if name != "area"}
+    sums["area"] = sums["win_rate"]
+    return pd.concat([counts, pd.Series(sums)])
 
 
 def paired(tallied: pd.DataFrame, one: str, other: str) -> pd.DataFrame:
-    """Does `one` differ from `other` (challengers) in each ability? An exact two-sided test, paired by setting.
+    """Tests for each ability whether the challengers `one` and `other` differ: exact, two-sided, paired by setting.
 
-    A row per ability: ability, metric, one, other (rates), difference, settings (both have some), differing, p, holm (Holm's
-    correction over these abilities). The test exchanges the two challengers' whole tallies of a setting, in all ways: for
-    one decision a setting it is McNemar's exact test, and decisions of one setting need not be independent. Both should have
-    played equally often. Abilities that either has no value of have no row. Raises AgonError for a challenger who is not there once.
+    A row per ability: ability, metric, one, other (rates), difference, settings (in which either counts), differing, p, holm
+    (Holm's correction over these abilities). The test exchanges the two challengers' whole tallies of a setting, in all ways. For
+    one decision a setting it is McNemar's exact test; decisions of one setting need not be independent. Both should have
+    played equally often. An ability without a value of either has no row. Raises AgonError for a challenger without exactly one
+    defender.
     """
     sides = []
     for name in (one, other):
-        own = tallied[tallied.challenger == name]
-        if own.defender.nunique() != 1:
+        side = tallied[tallied.challenger == name]
+        if side.defender.nunique() != 1:
             raise AgonError(
-                f"{name} has played against {own.defender.nunique()} defenders: to be paired it must be one"
+                f"{name} has played against {side.defender.nunique()} defenders: to be paired it must be one"
             )
-        sides.append(own)
+        sides.append(side)
     rows = []
     for ability, metric in ABILITIES.items():
         tables = [side[side.metric == metric].set_index(["game", "setting"])[["hits", "n"]] for side in sides]

@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 FINEST = 2_000_000
-"""Steps in which `flips` counts at most."""
+"""Largest number of steps in which `flips` counts."""
 
 
-def flips(apart: NDArray[np.float64]) -> float:
+def flips(differences: NDArray[np.float64]) -> float:
     """Two-sided p of the sum of `apart` (whole numbers) in the sign-flip permutation test, over all choices of signs.
 
     Exact, up to sums of absolute values of FINEST in their greatest common divisor; larger ones are first rounded to a FINESTth.
     """
-    steps = np.abs(np.rint(apart)).astype(np.int64)
+    steps = np.abs(np.rint(differences)).astype(np.int64)
     steps = steps[steps > 0]
-    observed = abs(int(np.rint(apart).sum()))
+    observed = abs(int(np.rint(differences).sum()))
     unit = max(gcd(*steps.tolist()), int(steps.sum()) // FINEST) if len(steps) else 1
     steps, observed = np.rint(steps / unit).astype(np.int64), round(observed / unit)
     chances = np.zeros(int(steps.sum()) + 1)  # of the sum of those that keep a positive sign

@@ -1,7 +1,7 @@
-"""Could a printed number be what it is said to count? Exact tests of its granularity.
+"""Exact tests of whether a printed number can be the count that it is said to be.
 
-For shares, and for means of whole numbers, it is GRIM (Brown and Heathers 2017, doi 10.1177/1948550616673876); here weighted sums of
-shares are tested too.
+For shares, and for means of whole numbers, the test is GRIM (Brown and Heathers 2017, doi 10.1177/1948550616673876). It is
+extended to weighted sums of shares.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Printed(NamedTuple):
 
 
 def as_printed(text: str, filled: bool = False) -> Printed:
-    """'9.5' is 95 / 10; so is '9.50', as the tables fill up to three digits, unless the filling counts (`filled`)."""
+    """Parses '9.5' as 95 / 10. '9.50' is the same, as the tables fill up to three digits, unless zeros count (`filled`)."""
     whole, _, fraction = text.partition(".")
     fraction = fraction if filled else fraction.rstrip("0") or "0"
     return Printed(int(whole + fraction), len(fraction))
@@ -32,7 +32,7 @@ def as_printed(text: str, filled: bool = False) -> Printed:
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """What a number counts, and every value that it can take: numerators over one denominator, times `scale` (100: percent)."""
+    """The definition of a number, and every value that it can take: numerators over one denominator, times `scale` (100: percent)."""
 
     says: str
     numerators: Numbers
@@ -42,21 +42,21 @@ class Definition:
 
     def nearest(self, numbers: int | Numbers, digits: int) -> Any:
         """The numerators whose values are nearest to `numbers` / 10**`digits`; of two the smaller one."""
-        wanted, values = numbers * self.denominator, self.numerators * self.scale * 10**digits
-        at = np.searchsorted(values, wanted)
+        targets, values = numbers * self.denominator, self.numerators * self.scale * 10**digits
+        at = np.searchsorted(values, targets)
         lower, upper = np.maximum(at - 1, 0), np.minimum(at, len(values) - 1)
-        return self.numerators[np.where(wanted - values[lower] <= values[upper] - wanted, lower, upper)]
+        return self.numerators[np.where(targets - values[lower] <= values[upper] - targets, lower, upper)]
 
     def off(self, numbers: int | Numbers, digits: int) -> Any:
-        """How far the nearest values lie above the numbers, in units of their last digit over `denominator`: exact."""
+        """Exact distance by which the nearest values lie above the numbers, in units of their last digit over `denominator`."""
         return self.nearest(numbers, digits) * self.scale * 10**digits - numbers * self.denominator
 
     def fits(self, printed: Printed) -> bool:
-        """Whether some value rounds to a printed number; exactly half may round either way."""
+        """Whether some value rounds to a printed number; an exact half may round either way."""
         return bool(2 * abs(self.off(*printed)) <= self.denominator)
 
     def how(self, printed: Printed) -> str:
-        """How the nearest value became a printed number: rounded, cut off, rounded up, or in none of these ways (empty)."""
+        """How the nearest value became a printed number: "rounded", "cut off", "rounded up", or "" for none of these."""
         off = self.off(*printed)
         if 2 * abs(off) <= self.denominator:
             return "rounded"
@@ -64,7 +64,7 @@ class Definition:
 
     @cache  # noqa: B019 - definitions are kept as long as the program runs
     def chance(self, digits: int) -> float:
-        """Share of all printable values (0 to 100, with that many decimals) that fit: what a fit is worth."""
+        """Probability that a random printable value (0 to 100, with that many decimals) fits."""
         every = np.arange(100 * 10**digits + 1)
         return float((2 * np.abs(self.off(every, digits)) <= self.denominator).mean())
 
@@ -76,12 +76,14 @@ def counted(n: int, says: str, scale: int = 100, step: int = 1, most: int = 1) -
 
 
 def summed(says: str, *parts: tuple[Sequence[int] | Numbers, int]) -> Definition:
-    """Sums of one value of each part (numerators, denominator)."""
-    whole = lcm(*(denominator for _, denominator in parts))
-    found = np.zeros(1, dtype=np.int64)
+    """All sums of one value of each part (numerators, denominator)."""
+    denominator_of_sum = lcm(*(denominator for _, denominator in parts))
+    sums = np.zeros(1, dtype=np.int64)
     for numerators, denominator in parts:
-        found = np.unique(np.add.outer(found, np.asarray(numerators, dtype=np.int64) * (whole // denominator)))
-    return Definition(says, found, whole)
+        sums = np.unique(
+            np.add.outer(sums, np.asarray(numerators, dtype=np.int64) * (denominator_of_sum // denominator))
+        )
+    return Definition(says, sums, denominator_of_sum)
 
 
 @cache

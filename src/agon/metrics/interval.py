@@ -1,8 +1,8 @@
-"""Means with their n, standard deviation and interval. The units are matches, or what else is drawn whole (clusters).
+"""Means with their n, standard deviation and interval. The units are matches, or other clusters that are drawn whole.
 
-One rule for all: Student's t with the standard error between units; where it is known what a value can be at the least and at the most,
-Clopper and Pearson's beta interval with the effective size that this standard error has (Korn and Graubard, Survey Methodology 24,
-1998), which is exact for yes and no. How often they cover is measured in notebooks/statistics.ipynb.
+The interval is Student's t with the standard error between units. For values with a lower and an upper limit it is Clopper and
+Pearson's beta interval, with the effective sample size that belongs to this standard error (Korn and Graubard, Survey
+Methodology 24, 1998); for values of 0 and 1 it is exact. notebooks/statistics.ipynb measures the coverage.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,21 +19,21 @@ Numbers = NDArray[np.float64]
 Bound: TypeAlias = float | pd.Series
 """A number, or one for each row of a table."""
 Limits: TypeAlias = tuple[Bound, Bound]
-"""What a value can be at the least and at the most."""
+"""Lower and upper limit of a value."""
 
 SHARE: tuple[float, float] = (0.0, 1.0)
 """The limits of a share."""
 RATE: tuple[float, float] = (0.0, np.inf)
-"""Those of a count of something per game, turn or point."""
+"""The limits of a count per game, turn or point."""
 
 ALIKE = 1e-12
-"""Of a mean: what spreads less has no spread."""
+"""Smallest spread, relative to the mean; a smaller one counts as none."""
 
 DECIMALS = 12
-"""Of the ends of intervals: processors sum in different orders, and differ beyond."""
+"""Decimals of the ends of intervals: processors sum in different orders, and differ beyond."""
 
 LARGE = 1e8
-"""Of an effective size: from there on the beta interval is Student's t."""
+"""Effective size from which the beta interval is Student's t."""
 
 
 def summary(
@@ -47,12 +47,12 @@ def summary(
 ) -> pd.DataFrame:
     """Long form: the `by` keys, metric, value (mean), sd (ddof 1), n, low, high (of the interval at `level`, see `ends`).
 
-    `limits`: metric -> what it can be at the least and at the most, in the unit of the metric; a metric without them may be any number.
-    `cells`: columns that tell the fixed cells of a group apart, such as the opponent: what differs between cells is then no noise.
+    `limits`: metric -> its lower and upper limit, in its unit; a metric without them may be any number.
+    `cells`: columns of a group's fixed cells, such as the opponent: differences between cells are then no noise.
     A cell of one match has the variance of the group's other cells.
 
-    Rows of `table` in which a metric is absent do not count for it; a group with no value gets no row, and a group of one has neither sd
-    nor interval. Where all values of a group are alike, a metric without limits has no interval: its spread is not 0, but unknown.
+    Rows of `table` in which a metric is absent do not count for it. A group with no value gets no row; a group of one has neither
+    sd nor interval. Where all values of a group are equal, a metric without limits has no interval: its spread is unknown, not 0.
     Raises AgonError for a value beyond its limits.
     """
     codes = table.groupby(list(by), observed=True, sort=True, dropna=False).ngroup().to_numpy()
@@ -61,19 +61,19 @@ def summary(
     parts = []
     for metric in metrics:
         values = table[metric].to_numpy(dtype=float)
-        found = _summarized(codes, values, len(keys))
+        statistics = _moments(codes, values, len(keys))
         if intervals:
             bounds = _bounds(codes, values, (limits or {}).get(metric), metric, len(keys))
-            error, df = _errors(codes, values, places, found)
-            found[["low", "high"]] = ends(found.value, error, df, found.n, level, bounds)
-        parts.append(keys.assign(metric=metric).join(found).dropna(subset="value"))
+            error, df = _errors(codes, values, places, statistics)
+            statistics[["low", "high"]] = ends(statistics.value, error, df, statistics.n, level, bounds)
+        parts.append(keys.assign(metric=metric).join(statistics).dropna(subset="value"))
     return pd.concat(parts, ignore_index=True).astype({"n": int})
 
 
-def _summarized(codes: NDArray[np.intp], values: Numbers, groups: int) -> pd.DataFrame:
-    known = ~np.isnan(values)
-    order = np.argsort(codes[known], kind="stable")
-    values, sizes = values[known][order], np.bincount(codes[known], minlength=groups)
+def _moments(codes: NDArray[np.intp], values: Numbers, groups: int) -> pd.DataFrame:
+    is_number = ~np.isnan(values)
+    order = np.argsort(codes[is_number], kind="stable")
+    values, sizes = values[is_number][order], np.bincount(codes[is_number], minlength=groups)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     out = pd.DataFrame(np.nan, index=range(groups), columns=["value", "sd", "n", "low", "high"])
     out["n"] = sizes
@@ -92,34 +92,34 @@ def _bounds(
     """The limits of each group. Raises AgonError for a value beyond its own."""
     if limits is None:
         return None
-    known = ~np.isnan(values)
-    low, high = (np.broadcast_to(np.asarray(each, dtype=float), len(values)) for each in limits)
+    is_number = ~np.isnan(values)
+    low, high = (np.broadcast_to(np.asarray(limit, dtype=float), len(values)) for limit in limits)
     slack = 1e-9 * (high - low)
-    if (beyond := known & ~((low - slack <= values) & (values <= high + slack))).any():
+    if (beyond := is_number & ~((low - slack <= values) & (values <= high + slack))).any():
         at = int(np.flatnonzero(beyond)[0])
         raise AgonError(
             f"{metric} is {values[at]:g}, and is said to lie between {low[at]:g} and {high[at]:g}: give other limits"
         )
     least, most = np.full(groups, np.inf), np.full(groups, -np.inf)
-    np.minimum.at(least, codes[known], low[known])
-    np.maximum.at(most, codes[known], high[known])
+    np.minimum.at(least, codes[is_number], low[is_number])
+    np.maximum.at(most, codes[is_number], high[is_number])
     return least, most
 
 
 def _errors(
-    codes: NDArray[np.intp], values: Numbers, places: NDArray[np.intp] | None, found: pd.DataFrame
+    codes: NDArray[np.intp], values: Numbers, places: NDArray[np.intp] | None, statistics: pd.DataFrame
 ) -> tuple[Numbers, Numbers]:
     """Standard error and degrees of freedom of each group's mean."""
-    n = found.n.to_numpy(dtype=float)
+    n = statistics.n.to_numpy(dtype=float)
     if places is None:
-        return found.sd.to_numpy() / np.sqrt(np.maximum(n, 1)), n - 1
-    each = pd.DataFrame({"group": codes, "cell": places, "value": values}).dropna()
-    each = each.groupby(["group", "cell"]).value.agg(["size", "var"]).reset_index("cell")
-    error, df = np.full(len(found), np.nan), np.zeros(len(found))
-    for group, own in each.groupby(level="group"):
-        sizes = own["size"].to_numpy()
+        return statistics.sd.to_numpy() / np.sqrt(np.maximum(n, 1)), n - 1
+    cells = pd.DataFrame({"group": codes, "cell": places, "value": values}).dropna()
+    cells = cells.groupby(["group", "cell"]).value.agg(["size", "var"]).reset_index("cell")
+    error, df = np.full(len(statistics), np.nan), np.zeros(len(statistics))
+    for group, group_cells in cells.groupby(level="group"):
+        sizes = group_cells["size"].to_numpy()
         if sizes.max() > 1:
-            error[group], free = welch(sizes / sizes.sum(), sizes[:, None], own["var"].to_numpy()[:, None])
+            error[group], free = welch(sizes / sizes.sum(), sizes[:, None], group_cells["var"].to_numpy()[:, None])
             df[group] = free if error[group] > 0 else (sizes - 1).sum()
     return error, df
 
@@ -127,9 +127,9 @@ def _errors(
 def welch(weights: Numbers, n: NDArray[np.int64], variances: Numbers) -> tuple[Any, Any]:
     """Standard error and degrees of freedom of weighted sums of cells' means, or of their differences between conditions.
 
-    By Welch and Satterthwaite; the last two axes of `n` and `variances` are cells x conditions, the last of `weights` is cells.
-    A cell of one match has the variance of its condition's other cells, pooled; Satterthwaite's formula counts that as theirs. Absent
-    where a condition has no other cells.
+    The method is Welch's and Satterthwaite's. The last two axes of `n` and `variances` are cells x conditions, the last of
+    `weights` is cells. A cell of one match has the pooled variance of its condition's other cells, and Satterthwaite's formula
+    adds its weight to theirs. Both numbers are absent (nan) where a condition has no larger cell.
     """
     loads, free = weights[..., None] ** 2 / n, n - 1
     others = free / np.maximum(free.sum(axis=-2, keepdims=True), 1)
@@ -144,26 +144,29 @@ def ends(
 ) -> Numbers:
     """The interval of a mean, or of several (arrays): ... x 2, absent (nan) without a degree of freedom.
 
-    `error`: the standard error of `value`, with `df` degrees of freedom. Without `limits` it is Student's t; absent where there is no
-    spread. With them it is Korn and Graubard's (1998): Clopper and Pearson's for the share of the way from the least to the most, where
-    the size is that of a sample of yes and no which would know it as well, with a factor for Student's t. Nothing between two limits
-    spreads more than yes and no, so the size is `n` (units) at least; and `n` where there is no spread to be seen. For yes and no it is
-    Clopper and Pearson's itself. Where one of the limits is infinite it is Student's t up to the other.
+    `error`: the standard error of `value`, with `df` degrees of freedom. Without `limits` the interval is Student's t; it is absent
+    without any spread. With finite limits it is Korn and Graubard's (1998): Clopper and Pearson's interval of the value's place
+    between the limits, as a share. Its sample size is that of a sample of 0 and 1 with the same standard error, corrected by the
+    ratio of Student's t to the normal quantile. It is at least `n` (units), as no value between two limits spreads more than 0 and 1;
+    and it is `n` without any spread. For values of 0 and 1 this is Clopper and Pearson's interval itself. With an infinite limit the
+    interval is Student's t, cut at the other one.
     """
-    value, error, df, n = np.broadcast_arrays(*(np.asarray(each, dtype=float) for each in (value, error, df, n)))
-    known, spread = df > 0, error > ALIKE * np.maximum(1.0, np.abs(value))
-    cut = stdtrit(np.where(known, df, 1.0), (1 + level) / 2)
-    low, high = (np.broadcast_to(np.asarray(each, dtype=float), value.shape) for each in limits or (-np.inf, np.inf))
-    half = np.where(known & spread, cut * error, np.nan)
-    found = np.stack([np.maximum(value - half, low), np.minimum(value + half, high)], axis=-1)
+    value, error, df, n = np.broadcast_arrays(*(np.asarray(number, dtype=float) for number in (value, error, df, n)))
+    has_df, spread = df > 0, error > ALIKE * np.maximum(1.0, np.abs(value))
+    cut = stdtrit(np.where(has_df, df, 1.0), (1 + level) / 2)
+    low, high = (
+        np.broadcast_to(np.asarray(number, dtype=float), value.shape) for number in limits or (-np.inf, np.inf)
+    )
+    half = np.where(has_df & spread, cut * error, np.nan)
+    interval = np.stack([np.maximum(value - half, low), np.minimum(value + half, high)], axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip((value - low) / (high - low), 0, 1)
         size = share * (1 - share) * ((high - low) / error * ndtri((1 + level) / 2) / cut) ** 2
     size = np.where(spread, np.maximum(size, n), n)
-    if (at := known & np.isfinite(high - low) & (size < LARGE)).any():
+    if (at := has_df & np.isfinite(high - low) & (size < LARGE)).any():
         shares = _clopper_pearson((share * size)[at], size[at], level)
-        found[at] = low[at, None] + shares * (high - low)[at, None]
-    return found.round(DECIMALS)
+        interval[at] = low[at, None] + shares * (high - low)[at, None]
+    return interval.round(DECIMALS)
 
 
 def _clopper_pearson(k: Numbers, n: Numbers, level: float) -> Numbers:
@@ -188,8 +191,8 @@ def pooled(
 ) -> pd.DataFrame:
     """Long form: the `by` keys, value (all `hits` over all `n`), n, low, high. A group whose `n` are all 0 has no row.
 
-    The interval (`ratio_interval`) is between clusters, so that what happened in one match stays together; absent for one cluster.
-    `limits`: what hits / n of a cluster can be at the least and at the most; or those of each `metric`, one of the keys.
+    The interval (`ratio_interval`) is between clusters, so that all of one match stays together; it is absent for one cluster.
+    `limits`: the lower and upper limit of hits / n of a cluster; or those of each `metric`, which is then one of the keys.
     """
     keys = list(by)
     sums = tallied.groupby(list(dict.fromkeys([*keys, cluster])), observed=True, sort=True, dropna=False)[
@@ -199,8 +202,8 @@ def pooled(
     for key, part in sums[sums.n > 0].groupby(level=keys, sort=True, dropna=False):
         hits, n = part.to_numpy(dtype=float).T
         key = key if isinstance(key, tuple) else (key,)
-        own = limits[key[keys.index("metric")]] if isinstance(limits, Mapping) else limits
-        low, high = ratio_interval(hits, n, level, own)
+        group_limits = limits[key[keys.index("metric")]] if isinstance(limits, Mapping) else limits
+        low, high = ratio_interval(hits, n, level, group_limits)
         rows.append((*key, hits.sum() / n.sum(), int(n.sum()), low, high))
     return pd.DataFrame(rows, columns=[*keys, "value", "n", "low", "high"])
 
@@ -214,8 +217,8 @@ def ratio_interval(
     Raises AgonError for a cluster beyond them.
     """
     hits, n = hits[n > 0], n[n > 0]
-    each = hits / n
-    if limits is not None and ((each < limits[0] - 1e-9) | (each > limits[1] + 1e-9)).any():
+    ratios = hits / n
+    if limits is not None and ((ratios < limits[0] - 1e-9) | (ratios > limits[1] + 1e-9)).any():
         raise AgonError(f"hits / n lies beyond {limits[0]:g} to {limits[1]:g} in some cluster: give other limits")
     if len(n) < 2:
         return np.nan, np.nan
@@ -227,40 +230,42 @@ def ratio_interval(
 def jackknifed(
     sums: Numbers, measure: Callable[[Numbers], Numbers], strata: NDArray[Any] | None = None
 ) -> tuple[Any, Any]:
-    """Standard error and degrees of freedom of what `measure` makes of the sums over clusters, by leaving out one cluster after another.
+    """Standard error and degrees of freedom of `measure`, a function of sums over clusters, by the delete-one jackknife.
 
-    `sums`: clusters x columns. `measure`: of samples x columns, gives samples (x measures). `strata`: of each cluster, if clusters were
-    drawn in several; the degrees of freedom are then Satterthwaite's. A stratum of one cluster shows no spread. Absent (nan) where
-    `measure` is not known without some cluster.
+    `sums`: clusters x columns. `measure`: samples x columns -> samples (x measures). `strata`: the stratum of each cluster, if
+    clusters were drawn in several; the degrees of freedom are then Satterthwaite's. A stratum of one cluster shows no spread. Both
+    are absent (nan) where `measure` is, with some cluster left out.
     """
-    names = np.zeros(len(sums), dtype=int) if strata is None else np.unique(strata, return_inverse=True)[1]
-    sizes = np.bincount(names)[names].astype(float)
-    total = np.stack([sums[names == each].sum(axis=0) for each in range(names.max() + 1)])
-    grown = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1.0)[:, None]
-    own = np.where(sizes[:, None] > 1, total[names] - sums, total[names])  # what its stratum has without it
+    stratum_of = np.zeros(len(sums), dtype=int) if strata is None else np.unique(strata, return_inverse=True)[1]
+    sizes = np.bincount(stratum_of)[stratum_of].astype(float)
+    total = np.stack([sums[stratum_of == stratum].sum(axis=0) for stratum in range(stratum_of.max() + 1)])
+    growth = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1.0)[:, None]
+    others_of_stratum = np.where(
+        sizes[:, None] > 1, total[stratum_of] - sums, total[stratum_of]
+    )  # its stratum without it
     with np.errstate(divide="ignore", invalid="ignore"):
-        left = measure(total.sum(axis=0) - total[names] + grown * own)
-    variance, against = 0.0, 0.0
-    for each in range(names.max() + 1):
-        inside = left[names == each]
+        estimates = measure(total.sum(axis=0) - total[stratum_of] + growth * others_of_stratum)
+    variance, squares = 0.0, 0.0
+    for stratum in range(stratum_of.max() + 1):
+        inside = estimates[stratum_of == stratum]
         k = len(inside)
         part = (k - 1) / k * ((inside - inside.mean(axis=0)) ** 2).sum(axis=0)
-        variance, against = variance + part, against + part**2 / max(k - 1, 1)
-    df = np.where(variance > 0, variance**2 / np.maximum(against, 1e-300), len(sums) - names.max() - 1)
+        variance, squares = variance + part, squares + part**2 / max(k - 1, 1)
+    df = np.where(variance > 0, variance**2 / np.maximum(squares, 1e-300), len(sums) - stratum_of.max() - 1)
     return variance**0.5, df
 
 
 class Contrast(NamedTuple):
-    """Ratios beside each other."""
+    """Ratios, and the interval of a contrast of them."""
 
     ratios: list[float]
     n: list[int]
     low: float
-    """Of the interval of what was made of the ratios, as is `high`."""
+    """Lower end of the contrast's interval; `high` is the upper one."""
     high: float
     clusters: int
     p: float = np.nan
-    """Two-sided, by Student's t, that what was made of the ratios is 0; absent as the interval is."""
+    """Two-sided p of Student's t that the contrast is 0; absent where the interval is."""
 
 
 def contrasted(
@@ -269,15 +274,15 @@ def contrasted(
     level: float = 0.95,
     limits: tuple[float, float] | None = None,
 ) -> Contrast:
-    """A ratio sum(`hits`) / sum(`n`) for each table, with an interval of what `contrast` makes of them (an array ratios x samples).
+    """A ratio sum(`hits`) / sum(`n`) for each table, and the interval of their `contrast` (a function of an array ratios x samples).
 
-    The interval is Student's t with the jackknife's standard error: whole matches are left out, each with what all tables have of it;
-    matches in which other tables have something are strata of their own. Absent for one match. `limits`: of the contrast, see `ends`.
+    The interval is Student's t with the jackknife's standard error. Whole matches are left out, with their rows in all tables; matches
+    that occur in the same tables form a stratum. It is absent for one match. `limits`: of the contrast, see `ends`.
     """
     sums = [part.groupby("match", observed=True)[["hits", "n"]].sum() for part in parts]
-    clusters = sorted(set().union(*(each.index for each in sums)))
-    both = [each.reindex(clusters, fill_value=0).to_numpy(dtype=float).T for each in sums]
-    hits, n = np.stack(both, axis=-1)
+    clusters = sorted(set().union(*(table.index for table in sums)))
+    arrays = [table.reindex(clusters, fill_value=0).to_numpy(dtype=float).T for table in sums]
+    hits, n = np.stack(arrays, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = hits.sum(axis=0) / n.sum(axis=0)
         value = contrast(ratios[:, None])[0]

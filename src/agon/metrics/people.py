@@ -12,11 +12,10 @@ from agon.turns import action_of, matches, tidy
 def head_to_head(turns: pd.DataFrame, agent: str = "human") -> pd.DataFrame:
     """One row per game, variant and kind of opponent: how the seats of `agent` did at its tables.
 
-    `agent`: as agent, or as agent@model. Columns: game, variant, opponent (as agent, or agent@model), matches, points and theirs (per
-    round, means over matches; of several opponents of a kind the mean), ahead (points minus theirs), low and high (its 95 % interval;
-    absent for a single match, and where all are alike), won (share of matches in which no seat had more), left_out (matches, with
-    opponents of all kinds in that game, in which something was done in somebody's stead: they count for nothing else). Empty where
-    nobody of that name played.
+    `agent`: agent, or agent@model. Columns: game, variant, opponent (agent, or agent@model), matches, points and theirs (per round,
+    means over matches and over opponents of a kind), ahead (points minus theirs), low and high (its 95 % interval; absent for a
+    single match, and where all are equal), won (share of matches in which no seat had more), left_out (matches of that game, with
+    any opponent, in which an action was replaced; they count for nothing else). Empty where nobody of that name played.
     """
     seats = matches(turns)
     spoilt = seats.groupby("match", observed=True).replaced.transform("max") > 0
@@ -24,89 +23,101 @@ def head_to_head(turns: pd.DataFrame, agent: str = "human") -> pd.DataFrame:
     own_seats = (seats.agent == agent) | (seats.player == agent)
     left_out = seats[spoilt & own_seats].groupby(["game", "variant"], observed=True).match.nunique()
     seats, own_seats = seats[~spoilt].assign(points=lambda table: table.total / table.rounds), own_seats[~spoilt]
-    own = seats.loc[own_seats, ["match", "game", "variant", "seat", "points", "won"]]
+    own_rows = seats.loc[own_seats, ["match", "game", "variant", "seat", "points", "won"]]
     others = seats[["match", "seat", "player", "points"]].rename(
         columns={"seat": "other", "player": "opponent", "points": "theirs"}
     )
-    met = own.merge(others, on="match")
-    met = met[met.seat != met.other].assign(ahead=lambda table: table.points - table.theirs)
+    meetings = own_rows.merge(others, on="match")
+    meetings = meetings[meetings.seat != meetings.other].assign(ahead=lambda table: table.points - table.theirs)
     keys = ["game", "variant", "opponent"]
-    each = met.groupby([*keys, "match"], observed=True, as_index=False)[["points", "theirs", "ahead", "won"]].mean()
-    found = summary(each, ["points", "theirs", "ahead", "won"], keys)
-    wide = found.pivot(index=keys, columns="metric", values="value").rename_axis(columns=None)
-    ahead = found[found.metric == "ahead"].set_index(keys)[["n", "low", "high"]].rename(columns={"n": "matches"})
+    match_means = meetings.groupby([*keys, "match"], observed=True, as_index=False)[
+        ["points", "theirs", "ahead", "won"]
+    ].mean()
+    table = summary(match_means, ["points", "theirs", "ahead", "won"], keys)
+    wide = table.pivot(index=keys, columns="metric", values="value").rename_axis(columns=None)
+    ahead = table[table.metric == "ahead"].set_index(keys)[["n", "low", "high"]].rename(columns={"n": "matches"})
     columns = ["matches", "points", "theirs", "ahead", "low", "high", "won", "left_out"]
-    found = wide.join(ahead).reset_index().merge(left_out.rename("left_out"), on=["game", "variant"], how="left")
-    return found.fillna({"left_out": 0}).astype({"left_out": int}).reindex(columns=[*keys, *columns])
+    table = wide.join(ahead).reset_index().merge(left_out.rename("left_out"), on=["game", "variant"], how="left")
+    return table.fillna({"left_out": 0}).astype({"left_out": int}).reindex(columns=[*keys, *columns])
 
 
 PEOPLE = "people"
-"""What people are called beside models."""
+"""Name of the group of people, beside models."""
 ALIKE = ["game", "variant", "rules", "others"]
-"""What has to be the same of people and models in a cell, beside its name: the others by seat."""
+"""Columns that must be equal for people and models of a cell."""
 
 
 def players(turns: pd.DataFrame) -> pd.Series:
-    """Who sat there, by row: as agent, or as agent@model."""
+    """The player of each row: agent, or agent@model."""
     model = ("@" + turns.model.astype("str")).where(turns.model.notna(), "")
     return turns.agent.astype("str") + model
 
 
 def in_their_cells(turns: pd.DataFrame, subjects: pd.DataFrame) -> pd.DataFrame:
-    """One row per subject of a study and match, of people or of models. `subjects`: match, seat, cell; other seats are those they met.
+    """One row per subject of a study and match, of people or of models. `subjects`: match, seat, cell; other seats are their opponents.
 
-    Columns: cell, match, seat; game, variant, rules; others (who else sat there, by seat, from 1; of other subjects nothing but that
-    they are some); who (people, or agent@model; where subjects of several kinds met, with whom); points (in the match), readable (the
-    share of its decisions that counted, in percent) and first (the share of those that were the first of the actions, in percent;
-    absent where there are not the same two or more actions throughout). Subjects whose match is not among `turns` have no row.
+    Columns: cell, match, seat; game, variant, rules; others (the players by seat, from 1; other subjects are called a subject); who
+    (people, or agent@model; where subjects of several kinds met, with whom); points (in the match); readable (share of its decisions
+    that counted, in percent); first (share of these that were the first action of the list, in percent; absent unless the same two
+    or more actions were legal throughout). A subject whose match is not among `turns` has no row.
     """
     turns = tidy(turns)
     turns = turns.assign(match=turns.match.astype("str"), player=players(turns).replace("human", PEOPLE))
     cell = {(match, seat): name for match, seat, name in subjects[["match", "seat", "cell"]].itertuples(index=False)}
-    found = []
+    subject_rows = []
     for match, rows in turns[turns.match.isin(set(subjects.match))].groupby("match", sort=False):
-        seated = rows.drop_duplicates("seat").sort_values("seat").set_index("seat").player
-        about = {seat: (match, seat) in cell for seat in seated.index}
-        others = ", ".join(f"seat {seat + 1}: {'a subject' if about[seat] else seated[seat]}" for seat in seated.index)
-        for seat, own in rows.groupby("seat"):
-            if about[seat]:
-                met = sorted({seated[each] for each in seated.index if about[each]} - {seated[seat]})
-                what = own.iloc[0][["game", "variant", "rules"]].to_dict()
-                who = f"{seated[seat]} with {' and '.join(met)}" if met else seated[seat]
-                key = {"cell": cell[match, seat], "match": match, "seat": seat, **what, "others": others, "who": who}
-                found.append(key | _did(own))
+        player_at = rows.drop_duplicates("seat").sort_values("seat").set_index("seat").player
+        is_subject = {seat: (match, seat) in cell for seat in player_at.index}
+        others = ", ".join(
+            f"seat {seat + 1}: {'a subject' if is_subject[seat] else player_at[seat]}" for seat in player_at.index
+        )
+        for seat, seat_rows in rows.groupby("seat"):
+            if is_subject[seat]:
+                partners = sorted(
+                    {player_at[other] for other in player_at.index if is_subject[other]} - {player_at[seat]}
+                )
+                game = seat_rows.iloc[0][["game", "variant", "rules"]].to_dict()
+                names = f"{player_at[seat]} with {' and '.join(partners)}" if partners else player_at[seat]
+                key = {"cell": cell[match, seat], "match": match, "seat": seat, **game, "others": others, "who": names}
+                subject_rows.append(key | _measures(seat_rows))
     columns = ["cell", "match", "seat", *ALIKE, "who", "points", "readable", "first"]
-    return pd.DataFrame(found, columns=columns).astype(dict.fromkeys(("points", "readable", "first"), "float"))
+    return pd.DataFrame(subject_rows, columns=columns).astype(dict.fromkeys(("points", "readable", "first"), "float"))
 
 
-def _did(own: pd.DataFrame) -> dict[str, float | None]:
-    """Measures of the rows of one seat in one match."""
-    asked = own[own.legal.notna()]
-    counted = asked[asked.valid & asked.action.notna() & asked.fallback.eq("")]
-    spaces = {str(space) for space in asked.legal}
+def _measures(seat_rows: pd.DataFrame) -> dict[str, float | None]:
+    """Points, and shares of readable and of first actions, of one seat in one match."""
+    decisions = seat_rows[seat_rows.legal.notna()]
+    readable = decisions[decisions.valid & decisions.action.notna() & decisions.fallback.eq("")]
+    spaces = {str(space) for space in decisions.legal}
     actions: Sequence[object] = json.loads(spaces.pop()).get("choice", ()) if len(spaces) == 1 else ()
-    first = [action_of(action) == actions[0] for action in counted.action] if len(actions) > 1 else []
+    first = [action_of(action) == actions[0] for action in readable.action] if len(actions) > 1 else []
     return {
-        "points": own.payoff.sum(),
-        "readable": 100 * len(counted) / len(asked) if len(asked) else None,
+        "points": seat_rows.payoff.sum(),
+        "readable": 100 * len(readable) / len(decisions) if len(decisions) else None,
         "first": 100 * sum(first) / len(first) if first else None,
     }
 
 
 def counterparts(people: pd.DataFrame, models: pd.DataFrame, cells: Sequence[str]) -> pd.DataFrame:
-    """One row per cell: cell, people and models (subjects, by `in_their_cells`), and why these are not put side by side; empty: they are.
+    """One row per cell: cell, people and models (subjects, by `in_their_cells`), and why these cannot be compared; empty: they can.
 
-    They are where both played the cell, in the same game, variant and rules, against the same others in the same seats.
+    They can where both played the cell, in the same game, variant and rules, against the same others in the same seats.
     """
-    found = []
+    rows = []
     for name in [*dict.fromkeys([*cells, *people.cell, *models.cell])]:
         ours, theirs = people[people.cell == name], models[models.cell == name]
-        why = [f"no {who} in this cell" for who, own in ((PEOPLE, ours), ("models", theirs)) if own.empty]
-        had, have = ({column: _values(own, column) for column in ALIKE} for own in (ours, theirs))
+        why = [f"no {who} in this cell" for who, subjects in ((PEOPLE, ours), ("models", theirs)) if subjects.empty]
+        people_values, model_values = (
+            {column: _values(subjects, column) for column in ALIKE} for subjects in (ours, theirs)
+        )
         if not why:
-            why = [f"{each}: {PEOPLE} {had[each]}; models {have[each]}" for each in ALIKE if had[each] != have[each]]
-        found.append({"cell": name, PEOPLE: len(ours), "models": len(theirs), "why": "; ".join(why)})
-    return pd.DataFrame(found, columns=["cell", PEOPLE, "models", "why"])
+            why = [
+                f"{column}: {PEOPLE} {people_values[column]}; models {model_values[column]}"
+                for column in ALIKE
+                if people_values[column] != model_values[column]
+            ]
+        rows.append({"cell": name, PEOPLE: len(ours), "models": len(theirs), "why": "; ".join(why)})
+    return pd.DataFrame(rows, columns=["cell", PEOPLE, "models", "why"])
 
 
 def _values(table: pd.DataFrame, column: str) -> str:

@@ -1,4 +1,4 @@
-"""What a design can detect, before or after it was played: by the noncentral t, as in Cohen (1988, chapter 2).
+"""Power of a design, by the noncentral t (Cohen 1988, chapter 2).
 
 A design is a list of cells; a cell has n matches that spread by its own standard deviation. Cells are fixed, matches are drawn.
 """
@@ -10,20 +10,20 @@ from scipy.optimize import brentq
 from scipy.special import nctdtr, stdtrit
 
 POWER = 0.8
-"""Chance with which a difference is found that is just large enough."""
+"""Probability with which the smallest detectable difference is found."""
 
 
 def power(shift: float, df: float, level: float = 0.95) -> float:
-    """Chance that the two-sided t test finds a difference of `shift` standard errors, with `df` degrees of freedom."""
+    """Probability that the two-sided t test finds a difference of `shift` standard errors, with `df` degrees of freedom."""
     cut = float(stdtrit(df, (1 + level) / 2))
-    below = float(nctdtr(df, abs(shift), -cut))  # absent where it is too small to be reckoned
+    below = float(nctdtr(df, abs(shift), -cut))  # nan where it is too small to compute
     return float(1 - nctdtr(df, abs(shift), cut)) + (below if below == below else 0.0)
 
 
 def detectable(error: float, df: float, level: float = 0.95) -> float:
-    """The smallest difference that is found with a power of 80 %, where its standard error is `error`.
+    """The smallest difference that is found with a power of 80 %, if its standard error is `error`.
 
-    For two cells of n matches that spread by s: error s sqrt(2 / n), df 2 n - 2. Absent without a degree of freedom.
+    Two cells of n matches with standard deviation s have error s sqrt(2 / n) and df 2 n - 2. Absent (nan) without a degree of freedom.
     """
     if not (df > 0 and error >= 0):
         return nan
@@ -33,33 +33,30 @@ def detectable(error: float, df: float, level: float = 0.95) -> float:
     return error * float(brentq(lambda shift: power(shift, df, level) - POWER, 0.0, high))
 
 
-def needed(wanted: float, spread: float, paired: bool = False, level: float = 0.95) -> float:
-    """Matches of each condition (or pairs) for a power of 80 % in the two-sided t test, where matches spread by `spread`.
+def needed(shift_of_means: float, spread: float, paired: bool = False, level: float = 0.95) -> float:
+    """Matches of each condition (or pairs) for a power of 80 % in the two-sided t test, if their standard deviation is `spread`.
 
-    As if all were of one stratum, which hardly matters. Absent where there is no difference to be seen, or no spread known.
+    All matches count as one stratum, which hardly matters. Absent (nan) without a difference or a spread.
     """
-    size = abs(wanted) / spread if spread > 0 else 0.0
+    size = abs(shift_of_means) / spread if spread > 0 else 0.0
     if not 1e-6 < size < float("inf"):
         return nan
 
-    def enough(n: int) -> bool:
+    def is_enough(n: int) -> bool:
         df, shift = (n - 1, size * sqrt(n)) if paired else (2 * n - 2, size * sqrt(n / 2))
         return power(shift, df, level) >= POWER
 
-    return float(fewest(enough))
+    return float(fewest(is_enough))
 
 
-def fewest(enough: Callable[[int], bool], most: float = inf) -> float:
-    """The smallest number from 2 on that is enough, as all larger ones are; infinite where that is more than `most`.
-
-    By doubling, then by halving what is left between.
-    """
+def fewest(is_enough: Callable[[int], bool], most: float = inf) -> float:
+    """The smallest number from 2 on that is enough, if all larger ones are too; infinite beyond `most`. By bisection."""
     low, high = 1, 2
-    while not enough(high):
+    while not is_enough(high):
         low, high = high, 2 * high
         if low >= most:
             return inf
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high if high <= most else inf

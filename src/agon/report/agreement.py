@@ -1,4 +1,4 @@
-"""What agrees with the papers: printed cells and statements counted, as tables, as a line, and as JSON."""
+"""Counts of printed cells and statements that agree with the records: as tables, as lines, and as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from agon.errors import AgonError
 
 
 def gathered(paths: Sequence[Path]) -> pd.DataFrame:
-    """The tables of several papers (csv), one below the other. Raises AgonError for one that is not there."""
+    """The tables of several papers (csv), one below the other. Raises AgonError for a missing one."""
     missing = [path.name for path in paths if not path.is_file()]
     if missing:
         raise AgonError(f"{', '.join(missing)} is not there: run the notebook that writes it first, or `dvc repro`")
@@ -24,9 +24,9 @@ def whole_cells(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreed(cells: pd.DataFrame) -> pd.DataFrame:
-    """paper, reading, agree, of, absent: printed cells (mean and standard deviation together) that agree, of those recomputed.
+    """paper, reading, agree, of, absent: how many printed cells (mean and standard deviation together) agree, of those recomputed.
 
-    absent: those that cannot be recomputed. Words (statistic: grade) are no numbers, and not counted: `graded`.
+    absent: how many cannot be recomputed. Words (statistic: grade) are no numbers; `graded` counts them.
     """
     numbers = cells[cells.statistic != "grade"]
     keys = ["paper", "reading"]
@@ -36,7 +36,7 @@ def agreed(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def graded(cells: pd.DataFrame) -> pd.DataFrame:
-    """The same of words that are read as grades."""
+    """paper, reading, agree, of: the counts of words that are read as grades."""
     words = cells[(cells.statistic == "grade") & cells.recomputed.notna()]
     return words.groupby(["paper", "reading"]).agrees.agg(agree="sum", of="size").reset_index()
 
@@ -61,7 +61,7 @@ def _both(values: pd.Series) -> str:
 
 
 def verdicts(claims: pd.DataFrame) -> pd.DataFrame:
-    """paper, holds, fails, undecided, unchecked: numbers of statements; turned: those whose verdict changes with their section's others."""
+    """paper, holds, fails, undecided, unchecked: numbers of statements. turned: those with another verdict in their section."""
     counts = pd.crosstab(claims.paper, claims.verdict).reindex(columns=VERDICTS, fill_value=0)
     turned = (claims.verdict != claims.verdict_section).groupby(claims.paper).sum()
     return counts.set_axis(["holds", "fails", "undecided", "unchecked"], axis=1).assign(turned=turned).reset_index()
@@ -72,23 +72,25 @@ WEIGHTS = ["abstract", "introduction and conclusion", "details"]
 
 
 def weights(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> list[str]:
-    """One of WEIGHTS for every statement, by where its paper puts it. `heads`: by paper, sections in which it sums itself up."""
+    """One of WEIGHTS for every statement, by its section. `heads`: paper -> sections that sum it up."""
 
     def weight(paper: str, section: str) -> str:
-        named = {each.strip() for each in section.split(",")}
-        return WEIGHTS[0] if "abstract" in named else WEIGHTS[1] if named & set(heads.get(paper, ())) else WEIGHTS[2]
+        sections = {name.strip() for name in section.split(",")}
+        if "abstract" in sections:
+            return WEIGHTS[0]
+        return WEIGHTS[1] if sections & set(heads.get(paper, ())) else WEIGHTS[2]
 
     return [weight(paper, str(section)) for paper, section in zip(claims.paper, claims.section, strict=True)]
 
 
 def weighed(claims: pd.DataFrame, heads: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Numbers of statements by verdict (columns), paper and weight (rows), see `weights`."""
-    own = pd.Categorical(weights(claims, heads), WEIGHTS)
-    return pd.crosstab([claims.paper, own], claims.verdict).reindex(columns=VERDICTS, fill_value=0)
+    weight = pd.Categorical(weights(claims, heads), WEIGHTS)
+    return pd.crosstab([claims.paper, weight], claims.verdict).reindex(columns=VERDICTS, fill_value=0)
 
 
 def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """What `make repro` says at its end."""
+    """The lines that `make repro` prints at its end."""
     lines = [
         f"{row.paper}, {row.reading}: {row.agree:,} of {row.of:,} printed cells agree"
         + f"; {row.absent:,} more cannot be recomputed" * bool(row.absent)
@@ -106,26 +108,28 @@ def summary_line(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def agreement(cells: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """The same as JSON, for `dvc metrics`: paper -> reading -> agree, of, absent (cells); paper -> verdict -> statements."""
-    found: dict[str, Any] = {}
+    """JSON for `dvc metrics`: paper -> reading -> agree, of, absent (cells); paper -> verdict -> statements."""
+    counts_of: dict[str, Any] = {}
     for row in agreed(cells).itertuples():
-        found.setdefault(str(row.paper), {})[str(row.reading)] = {
+        counts_of.setdefault(str(row.paper), {})[str(row.reading)] = {
             name: int(getattr(row, name)) for name in ("agree", "of", "absent")
         }
     for paper, counts in verdicts(claims).set_index("paper").iterrows():
-        found.setdefault(str(paper), {})["statements"] = {str(verdict): int(count) for verdict, count in counts.items()}
-    return json.dumps(found, indent=1) + "\n"
+        counts_of.setdefault(str(paper), {})["statements"] = {
+            str(verdict): int(count) for verdict, count in counts.items()
+        }
+    return json.dumps(counts_of, indent=1) + "\n"
 
 
 def leaning(variants: pd.DataFrame) -> pd.DataFrame:
-    """paper, agree, runner_up_agree, of: over all cells whose variant was found by agreement, see `true_variants` of a replication.
+    """paper, agree, runner_up_agree, of: over all cells whose variant was chosen by agreement (`true_variants` of a replication).
 
-    How many agree with the variants taken, and how many would with each set's next best.
+    agree: how many agree with the chosen variants; runner_up_agree: with each set's second best.
     """
     counts = ["agree", "runner_up_agree", "of"]
     return chosen(variants).groupby("paper")[counts].sum().astype(int).reset_index()
 
 
 def chosen(variants: pd.DataFrame) -> pd.DataFrame:
-    """The sets of cells whose variant was found by agreement: those that have a next best."""
+    """The sets of cells whose variant was chosen by agreement: those with a second best."""
     return variants.dropna(subset="runner_up").astype(dict.fromkeys(["agree", "runner_up_agree", "of"], int))

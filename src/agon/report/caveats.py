@@ -1,4 +1,4 @@
-"""What is to be known of a notebook's data before its findings are believed: that they are a sample, not whole, or cut off."""
+"""Caveats of a notebook's data: they are a sample, of a partial experiment, or have answers that were cut off."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,44 +10,42 @@ from agon.paths import input_path, shown
 from agon.turns import cut_off, endings, is_turns, partial, read
 
 SAMPLES = "/tests/smoke/"
-"""The folder of small parts of the report's data, on which notebooks can be tried."""
+"""The folder of small samples of the report's data, for trials of notebooks."""
 
-_told: list[str] = []
-"""What every finding of this process's notebook bears."""
+_shown: list[str] = []
+"""The caveats of this process's notebook."""
 
 
 def caveats(paths: Iterable[str]) -> list[str]:
-    """Of files that a notebook reads: which are samples, which turns are not of whole experiments, and which have answers that were
-    cut off. Raises AgonError.
-    """
-    known = {path: input_path(path) for path in paths if path}
-    samples = [shown(path) for path in known.values() if SAMPLES in f"{path.resolve().as_posix()}/"]
-    told = [f"SAMPLE, not the report's data: {', '.join(samples)}"] if samples else []
-    turns = [path for path in known.values() if path.suffix == ".parquet" and is_turns(path)]
+    """The caveats of files that a notebook reads: samples, partial experiments, answers that were cut off. Raises AgonError."""
+    places = {path: input_path(path) for path in paths if path}
+    samples = [shown(path) for path in places.values() if SAMPLES in f"{path.resolve().as_posix()}/"]
+    lines = [f"SAMPLE, not the report's data: {', '.join(samples)}"] if samples else []
+    turns = [path for path in places.values() if path.suffix == ".parquet" and is_turns(path)]
     for path in turns:
         table = read(path, ["experiment", "ended"])
-        told += [f"PARTIAL: {each}" for each in partial(table)]
-        told += [f"NOT WHOLE: {endings(table)} ({shown(path)})"] if cut_off(table).any() else []
-    return told
+        lines += [f"PARTIAL: {experiment}" for experiment in partial(table)]
+        lines += [f"NOT WHOLE: {endings(table)} ({shown(path)})"] if cut_off(table).any() else []
+    return lines
 
 
 def beware(*paths: str) -> None:
-    """From now on every finding of this notebook (a figure, a table, a text) says what is to be known of the files that it reads.
+    """From now on every output of this notebook (a figure, a table, a text) bears the caveats of the files at `paths`, if any.
 
-    Nothing is said where there is nothing to say. Call it where the data are loaded. Raises AgonError.
+    Call it where the data are loaded. Raises AgonError.
     """
-    _told[:] = caveats(paths)
+    _shown[:] = caveats(paths)
     if (shell := get_ipython()) is not None:
-        shell.events.register("post_run_cell", _tell)
+        shell.events.register("post_run_cell", _display_caveats)
 
 
-def told() -> str:
-    """What figures bear, in a line."""
-    return "; ".join(_told)
+def caveat_line() -> str:
+    """The notebook's caveats in a line, for figures."""
+    return "; ".join(_shown)
 
 
-def _tell(cell: Any) -> None:
-    """Below a cell that has shown something."""
-    if _told and cell.result is not None:
-        text = Markdown("  \n".join(f"**{each}**" for each in _told))  # type: ignore[no-untyped-call]
+def _display_caveats(cell: Any) -> None:
+    """Displays the caveats below a cell with a result."""
+    if _shown and cell.result is not None:
+        text = Markdown("  \n".join(f"**{line}**" for line in _shown))  # type: ignore[no-untyped-call]
         display(text)  # type: ignore[no-untyped-call]

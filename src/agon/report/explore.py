@@ -1,4 +1,4 @@
-"""Pages on which a reader looks for herself: data and plain JavaScript in one file, without a server and without a network."""
+"""Interactive pages: data and plain JavaScript in one HTML file, without server or network."""
 
 import base64
 import hashlib
@@ -15,28 +15,28 @@ from agon.report.index import PAGES
 
 PARTS = files("agon.report").joinpath("templates/explore")
 CODED = 0.5
-"""A column of text with fewer different values than this share of its rows is written as a list of values and their places."""
+"""Share of different values below which a column of text is written as values and codes."""
 
 
 def packed(table: pd.DataFrame) -> dict[str, Any]:
-    """Column -> its values, or what saves space: {"values": the different ones, "codes": the place of each row's, -1 for none}.
+    """Column -> its values, or, to save space, {"values": the different ones, "codes": the place of each row's value, -1 for none}.
 
-    Absent is null. Raises AgonError for a number that is not finite.
+    Absent values are null. Raises AgonError for a number that is not finite.
     """
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name, column in table.items():
         if isinstance(column.dtype, pd.CategoricalDtype) or (
             pd.api.types.is_string_dtype(column) and column.nunique() < CODED * len(column)
         ):
             codes, values = pd.factorize(column)
-            found[str(name)] = {"values": [str(value) for value in values], "codes": codes.tolist()}
+            columns[str(name)] = {"values": [str(value) for value in values], "codes": codes.tolist()}
         else:
-            found[str(name)] = [None if pd.isna(value) else _short(value) for value in column.tolist()]
-    return found
+            columns[str(name)] = [None if pd.isna(value) else _short(value) for value in column.tolist()]
+    return columns
 
 
 def _short(value: Any) -> Any:
-    """A whole number without its .0."""
+    """A value, as an integer where it is a whole number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -50,15 +50,15 @@ def page(
 ) -> str:
     """One HTML file: `about` (paragraphs), `links` (text -> target), and `scripts` that show `data`.
 
-    `notes`: folded lists, each with its summary: name -> what it means.
+    `notes`: summary -> a folded list of names and their meanings.
 
-    All text is escaped, and in `data` also what would end its element. A Content-Security-Policy lets these scripts run and no other,
-    and loads nothing. The same input gives the same bytes. Raises AgonError for numbers that are not finite.
+    All text is escaped, in `data` also `<`. A Content-Security-Policy allows these scripts alone, and no loading. The same input
+    gives the same bytes. Raises AgonError for numbers that are not finite.
     """
     code = "\n".join(["(() => {", part("base.js"), *scripts, "})();"])
     style = part("style.css")
     try:
-        told = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as error:
         raise AgonError(f"explorer {title!r}: {error}") from None
     policy = f"default-src 'none'; script-src {_hashed(code)}; style-src {_hashed(style)}; base-uri 'none'; form-action 'none'"
@@ -70,12 +70,12 @@ def page(
         policy=Markup(policy),
         style=Markup(style),
         code=Markup(code),
-        data=Markup(told.replace("<", "\\u003c")),
+        data=Markup(text.replace("<", "\\u003c")),
     )
 
 
 def browser(**settings: Any) -> tuple[dict[str, Any], list[str]]:
-    """Data and scripts of a page that lists the rows of a table, to search and to filter: see templates/explore/browse.js."""
+    """Data and scripts of a page with a table to search and filter: see templates/explore/browse.js."""
     return settings, [part("browse.js")]
 
 

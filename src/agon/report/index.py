@@ -1,4 +1,4 @@
-"""The page on which a reader begins, reports/index.html, and the folders that it links to."""
+"""The report's front page, reports/index.html, and the folders to which it links."""
 
 import json
 import re
@@ -24,9 +24,9 @@ PAGES = Environment(
 
 
 def gather(notebooks: Path, target: Path) -> None:
-    """Copies what every notebook has written (`notebooks`/NAME/tables ...) into one folder for each kind, under `target`.
+    """Copies the outputs of every notebook (`notebooks`/NAME/tables ...) into one folder per kind, under `target`.
 
-    Raises AgonError where two notebooks have written a file of the same name.
+    Raises AgonError where two notebooks wrote a file of the same name.
     """
     for kind in ("tables", "figures", "replication"):
         shutil.rmtree(target / kind, ignore_errors=True)
@@ -38,13 +38,14 @@ def gather(notebooks: Path, target: Path) -> None:
 
 
 def makers(figures: Iterable[str], notebooks: Iterable[Path]) -> dict[str, str]:
-    """Name of every figure -> name of the notebook whose code says that it saves it (a {number} stands for anything), or nothing."""
-    said = {}
+    """Figure -> the notebook whose code names it (a {number} stands for any text), or "" for none."""
+    patterns = {}
     for path in notebooks:
         for name in re.findall(r"\bfigures/([^\"']+)", "".join(map(_source, _cells(path)))):
-            said[re.sub(r"\{.*?\}", "*", name)] = path.stem
+            patterns[re.sub(r"\{.*?\}", "*", name)] = path.stem
     return {
-        figure: next((maker for pattern, maker in said.items() if fnmatch(figure, pattern)), "") for figure in figures
+        figure: next((maker for pattern, maker in patterns.items() if fnmatch(figure, pattern)), "")
+        for figure in figures
     }
 
 
@@ -67,12 +68,11 @@ def index(
     explorers: Mapping[str, str] | None = None,
     players: Mapping[str, str] | None = None,
 ) -> str:
-    """The page on which a reader begins: what each paper's records say, and links to every notebook and figure. All text is escaped.
+    """The front page: findings on each paper, and links to every notebook and figure. All text is escaped.
 
-    `findings`: rows of `agon_papers.findings`, the first of a paper standing for it. `papers`: of each its title, its link where it has
-    one, and the sections that are its `heads`. `notebooks`: each with the figure that is its picture. `figures`: name of a figure ->
-    name of the notebook that made it, or nothing. `explorers`: page -> what it shows. `players`: name of a notebook -> who plays
-    there, or what it is about.
+    `findings`: rows of `agon_papers.findings`, a paper's main finding first. `papers`: paper -> title, link (if any), and `heads`,
+    the sections that sum it up. `notebooks`: path -> the figure that is its picture. `figures`: figure -> the notebook that made it,
+    or "". `explorers`: page -> its description. `players`: notebook -> its players, or its subject.
     """
     cards = [
         _card(path, picture if picture in figures else "") | {"of": (players or {}).get(path.stem, "")}
@@ -81,7 +81,7 @@ def index(
     titles = {card["name"]: card["title"] for card in cards}
     words = graded(cells)
     reconciled = words[words.reading == "reconciled"]
-    bars = weighed(claims, {name: [str(each) for each in about.get("heads", ())] for name, about in papers.items()})
+    bars = weighed(claims, {name: [str(head) for head in about.get("heads", ())] for name, about in papers.items()})
     return PAGES.get_template("index.html.j2").render(
         papers=[
             {

@@ -1,4 +1,4 @@
-"""The one tidy table, `turns` (a row is one seat asked once): its columns, its checks, its files, and the games beside it."""
+"""The tidy table `turns` (a row is one seat asked once): its columns, checks and files, and the table of its games."""
 
 from agon.turns.actions import action_of, action_text, decoded
 from agon.turns.checks import tidy, validated

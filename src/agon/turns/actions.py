@@ -1,4 +1,4 @@
-"""Actions as turns hold them."""
+"""Actions as text in turns, and back."""
 
 import json
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from agon.turns.columns import LABEL
 
 
 def action_text(action: Any) -> str:
-    """An action as turns hold it: a word as it is, all else as JSON. So is a word that would be read as JSON, such as "3"."""
+    """An action as text: a plain word as it is, everything else as JSON, also a word that is JSON itself, such as "3"."""
     plain = isinstance(action, str) and action.isprintable() and action and not _is_json(action)
     return action if plain else json.dumps(action)
 
 
 def action_of(text: str) -> Any:
-    """The action that turns hold as `text`: the value where it is JSON, else the word itself."""
+    """The action of a text: the value where it is JSON, else the word itself."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -35,12 +35,12 @@ def _is_json(text: str) -> bool:
 
 
 def decoded(column: pd.Series) -> pd.Series:
-    """The column `action` as labels: of a word that turns hold in quotes the word, else what is there. Absent stays absent."""
-    return relabelled(column, lambda label: value if isinstance(value := action_of(label), str) else label)
+    """The column `action` as labels: a word in quotes without them, other text as it is. Absent stays absent."""
+    return relabel(column, lambda label: value if isinstance(value := action_of(label), str) else label)
 
 
-def relabelled(column: pd.Series, change: Callable[[str], str]) -> pd.Series:
-    """A column of labels with others in their place; those that become the same are one."""
+def relabel(column: pd.Series, change: Callable[[str], str]) -> pd.Series:
+    """A column of labels, each changed by `change`; labels that become equal are merged."""
     labels = column.astype(LABEL).cat
     places, names = pd.factorize(pd.Index([change(label) for label in labels.categories], dtype="str"))
     codes = np.append(places, -1)[labels.codes]

@@ -1,4 +1,4 @@
-"""Whether a table is one of turns, and turns made tidy again."""
+"""Checks of a table of turns, and its repair after pandas operations."""
 
 from typing import Any
 
@@ -12,9 +12,8 @@ from agon.turns.columns import COLUMNS, COUNT, ENDS, KEY, LABEL, completed, has_
 def tidy(turns: pd.DataFrame) -> pd.DataFrame:
     """Turns that were concatenated, filtered, sorted or merged, with the types of COLUMNS and an index of their own.
 
-    Columns of one's own stay as they are, and columns of turns may be missing; of older tables `asked` and `ended` are as
-    agon.turns.completed has them. Raises AgonError where a value is missing, infinite or of
-    another kind, and for rows that are there twice.
+    Other columns stay as they are, and columns of turns may be missing; older tables get `asked` and `ended` (agon.turns.completed).
+    Raises AgonError where a value is missing, infinite or of another type, and for repeated rows.
     """
     if {"match", "legal", "action"} <= set(turns):
         turns = completed(turns)
@@ -27,19 +26,19 @@ def tidy(turns: pd.DataFrame) -> pd.DataFrame:
         if not has_type(column.dtype, dtype):
             changed[name] = _as_type(column, dtype)
     same = not changed and isinstance(turns.index, pd.RangeIndex)
-    found = turns if same else turns.assign(**changed).reset_index(drop=True)
-    _require_finite(found)
-    if "ended" in found and (strange := set(found.ended.dropna().unique()) - set(ENDS)):
+    table = turns if same else turns.assign(**changed).reset_index(drop=True)
+    _require_finite(table)
+    if "ended" in table and (strange := set(table.ended.dropna().unique()) - set(ENDS)):
         raise AgonError(
             f"not a turns table: ended is {min(map(str, strange))!r}; it must be {', '.join(ENDS)}, or absent"
         )
-    if set(KEY) <= set(found):
-        _require_once(found)
-    return found
+    if set(KEY) <= set(table):
+        _require_once(table)
+    return table
 
 
 def validated(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns` itself, if it keeps the schema and holds no (match, turn, seat) twice. Raises AgonError otherwise."""
+    """`turns` itself, if it fits the schema and repeats no (match, turn, seat). Raises AgonError otherwise."""
     strange = [str(name) for name in turns if name not in COLUMNS]
     if strange:
         raise AgonError(f"not a turns table: turns have no column {', '.join(strange)}")
@@ -50,21 +49,21 @@ def validated(turns: pd.DataFrame) -> pd.DataFrame:
         checked.validate(turns, lazy=False)
     except SchemaError as error:
         raise AgonError(f"not a turns table: {str(error).splitlines()[0]}") from None
-    if fault := mistyped(turns):
+    if fault := type_fault(turns):
         raise AgonError(f"not a turns table: {fault}")
     _require_finite(turns)
     _require_once(turns)
     return turns
 
 
-def mistyped(turns: pd.DataFrame) -> str:
-    """The first column that is not among COLUMNS, or has not its type there, in words; empty when there is none."""
+def type_fault(turns: pd.DataFrame) -> str:
+    """The first column that is not in COLUMNS, or has another type, in words; empty when there is none."""
     for name in turns:
         if name not in COLUMNS:
             return f"it has a column {name} more"
-        found, wanted = turns[name].dtype, COLUMNS[name][0]
-        if not has_type(found, wanted):
-            return f"column {name} is {found}, not {pd.api.types.pandas_dtype(wanted)}"
+        dtype, column_dtype = turns[name].dtype, COLUMNS[name][0]
+        if not has_type(dtype, column_dtype):
+            return f"column {name} is {dtype}, not {pd.api.types.pandas_dtype(column_dtype)}"
     return ""
 
 
@@ -76,18 +75,18 @@ def _require_finite(turns: pd.DataFrame) -> None:
 
 
 def _require_once(turns: pd.DataFrame) -> None:
-    """Raises AgonError for a (match, turn, seat) that is there twice."""
-    twice = turns.duplicated(KEY).to_numpy()
-    if twice.any():
-        match, turn, seat = turns[KEY].iloc[int(twice.argmax())]
+    """Raises AgonError for a repeated (match, turn, seat)."""
+    repeated = turns.duplicated(KEY).to_numpy()
+    if repeated.any():
+        match, turn, seat = turns[KEY].iloc[int(repeated.argmax())]
         raise AgonError(
-            f"not a turns table: {twice.sum()} rows repeat a (match, turn, seat), first match {match}, turn {turn}, seat {seat}; "
+            f"not a turns table: {repeated.sum()} rows repeat a (match, turn, seat), first match {match}, turn {turn}, seat {seat}; "
             "of tables put together two hold the same match"
         )
 
 
 def _as_type(column: pd.Series, dtype: Any) -> pd.Series:
-    """A column with its type of COLUMNS. Raises AgonError where its values are of another kind."""
+    """A column with its type of COLUMNS. Raises AgonError for values of another type."""
     try:
         if dtype == np.bool_ and not column.isin([True, False]).all():
             raise ValueError("there are other values than true and false")

@@ -1,4 +1,4 @@
-"""What the columns of turns are, and mean."""
+"""The columns of turns: types and meanings."""
 
 import functools
 import warnings
@@ -11,7 +11,7 @@ import pyarrow as pya
 from agon.errors import AgonError
 
 ENDS = "stop", "length", "filter", "error", "unknown"
-"""What the column `ended` may hold."""
+"""Values of the column `ended`."""
 TEXT, LABEL, COUNT = pd.StringDtype(), pd.CategoricalDtype(), pd.Int64Dtype()
 COLUMNS: dict[str, tuple[Any, bool, str]] = {
     "experiment": (
@@ -84,13 +84,13 @@ COLUMNS: dict[str, tuple[Any, bool, str]] = {
 KEY = ["match", "turn", "seat"]
 LATER = "asked", "ended"
 """Columns that older tables lack: `completed` adds them."""
-TOLD_BY = ["match", "legal", "action", "reply", "fallback", "model"]
-"""Columns from which it knows them."""
+EVIDENCE = ["match", "legal", "action", "reply", "fallback", "model"]
+"""Columns from which `completed` infers them."""
 
 
 @functools.cache
 def schema() -> Any:
-    """The schema that turns are checked by, as pandera has it."""
+    """The schema of turns, for pandera."""
     import pandera.pandas as pa  # here: it takes a fifth of a second, and what only reads needs none of it
 
     return pa.DataFrameSchema(
@@ -114,8 +114,7 @@ def schema() -> Any:
 
 
 def typed(columns: dict[str, Any]) -> pd.DataFrame:
-    """`columns` as a turns table: missing columns are absent throughout, `asked` and `ended` as `completed` has them; types are those
-    of COLUMNS.
+    """`columns` as a turns table with the types of COLUMNS. Missing columns are empty; `completed` adds `asked` and `ended`.
 
     Raises AgonError for a column that turns do not have.
     """
@@ -136,23 +135,23 @@ def typed(columns: dict[str, Any]) -> pd.DataFrame:
 
 
 def completed(turns: pd.DataFrame) -> pd.DataFrame:
-    """Turns that were made before there were `asked` and `ended`, with both, from the columns TOLD_BY; others are as they are.
+    """Adds `asked` and `ended` to turns from before these columns, from the columns EVIDENCE; other turns stay as they are.
 
-    A seat was asked where there is what it could answer, an action, a reply or a fallback. A row without any of them was only paid,
-    if its match says elsewhere what could be answered; in a match that never says it nobody can know, the row counts as asked, and
-    a warning says so. Of a model that was asked it is unknown why its answer ended.
+    A seat was asked if its row has `legal`, an action, a reply or a fallback. A row without any of them was only paid, if its match
+    has `legal` elsewhere. In a match without any `legal` this is unknown: the row counts as asked, with a warning. The end of a
+    model's answer is then unknown.
     """
     if "asked" not in turns:
-        told = turns[turns.columns.intersection(["legal", "action", "reply"])].notna().any(axis=1)
+        is_asked = turns[turns.columns.intersection(["legal", "action", "reply"])].notna().any(axis=1)
         if "fallback" in turns:
-            told |= turns.fallback.ne("")
-        unsure = ~told & ~turns.match.isin(turns.match[turns.legal.notna()])
+            is_asked |= turns.fallback.ne("")
+        unsure = ~is_asked & ~turns.match.isin(turns.match[turns.legal.notna()])
         if unsure.any():
             warnings.warn(
                 f"{unsure.sum():,} rows of these turns do not say whether their seat was asked or only paid; they count as asked",
                 stacklevel=2,
             )
-        turns = turns.assign(asked=(told | unsure).astype(np.bool_))
+        turns = turns.assign(asked=(is_asked | unsure).astype(np.bool_))
     if "ended" not in turns and "model" in turns:
         model = turns.asked & turns.model.notna()
         ended = pd.Categorical.from_codes(np.where(model, 0, -1), ["unknown"])
@@ -161,6 +160,7 @@ def completed(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
+    """The values of a missing column. Raises AgonError for a column that turns need."""
     if absent and dtype is LABEL:
         return pd.Categorical.from_codes(np.full(length, -1, dtype=np.int8), categories=pd.Index([], dtype="str"))
     if absent and dtype is TEXT:
@@ -176,6 +176,6 @@ def _absent(name: str, dtype: Any, absent: bool, length: int) -> Any:
     raise AgonError(f"turns need a column {name}")
 
 
-def has_type(found: Any, wanted: Any) -> bool:
+def has_type(dtype: Any, column_dtype: Any) -> bool:
     """Whether a column's type is one of COLUMNS."""
-    return isinstance(found, type(wanted)) if wanted in (LABEL, TEXT) else bool(found == wanted)
+    return isinstance(dtype, type(column_dtype)) if column_dtype in (LABEL, TEXT) else bool(dtype == column_dtype)

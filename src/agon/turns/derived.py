@@ -1,4 +1,4 @@
-"""What follows from turns: totals of matches, what was done in a seat's stead, which experiments are not whole, a study's cells."""
+"""Derived from turns: totals of matches, replaced and cut-off answers, partial experiments, a study's cells."""
 
 import json
 import re
@@ -9,39 +9,39 @@ import pandas as pd
 from agon.turns.checks import tidy
 
 PARTIAL = re.compile(r" \(partial: ([\d,]+ of [\d,]+ matches)\)$")
-"""What the column `experiment` says behind the name where not all matches of an experiment could be played."""
+"""End of a value of the column `experiment` where not all of its matches could be played."""
 
 
 def marked_partial(turns: pd.DataFrame, of: int) -> pd.DataFrame:
-    """`turns` whose column `experiment` says that they are those of some of its `of` matches: NAME (partial: 3 of 40 matches)."""
-    said = f" (partial: {turns.match.nunique():,} of {of:,} matches)"
-    return turns.assign(experiment=turns.experiment.cat.rename_categories(lambda name: name + said))
+    """`turns` of some of an experiment's `of` matches; its column `experiment` says so: NAME (partial: 3 of 40 matches)."""
+    suffix = f" (partial: {turns.match.nunique():,} of {of:,} matches)"
+    return turns.assign(experiment=turns.experiment.cat.rename_categories(lambda name: name + suffix))
 
 
 def partial(turns: pd.DataFrame) -> list[str]:
-    """In words, which experiments of `turns` are not whole: NAME, 3 of 40 matches. Empty where all are."""
-    labels = sorted({str(each) for each in turns.experiment.unique()})
-    return [f"{PARTIAL.sub('', each)}, {found[1]}" for each in labels if (found := PARTIAL.search(each))]
+    """The partial experiments of `turns` in words: NAME, 3 of 40 matches."""
+    labels = sorted({str(label) for label in turns.experiment.unique()})
+    return [f"{PARTIAL.sub('', label)}, {mark[1]}" for label in labels if (mark := PARTIAL.search(label))]
 
 
 def replaced(turns: pd.DataFrame) -> pd.Series:
-    """Whether the action of a row is not the seat's own: something was done in the place of an answer that could not be read."""
+    """Whether the action of a row stands in for an answer that could not be read (one bool per row)."""
     return turns.action.notna() & turns.fallback.ne("")
 
 
 CUT = {"length": "cut off at the limit of tokens", "filter": "held back or refused by the provider", "error": "failed"}
-"""Why an answer is not whole, in words."""
+"""Value of `ended` -> why the answer is incomplete, in words."""
 
 
 def cut_off(turns: pd.DataFrame) -> pd.Series:
-    """Whether the answer of a row is known not to be whole (one bool per row): its model was cut off, filtered or failed."""
+    """Whether the answer of a row is incomplete: cut off, filtered or failed (one bool per row)."""
     return turns.ended.isin(list(CUT))
 
 
 def endings(turns: pd.DataFrame) -> str:
-    """In words, how many of the models' last answers are not whole, and of how many it is not known.
+    """How many of the models' last answers are incomplete, and for how many it is unknown, in words.
 
-    It belongs beside every share of readable or valid answers.
+    Every share of readable or valid answers needs it beside it.
     """
     number = turns.ended.value_counts()
     parts = [f"{number[end]:,} {words}" for end, words in CUT.items() if number.get(end, 0)]
@@ -53,8 +53,8 @@ def endings(turns: pd.DataFrame) -> str:
 
 
 def matches(turns: pd.DataFrame) -> pd.DataFrame:
-    """One row per match and seat, derived: who played what, `total` (points), `won` (no seat had more), `rounds`, `valid`,
-    `replaced` and `cut_off` (shares of its turns)."""
+    """One row per match and seat: game and player, `total` (points), `won` (no seat had more), `rounds`; `valid`, `replaced`
+    and `cut_off` (shares of its turns)."""
     turns = tidy(turns)
     keys = ["experiment", "match", "game", "variant", "repetition", "seat", "role", "agent", "model"]
     table = (
@@ -70,25 +70,25 @@ def matches(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_cells(turns: pd.DataFrame, cells: Mapping[tuple[str, int], str]) -> pd.DataFrame:
-    """`turns` that say the study's `cell` of each subject: in `detail`, on the first row of the subject's seat.
+    """`turns` with the study's `cell` of each subject, in `detail` on the first row of its seat.
 
-    `cells`: (match, seat) -> cell, of the seats of those whom the study is about. Other seats, and other matches, stay as they are.
+    `cells`: (match, seat) of a subject -> cell. Other seats and matches stay as they are.
     """
     first = turns[~turns.duplicated(["match", "seat"])]
-    wanted = [(str(match), int(seat)) for match, seat in zip(first.match, first.seat, strict=True)]
-    said = {
+    places = [(str(match), int(seat)) for match, seat in zip(first.match, first.seat, strict=True)]
+    details = {
         row: json.dumps((json.loads(detail) if isinstance(detail, str) else {}) | {"cell": cells[key]})
-        for row, detail, key in zip(first.index, first.detail, wanted, strict=True)
+        for row, detail, key in zip(first.index, first.detail, places, strict=True)
         if key in cells
     }
     detail = turns.detail.copy()
-    detail[list(said)] = list(said.values())
+    detail[list(details)] = list(details.values())
     return turns.assign(detail=detail)
 
 
 def subjects(turns: pd.DataFrame) -> pd.DataFrame:
-    """Whom a study is about, as its turns say it (see `in_cells`): match, seat, cell. Empty for turns of no study, and of older ones."""
+    """The subjects of a study (see `in_cells`): match, seat, cell. Empty for turns without cells."""
     first = turns[~turns.duplicated(["match", "seat"]) & turns.detail.notna()]
     cells = [json.loads(detail).get("cell") for detail in first.detail]
-    found = first[["match", "seat"]].astype({"match": "str"}).assign(cell=pd.Series(cells, first.index, dtype="str"))
-    return found.dropna(subset="cell").reset_index(drop=True)
+    table = first[["match", "seat"]].astype({"match": "str"}).assign(cell=pd.Series(cells, first.index, dtype="str"))
+    return table.dropna(subset="cell").reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Turns and results on disk: whole, or not there, and the same bytes for the same rows."""
+"""Turns and results on disk. A file is written whole or not at all; the same rows give the same bytes."""
 
 import fcntl
 import json
@@ -14,17 +14,17 @@ import pyarrow.parquet as pq
 
 from agon.errors import AgonError
 from agon.paths import input_path, input_places, shown
-from agon.turns.actions import action_of, action_text, relabelled
-from agon.turns.checks import mistyped, validated
-from agon.turns.columns import COLUMNS, KEY, LABEL, LATER, TOLD_BY, completed
+from agon.turns.actions import action_of, action_text, relabel
+from agon.turns.checks import type_fault, validated
+from agon.turns.columns import COLUMNS, EVIDENCE, KEY, LABEL, LATER, completed
 from agon.turns.derived import PARTIAL
 
 MEANINGS = "agon columns"
-"""Key of a file's metadata that holds what its columns mean, as JSON."""
+"""Key of a file's metadata with the meanings of its columns, as JSON."""
 
 
 def write(turns: pd.DataFrame, path: Path) -> None:
-    """Validates turns and writes them (`write_parquet`). The file's metadata say what its columns mean (MEANINGS)."""
+    """Validates turns and writes them (`write_parquet`), with the meanings of their columns (MEANINGS)."""
     table = pya.Table.from_pandas(_sorted_labels(validated(turns)), preserve_index=False)
     means = {MEANINGS: json.dumps({name: meaning for name, (_, _, meaning) in COLUMNS.items()})}
     write_parquet(table.replace_schema_metadata({**(table.schema.metadata or {}), **means}), path)
@@ -33,7 +33,7 @@ def write(turns: pd.DataFrame, path: Path) -> None:
 def write_parquet(table: pya.Table, path: Path) -> None:
     """Writes parquet in one move: a reader sees the old file or the new one, never a part.
 
-    Of several processes that write one file at once, the last one's is there in the end. Raises AgonError.
+    Of several processes that write one file at once, the last one wins. Raises AgonError.
     """
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -53,7 +53,7 @@ def write_parquet(table: pya.Table, path: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Deletes parts that nobody writes any more: their processes were killed."""
+    """Deletes parts of killed processes."""
     for part in folder.glob("*.????????.part"):
         with suppress(OSError), part.open("rb") as stream:
             if time() - part.stat().st_mtime > 1:  # a newer one may be about to be locked
@@ -62,54 +62,56 @@ def _sweep(folder: Path) -> None:
 
 
 def _sorted_labels(turns: pd.DataFrame) -> pd.DataFrame:
-    """Labels in alphabetical order and none unused, so that the same rows are the same bytes however they came together."""
+    """Labels in alphabetical order and none unused: the same rows are then the same bytes, whatever their history."""
 
-    def settled(name: str) -> pd.Series:
+    def sort_labels(name: str) -> pd.Series:
         label = turns[name].cat.remove_unused_categories()
         return label.cat.reorder_categories(sorted(label.cat.categories))
 
-    return turns.assign(**{name: settled(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
+    return turns.assign(**{name: sort_labels(name) for name, (dtype, _, _) in COLUMNS.items() if dtype is LABEL})
 
 
 def read(path: str | Path, columns: list[str] | None = None) -> pd.DataFrame:
     """A turns table from parquet, all columns or some. Raises AgonError when it is missing, unreadable or no turns table.
 
-    Of tables made before there were the columns `asked` and `ended`, these are as agon.turns.completed has them.
+    Tables from before the columns `asked` and `ended` get them (agon.turns.completed).
     """
     path = input_path(path)
     if unknown := [name for name in columns or () if name not in COLUMNS]:
         raise AgonError(f"turns have no column {', '.join(unknown)}: see agon.turns.COLUMNS")
-    wanted = columns or list(COLUMNS)
+    names = columns or list(COLUMNS)
     try:
-        held = set(pq.read_schema(path).names)
-        older = [name for name in LATER if name in wanted and name not in held]
-        taken = [*{*(columns or held), *(TOLD_BY if older else ())}.difference(older)] if older else columns
-        turns = pd.read_parquet(path, columns=taken, page_checksum_verification=True)
+        names_there = set(pq.read_schema(path).names)
+        older = [name for name in LATER if name in names and name not in names_there]
+        names_to_read = (
+            [*{*(columns or names_there), *(EVIDENCE if older else ())}.difference(older)] if older else columns
+        )
+        turns = pd.read_parquet(path, columns=names_to_read, page_checksum_verification=True)
     except FileNotFoundError:
         raise AgonError(
             f"{shown(path)} is not there: `make repro` makes those of dvc.yaml, `python -m agon play experiment=NAME` any other"
         ) from None
     except (pya.ArrowInvalid, pya.ArrowIOError, OSError) as error:
-        reason, made = str(error).splitlines()[0], any(map(path.is_relative_to, input_places("transcripts")))
-        again = "; where a stage makes it, delete it, and `dvc repro` makes it again" if made else ""
+        reason, is_output = str(error).splitlines()[0], any(map(path.is_relative_to, input_places("transcripts")))
+        again = "; where a stage makes it, delete it, and `dvc repro` makes it again" if is_output else ""
         raise AgonError(
             f"{shown(path)} cannot be read ({reason}): it is no table of turns, or is damaged{again}"
         ) from None
-    missing = [name for name in [*wanted, *(TOLD_BY if older else ())] if name not in turns and name not in older]
+    missing = [name for name in [*names, *(EVIDENCE if older else ())] if name not in turns and name not in older]
     if missing:
         raise AgonError(f"{shown(path)} is not a turns table: it has no column {', '.join(missing)}")
     if older:
-        whole = completed(turns)
-        turns = whole[[*wanted, *(name for name in whole if columns is None and name not in COLUMNS)]]
-    for name in wanted:  # parquet forgets the type of a column that is absent throughout
+        complete = completed(turns)
+        turns = complete[[*names, *(name for name in complete if columns is None and name not in COLUMNS)]]
+    for name in names:  # parquet forgets the type of a column that is absent throughout
         if COLUMNS[name][0] is LABEL and not isinstance(turns[name].dtype, pd.CategoricalDtype):
             turns[name] = turns[name].astype("str").astype(LABEL)
     if "action" in turns and any(
         str(label).startswith('"') for label in turns.action.cat.categories
     ):  # of a table in which words are JSON too
-        actions = relabelled(turns.action, lambda label: action_text(action_of(label)))
+        actions = relabel(turns.action, lambda label: action_text(action_of(label)))
         turns["action"] = actions.cat.reorder_categories(sorted(actions.cat.categories))
-    if fault := mistyped(turns):
+    if fault := type_fault(turns):
         raise AgonError(f"{shown(path)} is not a turns table: {fault}")
     return turns
 
@@ -123,12 +125,12 @@ def is_turns(path: Path) -> bool:
 
 
 def experiments(path: Path) -> set[str]:
-    """Whose turns a table holds, by the column `experiment`; of partial tables the name alone. Raises AgonError."""
-    return {PARTIAL.sub("", each) for each in read(path, ["experiment"]).experiment.unique()}
+    """The experiments of a table, without the mark of partial ones. Raises AgonError."""
+    return {PARTIAL.sub("", name) for name in read(path, ["experiment"]).experiment.unique()}
 
 
 def no_formula(text: str) -> str:
-    """What somebody typed, for a file that spreadsheets open: `'` stands before what they would take for a formula."""
+    """Text that somebody typed, safe for spreadsheets: `'` goes before anything that they would run as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
 
 

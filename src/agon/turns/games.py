@@ -1,4 +1,4 @@
-"""The games that turns are of, as they were played: a table beside each file of turns, so that no reader needs conf/game."""
+"""The table of games beside each file of turns: the games as they were played, so that no reader needs conf/game."""
 
 import json
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ SUFFIX = ".games.parquet"
 
 
 def games_path(turns: str | Path) -> Path:
-    """Where the games of a file of turns are: NAME.games.parquet beside NAME.parquet."""
+    """The file of games of a file of turns: NAME.games.parquet beside NAME.parquet."""
     path = Path(turns)
     return path.with_name(path.name.removesuffix(".parquet") + SUFFIX)
 
