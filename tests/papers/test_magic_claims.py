@@ -166,7 +166,7 @@ def test_a_verdict_turns_with_the_number_it_leans_on(
         getattr(cached, "cache_clear", lambda: None)()
     statement = Statements("magic", Records(changed), notebook["text"])
     statement("", "exact", "")(notebook[name])  # what the numbers themselves say, whatever is drawn
-    assert statement.decided[0]["verdict"] == expected
+    assert statement.rows[0]["verdict"] == expected
 
 
 def test_what_the_text_says_turns_a_verdict_too(facts, tmp_path):

@@ -67,7 +67,7 @@ def verdict_of(notebook):
     def verdict_of(name, facts):
         statement = Statements("tradecraft", Records(facts), notebook["printed_text"])
         statement("", "exact", "")(notebook[name])
-        return statement.decided[0]
+        return statement.rows[0]
 
     return verdict_of
 

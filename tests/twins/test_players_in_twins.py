@@ -147,8 +147,8 @@ def test_who_goes_by_place_changes_in_the_twin_that_is_turned_and_in_no_near_twi
     done, found = behaviour("always_kind")
     values = found.groupby("variant").value.first()
     assert values.to_dict() == {"brief~exchanged": 1, "brief~turned": 0, "brief~hunt": 0}
-    moved = done[(done.game == "prisoner3") & (done.variant == "01~seated")].situation.iloc[0]
-    assert moved.startswith("2 ")
+    solution_changes = done[(done.game == "prisoner3") & (done.variant == "01~seated")].situation.iloc[0]
+    assert solution_changes.startswith("2 ")
 
 
 def test_a_player_is_placed_by_what_it_does_in_the_papers_variants():

@@ -29,7 +29,7 @@ from agon.loop import total
 from agon.plan import plan
 from agon.play import play
 from agon.replay import games_of, one_match, replayed
-from agon_twins.certificates import certificate, certified, check, moved, solutions
+from agon_twins.certificates import all_certificates, certificate, check, solution_changes, solutions
 from agon_twins.family import of_family
 from agon_twins.invariance import PLAYERS as KNOWN
 from agon_twins.invariance import measured, plane, sampled, situations
@@ -217,7 +217,7 @@ def test_label_is_a_twin_and_payoff_and_joint_are_near_twins(name, words, varian
     map = renamed({} if variant == "payoff" else words)
     found = check(game, other, map)
     assert (found.counterexample == "") is VARIANTS[variant], found
-    assert bool(moved(game, other, map)) is not VARIANTS[variant]
+    assert bool(solution_changes(game, other, map)) is not VARIANTS[variant]
     if not VARIANTS[variant]:
         assert found.counterexample.startswith("at the start: seat 0 is told payoff")
 
@@ -287,7 +287,7 @@ def test_a_strangers_game_has_twins_by_a_file_of_settings_alone(tmp_path):
     (conf / "config.yaml").write_text(f"families: [{ROOT / 'tests/games/stranger/auction'}]\npackages: []\n")
     game = "{_target_: auction.game.Auction, _convert_: all, name: auction, variant: default}"
     (conf / "game/auction.yaml").write_text(game)
-    rows = list(certified(conf))
+    rows = list(all_certificates(conf))
     assert [row["twin"] for row in rows] == ["paintings", "seated", "tens", "disguised"]
     assert all(row["holds"] and row["small version"].startswith("all ") for row in rows), rows
 
@@ -530,7 +530,7 @@ def test_what_conf_says_is_a_twin_is_one(name):
     game, other = load("game", name.rpartition("~")[0]), load("game", name)
     found = check(game, other, other.map, plays=4)
     assert found.counterexample == "" and found.plays == 4, found
-    assert solutions(game) and not moved(game, other, other.map)
+    assert solutions(game) and not solution_changes(game, other, other.map)
 
 
 def test_all_certificates_hold():
@@ -554,7 +554,7 @@ def test_what_moved_in_a_near_twin_is_told(name):
     game, other = load("game", name.rpartition("~")[0]), load("game", name)
     map = other.map if isinstance(other, Twin) else Isomorphism()
     assert check(game, other, map).counterexample
-    shift = moved(game, other, map)
+    shift = solution_changes(game, other, map)
     assert shift and all(one != after for one, after in shift.values())
 
 
@@ -595,7 +595,7 @@ def test_a_twin_that_is_none_in_a_further_setting_is_refused(tmp_path, monkeypat
     text = "of: [pd]\nalso: [pd~hunt]\ntwins: {x: {words: {cooperation: pit, defection: top}}}\n"
     text += "near: {hunt: {settings: {payoff: [[[6, 6], [1, 4]], [[4, 1], [2, 2]]]}}}\n"
     conf = conf_of_twins(tmp_path, text)
-    assert next(certified(conf))["also holds in"] == "pd~hunt"
+    assert next(all_certificates(conf))["also holds in"] == "pd~hunt"
 
     def faulty(group, name, conf):
         made = load(group, name, conf)
@@ -604,20 +604,20 @@ def test_a_twin_that_is_none_in_a_further_setting_is_refused(tmp_path, monkeypat
         return Doctored(made.of, made.map, "x", fault=("step", lambda paid: (paid[0], paid[1] + 1)))
 
     monkeypatch.setattr("agon_twins.certificates.load", faulty)
-    row = next(certified(conf))
+    row = next(all_certificates(conf))
     assert not row["holds"] and row["counterexample"].startswith("in pd~hunt, ") and "is paid" in row["counterexample"]
 
 
 def test_a_small_version_is_compared_state_by_state(tmp_path):
     text = "of: [pd]\nsmall: {rounds: 2}\ntwins: {x: {words: {cooperation: moss, defection: fern}}}\n"
-    (row,) = certified(conf_of_twins(tmp_path, text))
+    (row,) = all_certificates(conf_of_twins(tmp_path, text))
     assert row["holds"] and row["small version"] == "all 91 states where rounds 2"
 
 
 def test_a_wrong_claim_is_one_line_and_an_exit_code(tmp_path, monkeypatch, capsys):
     text = "of: [pd]\ntwins: {x: {words: {coperation: moss}}}\nnear: {y: {order: {actions: reversed}}}\n"
-    rows = list(certified(conf_of_twins(tmp_path, text)))
-    monkeypatch.setattr("agon_twins.certificates.certified", lambda: rows)
+    rows = list(all_certificates(conf_of_twins(tmp_path, text)))
+    monkeypatch.setattr("agon_twins.certificates.all_certificates", lambda: rows)
     assert main(["certify-twins", f"--out={tmp_path}/certificates.csv"]) == 3
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "pd default~x is no twin: at the start: none of the words coperation is told"
@@ -649,7 +649,7 @@ def test_the_file_that_the_guide_shows_can_be_used():
 )
 def test_settings_in_which_a_twin_cannot_be_checked_are_said_in_a_line(tmp_path, text, line):
     with pytest.raises(AgonError) as error:
-        list(certified(conf_of_twins(tmp_path, text)))
+        list(all_certificates(conf_of_twins(tmp_path, text)))
     assert line in str(error.value) and "\n" not in str(error.value)
 
 

@@ -13,8 +13,8 @@ from pandas.api.types import is_numeric_dtype
 from agon.conf import new_names
 from agon_papers.counterfactual.cells import MODELS as SHORT
 from agon_papers.counterfactual.cells import VARIANTS, agreement, statistics, true_variants
-from agon_papers.resampling import SEED, Units, stretched
-from agon_papers.verdict import CHANCE_SETS, Missing, selected
+from agon_papers.resampling import SEED, Units, stretch_deviations
+from agon_papers.verdict import CHANCE_SETS, Missing, select_rows
 
 MODELS = tuple(SHORT.values())
 """The models of the tables, in their order."""
@@ -89,13 +89,13 @@ class Records:
             case "actions":
                 return complete(self.shares, {"model": MODELS, **wanted})
             case "payoffs":
-                return selected(self.payoffs[self.payoffs.seat == 0], wanted)
+                return select_rows(self.payoffs[self.payoffs.seat == 0], wanted)
             case "both_payoffs":
-                return selected(self.payoffs, wanted)
+                return select_rows(self.payoffs, wanted)
             case "captions":
-                found = selected(self.captions, wanted)
+                found = select_rows(self.captions, wanted)
                 for row in found.itertuples():
-                    self.shown(row.table, row.captioned_variant)
+                    self.true_variant(row.table, row.captioned_variant)
                 return found
             case "settings":
                 if self.settings is None or self.settings.empty:
@@ -129,7 +129,7 @@ class Records:
             **{name: taken[name].to_numpy() for name in BY_CHANCE}
         )
 
-    def shown(self, table: int, variant: str) -> str:
+    def true_variant(self, table: int, variant: str) -> str:
         """The variant whose matches gave a printed table's numbers under this caption. Raises Missing when none gave most."""
         found = self.captions[(self.captions.table == table) & (self.captions.captioned_variant == variant)]
         if found.empty or not 2 * found.agree.iloc[0] > found["of"].iloc[0]:
@@ -150,7 +150,7 @@ class Records:
     @cached_property
     def _stretched(self) -> pd.DataFrame:
         """Numbers of each match."""
-        return stretched(self.matches, DESIGN).set_index("match").select_dtypes("float")
+        return stretch_deviations(self.matches, DESIGN).set_index("match").select_dtypes("float")
 
     @cached_property
     def _by_chance(self) -> list[pd.DataFrame]:

@@ -89,7 +89,7 @@ class Records:
         """Raises Missing: the printed numbers have no uniform player."""
         raise Missing("nothing is printed of a uniform player")
 
-    def shown(self, table: int, variant: str) -> str:
+    def true_variant(self, table: int, variant: str) -> str:
         """Raises Missing: no caption names a variant."""
         raise Missing("no caption names a variant")
 

@@ -13,7 +13,7 @@ from agon_papers.tradecraft import counts, scores, setups
 from agon_papers.tradecraft.cells import RADAR, ROUNDING, cells
 from agon_papers.tradecraft.facts import MODELS, PANELS, PERSONAS, Facts
 from agon_papers.tradecraft.replay import replay
-from agon_papers.verdict import Missing, selected
+from agon_papers.verdict import Missing, select_rows
 
 
 def players(facts: Facts) -> pd.DataFrame:
@@ -94,7 +94,7 @@ class Records:
         if table not in self._tables:
             of = OF_RULES.get(table) or OF_GAMES[table]
             self._tables[table] = of(self.facts if table in OF_RULES else self.whole)
-        return selected(self._tables[table], where)
+        return select_rows(self._tables[table], where)
 
     def redraws(self, table: pd.DataFrame, drawing: str, by: Sequence[str] = ()) -> Callable[[int], pd.DataFrame]:
         """Games drawn within their pair of players, whatever is measured: no spread is of single games. Other tables stay as they are."""
@@ -108,7 +108,7 @@ class Records:
         """Raises Missing."""
         raise Missing("what a uniform trader would score, no assessor has said")
 
-    def shown(self, table: int, variant: str) -> str:
+    def true_variant(self, table: int, variant: str) -> str:
         """Raises Missing."""
         raise Missing("no table of this paper has a variant in its caption")
 
