@@ -32,8 +32,8 @@ from agon.replay import games_of, one_match, replayed
 from agon_twins.certificates import all_certificates, certificate, check, solution_changes, solutions
 from agon_twins.family import of_family
 from agon_twins.invariance import PLAYERS as KNOWN
-from agon_twins.invariance import measured, plane, sampled, situations
-from agon_twins.invariance import seen as seen_in
+from agon_twins.invariance import measure_players, plane, sample_behaviour, situations
+from agon_twins.invariance import observe_situation
 from agon_twins.isomorphism import PAYOFFS, Isomorphism, Words
 from agon_twins.names import Twins, claims
 from agon_twins.twin import Twin, twin
@@ -706,16 +706,16 @@ def test_an_experiment_plays_twins_and_its_records_are_replayed(tmp_path):
 # --- what players do in twins
 
 PLAYERS = {
-    "solver": sampled(favourite_equilibrium, 30),
-    "by words": sampled(partial(remembered, shares={"defection": 1.0}), 1),
-    "by position": sampled(partial(always, position=1), 1),
+    "solver": sample_behaviour(favourite_equilibrium, 30),
+    "by words": sample_behaviour(partial(remembered, shares={"defection": 1.0}), 1),
+    "by position": sample_behaviour(partial(always, position=1), 1),
 }
 
 
 @pytest.fixture(scope="module")
 def points():
     """Measures in all the dilemma's twins and near-twins."""
-    table = measured(PLAYERS, PLAYERS["solver"], "pd", number=10)
+    table = measure_players(PLAYERS, PLAYERS["solver"], "pd", number=10)
     return table, plane(table).set_index("player")
 
 
@@ -735,7 +735,7 @@ def test_words_pull_who_goes_by_words_and_order_who_goes_by_order(points):
 def test_situations_are_matched():
     twin_, map = load("game", "pd~exchanged_turned"), load("game", "pd~exchanged_turned").map
     for situation in situations(PD, 5):
-        view, there = seen_in(PD, situation), seen_in(twin_, situation, map)
+        view, there = observe_situation(PD, situation), observe_situation(twin_, situation, map)
         assert there.past == tuple(map.value(each) for each in view.past) and there.legal.options == PD.options
     assert situations(PD, 5) == situations(PD, 5) != situations(PD, 5, seed=1)
 
@@ -755,7 +755,7 @@ SOLVED = [
 @pytest.mark.parametrize("name", SOLVED)
 def test_in_every_family_who_solves_and_who_remembers_are_in_their_corners(name):
     """A log has no order that could be changed, so that who rates by position does not show it."""
-    table = measured(KNOWN, None, name, number=5)
+    table = measure_players(KNOWN, None, name, number=5)
     found = plane(table).set_index("player")
     assert found.loc["solver", ["invariance", "sensitivity"]].tolist() == pytest.approx([1, 1], abs=0.02)
     for player in ("by words", "by position"):
@@ -776,7 +776,7 @@ def test_measures_say_what_chance_and_the_solver_give(points):
 
 
 def test_who_does_anything_in_a_near_twin_has_moved_a_part_of_the_way_at_most():
-    table = measured({"by words": KNOWN["by words"]}, None, "rps", number=5)
+    table = measure_players({"by words": KNOWN["by words"]}, None, "rps", number=5)
     moved_ = table[table.metric == "sensitivity"]
     assert moved_.chance.between(-1, 1).all() and (moved_.solver == 1).all()
 
