@@ -81,7 +81,7 @@ class Twin(Game[Any]):
             "seats": self.of.seats,
             "rules": self.of.rules,
             "beneath": beneath,
-            "left": residual,
+            "residual": residual,
             "wording": OtherWords(Isomorphism(residual.words), self.frame, under) if has_new_words else under,
             "players": residual.by_seats([residual.text(name) for name in beneath.players]),
         }.items():
