@@ -17,7 +17,7 @@ from agon.turns import marked_partial, read, read_games, tidy, typed
 from agon_design.compare import _counts, compare, rate
 from agon_design.differences import DRAWN
 from agon_design.power import variances
-from agon_design.words import condition_told
+from agon_design.words import explain_condition
 
 
 def test_conditions_are_compared_within_what_they_share():
@@ -407,4 +407,4 @@ def test_compare_names_the_answers_that_were_cut_off():
     sides = turns[turns.seat == 0][["match", "seat"]].drop_duplicates()
     units = sides[["match"]].assign(condition="zs")
     [row] = _counts(turns, sides, units, ["zs"]).itertuples()
-    assert condition_told(row).endswith("2 cut off")
+    assert explain_condition(row).endswith("2 cut off")
