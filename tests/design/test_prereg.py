@@ -124,7 +124,7 @@ def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
     assert "registered: points by agent:uniform,nobody: less: no interval" in lines
     assert any(line.startswith("points by agent:uniform,nobody: no match has agent 'nobody'") for line in lines)
     assert "registered exclusion, not checked: matches in which nothing could be read" in lines
-    other = registered(turns, compare(turns, GAMES, "won", "agent:uniform,grim").pairs, "agent", (), False)
+    other = check_comparison(turns, compare(turns, GAMES, "won", "agent:uniform,grim").pairs, "agent", (), False)
     assert "not registered: won by agent:uniform,grim" in other and not any(line.startswith("note") for line in lines)
 
 
@@ -156,7 +156,7 @@ def test_exclusions_that_can_be_checked_leave_out_what_they_name_and_say_how_muc
     told, keys = run_registered(turns, GAMES), ["game", "variant", "opponent"]
     assert lines[0] in told and sum("registered exclusion" in line for line in told) == 2
     found = compare(kept, GAMES, "points", "agent:uniform,grim", within=keys).pairs
-    assert lines[0] in registered(turns, found, "agent", keys, False)
+    assert lines[0] in check_comparison(turns, found, "agent", keys, False)
     assert "matches are here" not in " ".join(told), "the matches are those that were registered"
 
 

@@ -79,24 +79,24 @@ class Records:
         Tables: matches, all (of any model), actions (shares of actions), payoffs (of the first seat), captions, settings, openings
         (matches with the opponent's first move). Raises Missing when any wanted cell has no row.
         """
-        wanted = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
+        choices = {key: [value] if isinstance(value, str | int) else [*value] for key, value in where.items()}
         match table:
             case "matches":
-                games = wanted.get("game", [*SCRIPTS])
-                return pd.concat([self._matches({**wanted, "game": [game]}) for game in games])
+                games = choices.get("game", [*SCRIPTS])
+                return pd.concat([self._matches({**choices, "game": [game]}) for game in games])
             case "all":
                 return self.matches.assign(tabled=self.matches.model.isin(MODELS))
             case "actions":
-                return complete(self.shares, {"model": MODELS, **wanted})
+                return complete(self.shares, {"model": MODELS, **choices})
             case "payoffs":
-                return select_rows(self.payoffs[self.payoffs.seat == 0], wanted)
+                return select_rows(self.payoffs[self.payoffs.seat == 0], choices)
             case "both_payoffs":
-                return select_rows(self.payoffs, wanted)
+                return select_rows(self.payoffs, choices)
             case "captions":
-                found = select_rows(self.captions, wanted)
-                for row in found.itertuples():
+                rows = select_rows(self.captions, choices)
+                for row in rows.itertuples():
                     self.true_variant(row.table, row.captioned_variant)
-                return found
+                return rows
             case "settings":
                 if self.settings is None or self.settings.empty:
                     raise Missing("the matches' temperature and token limit are not among the tables given (settings)")
@@ -124,24 +124,24 @@ class Records:
             return table
         if self.uniform is None or "total_points" not in table:
             raise Missing("nothing says what uniform play gives here")
-        taken = self._by_chance[number].iloc[self._units.places(table)]
+        draws = self._by_chance[number].iloc[self._units.places(table)]
         return table.drop(columns=NOT_BY_CHANCE, errors="ignore").assign(
-            **{name: taken[name].to_numpy() for name in BY_CHANCE}
+            **{name: draws[name].to_numpy() for name in BY_CHANCE}
         )
 
     def true_variant(self, table: int, variant: str) -> str:
         """The variant whose matches gave a printed table's numbers under this caption. Raises Missing when none gave most."""
-        found = self.captions[(self.captions.table == table) & (self.captions.captioned_variant == variant)]
-        if found.empty or not 2 * found.agree.iloc[0] > found["of"].iloc[0]:
+        rows = self.captions[(self.captions.table == table) & (self.captions.captioned_variant == variant)]
+        if rows.empty or not 2 * rows.agree.iloc[0] > rows["of"].iloc[0]:
             raise Missing(f"the variant of most numbers of Table {table} ({variant}) is not known")
-        return str(found.variant.iloc[0])
+        return str(rows.variant.iloc[0])
 
     def _matches(self, where: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
         [game] = where["game"]
         if "scripts" in where.get("opponent", ()):
             where = {**where, "opponent": SCRIPTS[game]}
-        wanted = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
-        return complete(self.matches, wanted | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
+        usual = {"variant": VARIANTS, "model": MODELS, "agent": [*PLAIN, *VOTED]}
+        return complete(self.matches, usual | {"opponent": [*PEERS, *SCRIPTS[game]]} | {**where})
 
     @cached_property
     def _units(self) -> Units:
@@ -162,14 +162,14 @@ class Records:
         pool["opponent"] = pool.opponent.replace(old_names)
         places = pool.groupby(keys, sort=False).indices
         dice, sets = np.random.default_rng(SEED), []
-        wanted = self.matches[keys].astype(object)
-        wanted = wanted.assign(opponent=wanted.opponent.where(~wanted.opponent.isin(PEERS), "uniform"))
-        groups = wanted.reset_index(drop=True).groupby(keys, sort=False).indices
+        matches = self.matches[keys].astype(object)
+        matches = matches.assign(opponent=matches.opponent.where(~matches.opponent.isin(PEERS), "uniform"))
+        groups = matches.reset_index(drop=True).groupby(keys, sort=False).indices
         for _ in range(CHANCE_SETS):
-            taken = np.empty(len(wanted), dtype=np.intp)
+            draws = np.empty(len(matches), dtype=np.intp)
             for key, rows in groups.items():
-                taken[rows] = dice.choice(places[key], len(rows))
-            sets.append(pool[BY_CHANCE].iloc[taken])
+                draws[rows] = dice.choice(places[key], len(rows))
+            sets.append(pool[BY_CHANCE].iloc[draws])
         return sets
 
 
@@ -192,25 +192,25 @@ def records_of(
     """
     text = published.astype({"mean": str, "std": str})
     captions = true_variants(agreement(statistics(matches, "reconciled"), text), text)
-    known = short(shares[shares.match.isin(matches.match)])
-    return Records(prepared(matches, payoffs), known, payoffs, captions, settings, uniform, openings)
+    known_shares = short(shares[shares.match.isin(matches.match)])
+    return Records(prepared(matches, payoffs), known_shares, payoffs, captions, settings, uniform, openings)
 
 
-def complete(table: pd.DataFrame, wanted: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+def complete(table: pd.DataFrame, choices: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
     """The rows with the wanted values. Raises Missing when any combination of these has no row."""
-    fits = pd.concat([table[key].isin(values) for key, values in wanted.items()], axis=1).all(axis=1)
-    found = table[fits]
-    cells = found[[*wanted]].drop_duplicates()
-    gaps = prod(map(len, wanted.values())) - len(cells)
+    fits = pd.concat([table[key].isin(values) for key, values in choices.items()], axis=1).all(axis=1)
+    rows = table[fits]
+    cells = rows[[*choices]].drop_duplicates()
+    gaps = prod(map(len, choices.values())) - len(cells)
     if gaps:
         absent = [
-            f"{key} {value}" for key, values in wanted.items() for value in values if value not in set(cells[key])
+            f"{key} {value}" for key, values in choices.items() for value in values if value not in set(cells[key])
         ]
-        whole = pd.MultiIndex.from_product(wanted.values())
-        first = whole[~whole.isin(pd.MultiIndex.from_frame(cells))][0]
+        product = pd.MultiIndex.from_product(choices.values())
+        first = product[~product.isin(pd.MultiIndex.from_frame(cells))][0]
         which = "any wanted cell" if cells.empty else ", ".join(absent) or "some cells"
         raise Missing(f"no records of {which}; {gaps} cells, the first {' '.join(map(str, first))}")
-    return found
+    return rows
 
 
 def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
@@ -234,7 +234,7 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
     table = table.join(mutual, on=["game", "variant"]).join(best, on=["game", "variant"])
     bases = {twin: model for model, twin in THINKING.items()}
     table = table.assign(ceiling=table.mutual.where(table.game == "pd", table.best_of_cycle) * table.rounds)
-    made = table.assign(
+    columns = table.assign(
         style=table.agent.str.removeprefix("sc-"),
         voting=table.agent.str.startswith("sc-").map({True: "voted", False: "plain"}),
         base=table.model.replace(bases),
@@ -243,8 +243,8 @@ def prepared(matches: pd.DataFrame, payoffs: pd.DataFrame) -> pd.DataFrame:
         mutual=table.mutual * table.rounds,
         best_of_cycle=table.best_of_cycle * table.rounds,
     )
-    texts = made.columns[[not is_numeric_dtype(kind) for kind in made.dtypes]]
-    return made.astype(dict.fromkeys(texts, object))  # small tables are drawn and grouped quickest so
+    texts = columns.columns[[not is_numeric_dtype(kind) for kind in columns.dtypes]]
+    return columns.astype(dict.fromkeys(texts, object))  # small tables are drawn and grouped quickest so
 
 
 def short(table: pd.DataFrame) -> pd.DataFrame:

@@ -52,21 +52,25 @@ def roles(facts: Facts, reading: str) -> pd.DataFrame:
 
 def _sums(facts: Facts, reading: str, game: str, role: str, counts: Mapping[str, Sequence[int]]) -> Sums:
     """What a role's games of one family can add up to. A game's credits count over 2n as printed; reconciled, over all that it has."""
-    own = facts.credits[facts.credits.game == game]
-    total = facts.said("credits_divisor") if reading == "literal" else own.groupby("outcome").credits.sum().max()
+    of_game = facts.credits[facts.credits.game == game]
+    total = (
+        facts.text_number("credits_divisor") if reading == "literal" else of_game.groupby("outcome").credits.sum().max()
+    )
     unit = round(UNIT / SETTINGS / total)
-    paid = own[own.role == role].set_index("label").credits.rename(LABELS[reading][game])
-    of_one = {(count, unit * int(credits)) for outcome, credits in paid.items() for count in counts[outcome]}
-    found = {(0, 0)}
+    credits_by_outcome = of_game[of_game.role == role].set_index("label").credits.rename(LABELS[reading][game])
+    of_one = {
+        (count, unit * int(credits)) for outcome, credits in credits_by_outcome.items() for count in counts[outcome]
+    }
+    sums = {(0, 0)}
     for _ in range(SETTINGS):
-        found = {(count + more, units + earned) for count, units in found for more, earned in of_one}
-    return found
+        sums = {(count + more, units + earned) for count, units in sums for more, earned in of_one}
+    return sums
 
 
 def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sums]) -> dict[str, object]:
-    played = detail[WIN_RATES]
-    slack = 0.05 * len(played)
-    social, error = 7 * pair.win_rate - played.sum(), 0.05 * 7 + slack
+    game_rates = detail[WIN_RATES]
+    slack = 0.05 * len(game_rates)
+    social, error = 7 * pair.win_rate - game_rates.sum(), 0.05 * 7 + slack
     spy = np.unique(_together(spied, round(2 * SETTINGS * pair.deception / 100))[:, 2])
     crowd = _together(voted, round(4 * SETTINGS * pair.judgement / 100))
     low, high = (UNIT * (social + end) / 100 - crowd[:, 2] for end in (-error, error))
@@ -76,8 +80,8 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     return {
         "model": detail.name,
         "win_rate": pair.win_rate,
-        "least": (100 * (spy[0] + crowd[:, 2].min()) / UNIT + played.sum() - slack) / 7,
-        "most": (100 * (spy[-1] + crowd[:, 2].max()) / UNIT + played.sum() + slack) / 7,
+        "least": (100 * (spy[0] + crowd[:, 2].min()) / UNIT + game_rates.sum() - slack) / 7,
+        "most": (100 * (spy[-1] + crowd[:, 2].max()) / UNIT + game_rates.sum() + slack) / 7,
         "social": social,
         "social_error": error,
         "possible": bool(len(fitting)),
@@ -88,12 +92,12 @@ def _role(detail: pd.Series, pair: pd.Series, spied: list[Sums], voted: list[Sum
     }
 
 
-def _together(games: list[Sums], counted: int) -> NDArray[np.int64]:
+def _together(games: list[Sums], total: int) -> NDArray[np.int64]:
     """Rows of (counted in Chameleon, units in Chameleon, units in both games) in which both games together count `counted`."""
     chameleon, undercover = games
     rest: dict[int, list[int]] = {}
     for count, units in undercover:
-        rest.setdefault(counted - count, []).append(units)
+        rest.setdefault(total - count, []).append(units)
     return np.array([(count, units, units + more) for count, units in chameleon for more in rest.get(count, ())])
 
 
@@ -118,23 +122,23 @@ def pools(facts: Facts) -> pd.DataFrame:
 
     Columns: model, payback; value: the pool if it is the same at every multiplier; low, high: if it may follow the multiplier.
     """
-    [multipliers] = facts.drawn_rows(10, "multipliers")
+    [multipliers] = facts.figure_rows(10, "multipliers")
     seats = 3
-    most = seats * facts.said("budget")
+    most = seats * facts.text_number("budget")
     payback = facts.wide(2).public_good_payback
-    paid = seats * payback * len(multipliers)
+    total_paid = seats * payback * len(multipliers)
     low, high = (
-        paid.map(lambda needed: _filled(needed, most, order)) / len(multipliers)  # noqa: B023 - mapped at once
+        total_paid.map(lambda amount: _fill(amount, most, order)) / len(multipliers)  # noqa: B023 - mapped at once
         for order in (multipliers[::-1], multipliers)
     )
-    table = pd.DataFrame({"payback": payback, "value": paid / sum(multipliers), "low": low, "high": high})
+    table = pd.DataFrame({"payback": payback, "value": total_paid / sum(multipliers), "low": low, "high": high})
     return table.rename_axis("model").reset_index()
 
 
-def _filled(needed: float, most: float, multipliers: list[float]) -> float:
+def _fill(amount: float, most: float, multipliers: list[float]) -> float:
     """Sum of pools, filled one multiplier after the other, until `needed` is paid out."""
     total = 0.0
     for multiplier in multipliers:
-        pool = min(most, needed / multiplier)
-        total, needed = total + pool, needed - pool * multiplier
+        pool = min(most, amount / multiplier)
+        total, amount = total + pool, amount - pool * multiplier
     return total
