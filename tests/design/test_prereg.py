@@ -12,7 +12,7 @@ from agon.turns import read as turns_of
 from agon.turns import read_games
 from agon_design.compare import compare
 from agon_design.prereg import FILE, Hypothesis, read, register, registration
-from agon_design.registered import run_registered, check_comparison, check_registration, exclude
+from agon_design.registered import check_comparison, check_registration, exclude, run_registered
 
 TEXT = """
 question: Does thinking make it kinder?

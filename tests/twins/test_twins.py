@@ -32,8 +32,7 @@ from agon.replay import games_of, one_match, replayed
 from agon_twins.certificates import all_certificates, certificate, check, solution_changes, solutions
 from agon_twins.family import of_family
 from agon_twins.invariance import PLAYERS as KNOWN
-from agon_twins.invariance import measure_players, plane, sample_behaviour, situations
-from agon_twins.invariance import observe_situation
+from agon_twins.invariance import measure_players, observe_situation, plane, sample_behaviour, situations
 from agon_twins.isomorphism import PAYOFFS, Isomorphism, Words
 from agon_twins.names import Twins, claims
 from agon_twins.twin import Twin, twin

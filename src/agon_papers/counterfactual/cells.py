@@ -38,7 +38,7 @@ SHORT = {short: name for name, short in MODELS.items()} | {
     "mf, ap": "scripts: best reply to the most frequent move",
     "tft": "script: best reply to the last move; not tit for tat, though the paper's name reads so",
 }
-"""Short names of the tables -> what they mean, for readers of a page."""
+"""Short names of the tables -> their meaning, for readers of a page."""
 
 _PRINTED = ("total_points", "opponent_comprehension", "cooperation_rate", "efficiency", "validity_rate")
 _AS_DONE = {"opponent_comprehension": "opponent_comprehension_as_done", "efficiency": "efficiency_as_done"}
@@ -46,18 +46,18 @@ READINGS = {
     "literal": {metric: metric for metric in _PRINTED},
     "reconciled": {metric: _AS_DONE.get(metric, metric) for metric in _PRINTED},
 }
-"""Reading -> the paper's metric -> the column of agon.games.matrix.metrics.per_match that it means."""
+"""Reading -> the paper's metric -> its column of agon.games.matrix.metrics.per_match."""
 
 VARIANTS = ("default", "label", "payoff", "joint")
 
 GROUPS = {"efficiency": ["variant", "model", "prompt"], "validity_rate": ["model"]}
-"""What a printed cell of these metrics averages over: everything but these keys. The others: one row and one opponent."""
+"""Metric -> the keys of its printed cells, which average over all else. Cells of other metrics have all KEYS."""
 
 KEYS = ["variant", "model", "prompt", "opponent"]
 
 
 def of_the_paper(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns` themselves. Raises AgonError where no model of the tables played one of the paper's variants."""
+    """Returns `turns`. Raises AgonError if no model of the tables played one of the paper's variants."""
     seat = turns[turns.seat.eq(0) & turns.model.isin(list(MODELS))]
     variants = set(zip(seat.game, seat.variant, strict=True))
     if missing := [
@@ -73,7 +73,7 @@ def of_the_paper(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe_matches(matches: pd.DataFrame) -> str:
-    """How many matches of which models there are, in words; those that are in no table are named."""
+    """A sentence on the numbers of matches, and on the models that are in no table."""
     of_models = matches[matches.model.notna()].astype({"model": str, "opponent": str})
     of_tables = of_models[of_models.model.isin(list(MODELS))]
     words = [f"{len(of_models):,} matches: {len(of_tables):,} of the {of_tables.model.nunique()} models in the tables"]
@@ -85,10 +85,10 @@ def describe_matches(matches: pd.DataFrame) -> str:
 
 
 def statistics(matches: pd.DataFrame, reading: str, intervals: bool = False) -> pd.DataFrame:
-    """Mean and standard deviation of every printed group: game, metric, KEYS ("all" where averaged over), value, sd, n, low, high.
+    """Mean and standard deviation of every printed group: game, metric, KEYS ("all" for an average over a key), value, sd, n, low, high.
 
-    What is averaged over are fixed cells: intervals know only what varies within them.
-    `matches` is agon.games.matrix.metrics.per_match of the player under test. As done, validity in rps leaves out opponent ap.
+    The groups that an average combines are fixed cells: intervals have only the variance within them. `matches`:
+    agon.games.matrix.metrics.per_match of the player under test. In the reconciled reading, validity in rps leaves out opponent ap.
     """
     of_tables = matches.astype(dict.fromkeys(("model", "agent", "opponent", "variant"), object))
     of_tables = of_tables.assign(model=of_tables.model.map(MODELS), prompt=of_tables.agent).dropna(subset="model")
@@ -112,8 +112,8 @@ def cells(
 ) -> pd.DataFrame:
     """Every printed cell beside its recomputed value; see COLUMNS.
 
-    `found`: `statistics` under `reading`. `published`: tables.csv with numbers as text (their decimals count). `variants`: `true_variants`;
-    without it captions are believed. A cell agrees when the recomputed value rounds to the printed one; where there are no records,
+    `stats`: `statistics` under `reading`. `published`: tables.csv with numbers as text (their decimals count). `variants`: `true_variants`;
+    without it the captions are taken as true. A cell agrees if the recomputed value rounds to the printed one. Without records,
     recomputed is absent and the cell does not agree.
     """
     both = _beside(stats, published, variants)
@@ -130,7 +130,7 @@ def cells(
 
 
 def _beside(stats: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame | None) -> pd.DataFrame:
-    """Every printed cell with the statistics of its variant: the true one, or the captioned one where `variants` is not given."""
+    """Every printed cell with the statistics of its variant: the true one, or the captioned one without `variants`."""
     cells_of_variants = published.assign(variant=published.captioned_variant)
     if variants is not None:
         keys = ["table", "captioned_variant"]
@@ -139,15 +139,15 @@ def _beside(stats: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame
 
 
 def _decimals(published: pd.DataFrame) -> pd.Series:
-    """Table -> decimals of its numbers: the most that any of them shows."""
+    """Table -> the most decimals of any of its numbers."""
     decimals = published["mean"].str.partition(".")[2].str.len()
     return decimals.groupby(published.table).max()
 
 
 def agreement(stats: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """For every captioned set of cells and every variant: how many cells would agree if it were the one shown.
+    """For every captioned set of cells and every variant: how many cells agree with the numbers of that variant.
 
-    `found`: `statistics` under the reconciled reading. Columns: table, captioned_variant, variant, agree, of.
+    `stats`: `statistics` under the reconciled reading. Columns: table, captioned_variant, variant, agree, of.
     """
     one = published[published.captioned_variant != "all"]
     pairs = one.merge(stats, on=["game", "metric", "model", "prompt", "opponent"], how="inner")
@@ -159,10 +159,10 @@ def agreement(stats: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
 
 def true_variants(counts: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """The variant whose matches each captioned set of cells was computed from: the one with which most cells agree.
+    """The true variant of each captioned set of cells: the variant with which most of its cells agree.
 
-    `counts`: `agreement`. Columns: paper, table, captioned_variant, variant, agree, of, and the variant with which the next most cells
-    agree: runner_up, runner_up_agree. "all" stays "all", and is not counted.
+    `counts`: `agreement`. Columns: paper, table, captioned_variant, variant, agree, of, and the second best variant: runner_up,
+    runner_up_agree. The caption "all" stays "all", without counts.
     """
     keys = ["table", "captioned_variant"]
     ranked = counts.sort_values("agree", ascending=False, kind="stable").groupby(keys, sort=True)
@@ -176,9 +176,9 @@ def true_variants(counts: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
 
 
 def with_intervals(stats: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
-    """Every printed cell with what it is computed from: value, sd, n, low, high beside the printed numbers.
+    """Every printed cell with its recomputed value, sd, n, low, high beside the printed numbers.
 
-    `found`: `statistics` under the reconciled reading, with intervals. `variants`: `true_variants`.
+    `stats`: `statistics` under the reconciled reading, with intervals. `variants`: `true_variants`.
     Columns: table, game, metric, captioned_variant, variant, model, prompt, opponent, published, published_sd, value, sd, n, low, high.
     """
     both = _beside(stats, published, variants).rename(columns={"mean": "published", "std": "published_sd"})
@@ -189,10 +189,10 @@ def with_intervals(stats: pd.DataFrame, published: pd.DataFrame, variants: pd.Da
 def differences(
     matches: pd.DataFrame, cells: pd.DataFrame, published: pd.DataFrame, variants: pd.DataFrame
 ) -> pd.DataFrame:
-    """The printed cells that do not agree under the reconciled reading, with what they would need and the likely cause.
+    """The printed cells that do not agree under the reconciled reading, with the likely cause.
 
-    `cells`: those of the reconciled reading. Columns: table, row, column, published (mean and sd), recomputed, recorded (the matches'
-    own values), likely_cause.
+    `cells`: those of the reconciled reading. Columns: table, row, column, published (mean and sd), recomputed, recorded (the values of
+    the matches), likely_cause.
     """
     values_of_cells = cells.set_index(["table", "row", "column", "statistic"]).sort_index()
     variant_of = variants.set_index(["table", "captioned_variant"]).variant
@@ -229,7 +229,7 @@ def _cause(printed: Sequence[str], recomputed: Sequence[str], values: Sequence[f
 
 
 def _same_pair(published: pd.DataFrame, table: int, row: str, column: str) -> str:
-    """Whether the same mean and deviation are printed elsewhere for the same model, as when a line is copied."""
+    """A text if the same mean and deviation are printed elsewhere for the same model, as if a line was copied; else empty."""
     others = published[(published.table == table) & (published.opponent == column)]
     others = others.assign(row=others.model + " " + others.prompt)
     same = others.merge(others[others.row == row][["model", "mean", "std"]], on=["model", "mean", "std"])

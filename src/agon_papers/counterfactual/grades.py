@@ -1,4 +1,4 @@
-"""The words of Table 25, as thirds of the eight models, beside the thirds in which the recorded matches put them."""
+"""The words of Table 25 as grades, beside the grades by the ranks of the eight models in the recorded matches."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ def cells(matches: pd.DataFrame, payoffs: pd.DataFrame, words: pd.DataFrame, rea
 
 
 def _grades(rows: pd.DataFrame, reading: str) -> dict[tuple[str, str], float]:
-    """(column, model) -> grade. Of a column on both games the models' ranks in each are averaged."""
+    """(column, model) -> grade. A column on both games averages the models' ranks in each."""
     rows = rows[rows.model.isin(MODELS)]
     if rows.groupby("game").model.nunique().tolist() != [len(MODELS)] * 2:
         return {}

@@ -1,4 +1,4 @@
-"""What the counterfactual paper's design could detect: of one cell against another, and of one model against another over all cells."""
+"""The power of the counterfactual paper's design: of one cell against another, and of one model against another over all cells."""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -13,18 +13,18 @@ from agon.metrics.power import detectable, needed, power
 from agon_papers.counterfactual.cells import KEYS, MODELS, VARIANTS
 
 WANTED = 2.0
-"""The difference in points that the paper speaks of."""
+"""The difference in points in the paper's text."""
 
 DESIGNS: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "one cell, no self-consistency": lambda cells: ~cells.voted,
     "one cell, no self-consistency, default alone": lambda cells: ~cells.voted & cells.variant.eq("default"),
     "one cell, self-consistency": lambda cells: cells.voted,
 }
-"""Kinds of cells, of which two are compared. Styles with a vote (self-consistency) were played twice, the others five times."""
+"""Kind of cells -> which cells it has. Styles with a vote (self-consistency) were played twice, the others five times."""
 
 
 def cells_of(values: pd.DataFrame, metric: str, by: Sequence[str]) -> pd.DataFrame:
-    """One row per cell: `by`, n, mean, variance (ddof 1; absent for one match). Rows in which `metric` is absent do not count."""
+    """One row per cell: `by`, n, mean, variance (ddof 1; NaN for one match). Rows without `metric` do not count."""
     valid = values.dropna(subset=metric)
     cells = valid.groupby(list(by), observed=True, dropna=False)[metric].agg(n="size", mean="mean", variance="var")
     return cells.reset_index()
@@ -37,15 +37,15 @@ class Mean(NamedTuple):
     n: int
     """Matches of all cells."""
     spread: float
-    """Root of the mean variance within cells, where a variance is known."""
+    """Root of the mean variance within cells of several matches."""
     error: float
-    """Standard error; cells of one match count with that mean variance."""
+    """Standard error; cells of one match have that mean variance."""
     df: float
     """Its degrees of freedom, by Welch and Satterthwaite."""
 
 
 def mean_of(cells: pd.DataFrame) -> Mean:
-    """How well the mean over all of `cells` (see `cells_of`), each of the same weight, is known."""
+    """The precision of the mean over all of `cells` (see `cells_of`), with equal weights."""
     variance = float(cells.variance.mean())
     n, free = cells.n.to_numpy(dtype=float), (cells.n.to_numpy(dtype=float) - 1).clip(min=1)
     parts = cells.variance.fillna(variance).to_numpy() / n / len(cells) ** 2
@@ -67,8 +67,8 @@ def cells(matches: pd.DataFrame, metric: str = "total_points") -> pd.DataFrame:
 def by_cell(cells: pd.DataFrame, difference: float = WANTED) -> pd.DataFrame:
     """One row per game and kind of cell: cells, n (matches of each), sd (within a cell), detectable, power_for_wanted, needed.
 
-    `detectable`: the smallest difference of two cells that is found with a power of 80 % (two-sample t test, two-sided 5 %);
-    `needed`: matches per cell for `wanted`. `sd` is the root of the mean variance. Kinds that are not there have no row.
+    detectable: the smallest difference of two cells with a power of 80 % (two-sample t test, two-sided 5 %). power_for_wanted: the power
+    for `difference`. needed: matches per cell for it. sd: the root of the mean variance. Kinds without cells have no row.
     """
     rows = []
     for game, of_game in cells.groupby("game", sort=True):
@@ -86,10 +86,10 @@ def by_cell(cells: pd.DataFrame, difference: float = WANTED) -> pd.DataFrame:
 
 
 def by_model(cells: pd.DataFrame, difference: float = WANTED) -> pd.DataFrame:
-    """One row per game, variant and model: how well its mean over all cells (styles x opponents) is known, each of the same weight.
+    """One row per game, variant and model: the precision of its mean over all cells (styles x opponents), with equal weights.
 
-    cells, n (matches of all), sd, error (of the mean), detectable: the smallest difference from a model that varies as much, as of
-    `by_cell`; needed: matches per cell for `wanted`, if all cells had as many.
+    Columns: cells, n (matches of all), sd, error (of the mean), detectable (the smallest difference, as of `by_cell`, from a model with
+    the same variance), needed (matches per cell for `difference`, with as many in all cells).
     """
     rows = []
     for (game, variant, model), of_model in cells.groupby(["game", "variant", "model"], sort=True):
@@ -106,10 +106,10 @@ def by_model(cells: pd.DataFrame, difference: float = WANTED) -> pd.DataFrame:
 
 
 def differences(cells: pd.DataFrame) -> pd.DataFrame:
-    """Every two models within what they share, and whether the difference seen is as large as what the design detects.
+    """Every pair of models in a variant or cell, and whether their difference is as large as the smallest detectable one.
 
     Columns: game, variant, of ("models": over all cells; "cells": in one), first, second, difference, detectable, large.
-    In a cell the variance is that of all cells of its game, kind and variant.
+    The variance of a cell is the mean of all cells of its game, kind and variant.
     """
     rows = []
     for (game, variant), of_variant in cells.groupby(["game", "variant"], sort=True):
@@ -137,7 +137,7 @@ def differences(cells: pd.DataFrame) -> pd.DataFrame:
 def power_panel(
     axes: Axes, of_cells: pd.DataFrame, of_models: pd.DataFrame, title: str, difference: float = WANTED
 ) -> None:
-    """The smallest difference that one game's comparisons detect, a row each; for models from the steadiest to the most varying."""
+    """Draws the smallest detectable difference of each comparison of a game. Models have a line from the steadiest to the least steady."""
     names = [f"{row.design}\n{row.n:.0f} + {row.n:.0f} matches" for row in of_cells.itertuples()]
     axes.plot(of_cells.detectable, range(len(names)), ls="", marker="o", ms=7, color=COLOURS[2])
     for variant, rows in of_models.groupby("variant", sort=False):

@@ -1,4 +1,4 @@
-"""The paper's printed tables as recomputed: text as it is printed, with marks on what is not."""
+"""The paper's printed tables, recomputed as text in their format, with marks on cells that do not agree."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,8 @@ UNITS = {
 def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = ()) -> pd.DataFrame:
     """One printed table as recomputed: a row per model and style, a column per opponent or variant, mean ± sd as text.
 
-    `table`: agon_papers.counterfactual.cells.with_intervals of one table. `differing`: (row, column) that do not agree; they bear
-    an asterisk. What was not recorded is "none".
+    `table`: agon_papers.counterfactual.cells.with_intervals of one table. `differing`: (row, column) of cells that do not agree; they
+    get an asterisk. A cell without records is "none".
     """
     decimals, by_style = _decimals(table.iloc[0].metric), table.prompt.ne("all").any()
     column = "opponent" if table.opponent.nunique() > 1 else "captioned_variant"
@@ -38,7 +38,7 @@ def published_table(table: pd.DataFrame, differing: Sequence[tuple[str, str]] = 
 
 
 def title(table: pd.DataFrame) -> str:
-    """What one printed table shows: metric, unit, game, variant and how many matches are behind a cell."""
+    """The title of a printed table: metric, unit, game, variant and the number of matches behind a cell."""
     first = table.iloc[0]
     game = {"pd": "prisoner's dilemma family", "rps": "rock, paper, scissors family"}[first.game]
     metric = f"{first.metric.replace('_', ' ')} ({UNITS[first.metric]})"
