@@ -1,4 +1,4 @@
-"""Metrics by their names, of any game, of families of games and of one's own; and what a match and seat has of them."""
+"""Metrics by name: of any game, of families of games and of one's own packages; and their values by match and seat."""
 
 from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
@@ -30,43 +30,43 @@ ANY = {
 }
 """Metrics that any game has."""
 OF_ASKING = {"valid_share", "tokens_of_match", "seconds_of_match"}
-"""Of these, those that say how asking went, not what was played: they count matches in which nothing could be read, too.
+"""The metrics among ANY that say how asking went. They count matches without a readable answer, too.
 
-A module names its own as OF_ASKING."""
+A module has its own OF_ASKING."""
 RANGES = dict.fromkeys(["won", "valid_share"], (0.0, 1.0))
-"""Of these, those that have a least and a most value. A module names its own as RANGES."""
+"""Metric among ANY -> its least and most value. A module has its own RANGES."""
 NEEDED = [
     *("experiment", "match", "game", "variant", "repetition", "round", "turn", "seat", "role", "agent", "model"),
     *("legal", "action", "ended", "asked", "valid", "fallback", "payoff", "tokens", "seconds"),
 ]
-"""The columns of turns that metrics and comparisons take."""
+"""The columns of turns that metrics and comparisons need."""
 
 
 class Metric(NamedTuple):
-    """A metric that can be asked for by its name."""
+    """A metric and its facts."""
 
     name: str
     games: str
-    """Which have it."""
+    """The games with this metric, in words."""
     gives: str
+    """Its meaning, in a line."""
     of_asking: bool = False
-    """Whether it says how asking went, not what was played."""
+    """Whether it says how asking went, and not what was played."""
     range: tuple[float, float] | None = None
-    """Its least and its most value, where it has such."""
+    """Its least and its most value; None without bounds."""
 
     @property
     def widest(self) -> float:
-        """The largest difference that there can be."""
+        """The largest possible difference of two values."""
         return inf if self.range is None else self.range[1] - self.range[0]
 
 
 def known() -> list[Metric]:
     """All metrics: those of any game, of games with seats under test, of families of games, and of one's own packages.
 
-    A module offers metrics by METRICS (name -> what it is, in a line) and `measured(turns, games, names, seats)`, which gives a row per
-    match and seat (those of `seats` at least) with the columns match, seat, and `names`. OF_ASKING, where it has one, names those
-    that say how asking went; RANGES (name -> least and most value) those that have bounds.
-    Raises AgonError for a name that two of them have.
+    A module offers metrics by METRICS (name -> its meaning, in a line) and `measured(turns, games, names, seats)`, which returns a row
+    per match and seat (of `seats` at least) with the columns match, seat, and `names`. It may have OF_ASKING and RANGES, see there.
+    Raises AgonError for a name of two metrics.
     """
     metrics = [Metric(name, "any", gives, name in OF_ASKING, RANGES.get(name)) for name, gives in ANY.items()]
     metrics += [
@@ -87,7 +87,7 @@ def known() -> list[Metric]:
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    """For which games, and the module that measures them."""
+    """(games, module) of each module with metrics."""
     find_families()
     yield from ((family, module) for family, module in modules("metrics").items() if _offers(module))
     for package in sorted(module for module in PACKAGES if not module.startswith("agon.")):
@@ -105,10 +105,10 @@ def _offers(module: ModuleType) -> bool:
 def scores(
     turns: pd.DataFrame, games: pd.DataFrame, metrics: Sequence[str], seats: Sequence[int] | None = None
 ) -> pd.DataFrame:
-    """One row per match and seat: match, seat, and each of `metrics`, absent where a game does not have it.
+    """One row per match and seat: match, seat, and each of `metrics`, NaN where a game does not have it.
 
-    `games`: the games of the turns (agon.turns.read_games). `seats`: which are needed; none: all.
-    Raises AgonError for a metric that is not known, or that no match has.
+    `games`: the games of the turns (agon.turns.read_games). `seats`: those that need values; None: all.
+    Raises AgonError for a metric that does not exist, or that no match has.
     """
     names = [seat_rows.name for seat_rows in known()]
     if unknown := [seat_rows for seat_rows in metrics if seat_rows not in names]:
@@ -129,14 +129,14 @@ def scores(
 
 
 def with_all(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns`, tidy, with agents as they are called now. Raises AgonError where a column is missing that any metric takes."""
+    """`turns`, tidy, with the present names of agents. Raises AgonError for a missing column of NEEDED."""
     if missing := [column for column in NEEDED if column not in turns and column not in LATER]:
         raise AgonError(f"turns have no column {missing[0]!r}, which metrics and comparisons take")
     return with_new_names(tidy(turns))
 
 
 def with_new_names(turns: pd.DataFrame) -> pd.DataFrame:
-    """`turns` with agents by the names that their files in conf/agent have now, so that old turns stand beside new ones."""
+    """`turns` with the agents' present names in conf/agent, so that old turns can be compared with new ones."""
     agents, new = turns.agent, new_names("agent")
     if not agents.isin([*new]).any():
         return turns
@@ -147,7 +147,7 @@ def with_new_names(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
-    """ANY, by match and seat. Points of a match in which something was done in a player's stead are nobody's."""
+    """The metrics of ANY, by match and seat. A match with a replaced action has no points."""
     seats = matches(turns).set_index(["match", "seat"])
     asked = turns[turns.asked].astype({"tokens": float}).groupby(["match", "seat"], observed=True)
     costs = asked[["tokens", "seconds"]]
@@ -167,7 +167,7 @@ def _of_any(turns: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_text_ids(table: Any) -> Any:
-    """A table by match and perhaps seat, with matches as texts."""
+    """A table by match, and perhaps seat, with the matches' ids as texts in its index."""
     match = table.index.get_level_values("match").astype("str")
     seat = [table.index.get_level_values("seat")] if table.index.nlevels > 1 else []
     return table.set_axis(pd.MultiIndex.from_arrays([match, *seat], names=["match", "seat"]) if seat else match)
@@ -176,7 +176,7 @@ def _by_text_ids(table: Any) -> Any:
 def _measured(
     turns: pd.DataFrame, games: pd.DataFrame, names: Sequence[str], seats: Sequence[int]
 ) -> Iterator[pd.DataFrame]:
-    """Tables of match, seat and metrics, from every module that offers one of `names` for some of the games."""
+    """Tables of match, seat and metrics, from every module with one of `names` for any of the games."""
     pairs = _pairs(turns)
     for module, own_pairs in _measuring(pairs, games):
         if own_pairs and not module.METRICS.keys().isdisjoint(names):
@@ -191,7 +191,7 @@ def _measured(
 def _measuring(
     pairs: Collection[tuple[str, str]], games: pd.DataFrame
 ) -> Iterator[tuple[ModuleType, list[tuple[str, str]]]]:
-    """Every module that measures, with the games and variants that it measures: a family's own, or for other packages all."""
+    """(module, its games and variants) of each module with metrics: those of its family, or all for other packages."""
     folders = {*modules("metrics"), *(folder.name for folder in find_families())}
     measuring = list(_modules())
     able = folders & {name for name, _ in measuring}
@@ -205,12 +205,12 @@ def _measuring(
 
 
 def _pairs(table: pd.DataFrame) -> set[tuple[str, str]]:
-    """Game and variant of rows."""
+    """The different (game, variant) of a table."""
     return set(table[["game", "variant"]].drop_duplicates().astype(str).itertuples(index=False, name=None))
 
 
 def _of_games(turns: pd.DataFrame, pairs: Collection[tuple[str, str]]) -> pd.DataFrame:
-    """The rows of some games and variants."""
+    """The rows of these games and variants."""
     if _pairs(turns) <= set(pairs):
         return turns
     return turns[pd.MultiIndex.from_frame(turns[["game", "variant"]].astype(str)).isin(list(pairs))]

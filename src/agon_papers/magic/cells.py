@@ -32,7 +32,7 @@ def pairs(table: pd.DataFrame | pd.Series) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def area_gains(table: pd.DataFrame) -> pd.DataFrame:
-    """What beliefs add to the area: index model, columns vanilla, enhanced, gain (percent)."""
+    """The gain of the area by beliefs: index model, columns vanilla, enhanced, gain (percent)."""
     return _gain_table(*pairs(areas(table)))
 
 
@@ -46,7 +46,7 @@ def pooled_gain(gains: pd.DataFrame) -> float:
 
 
 def axis_orders(facts: Facts) -> pd.DataFrame:
-    """The 360 orders of the seven axes that differ, the paper's first: what the areas' ratios and gains would be.
+    """The ratios and gains of areas for each of the 360 different orders of the seven axes, the paper's first.
 
     Columns: order, strongest_to_weakest and second_to_weakest (area over that of the weakest), mean_gain, pooled_gain, correlation (of area
     and win rate over the rows of Table 1).
@@ -76,7 +76,7 @@ def axis_orders(facts: Facts) -> pd.DataFrame:
 
 
 def last_row(facts: Facts) -> pd.DataFrame:
-    """The averages that Table 4 prints, and the single slips that would give those that do not follow from its rows.
+    """The averages that Table 4 prints; and for those that do not follow from its rows, the single slips that would give them.
 
     Columns: metric, published, recomputed (mean of the pairs), agrees; where not, left_out (models whose pair, counted as no change, gives
     the printed average) and turned (models whose change with the other sign gives it).
@@ -98,11 +98,11 @@ def last_row(facts: Facts) -> pd.DataFrame:
 
 
 def cells(facts: Facts, reading: str) -> pd.DataFrame:
-    """Every printed number that follows from others, from a count or from an analysis, beside what it should be; see COLUMNS.
+    """Every printed number that follows from others, from a count or from an analysis, beside its recomputed value; see COLUMNS.
 
-    Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (what
-    the parts allow; agrees if the printed number is not beyond); counted and analysis (`origins`). Where its parts are not there,
-    recomputed is absent and it does not agree.
+    Statistics: mean; copy (printed twice); gain (percent); ratio; total; more than (agrees if recomputed is larger); least and most (the
+    bounds of the parts; agrees if the printed number is within); counted and analysis (`origins`). If its parts are missing, recomputed
+    is absent and the number does not agree.
     """
     parts = [*_averages(facts), *_copies(facts), *_text(facts, reading), *_areas(facts, reading)]
     parts += [*_win_rates(facts, reading), *_totals(facts)]
@@ -144,7 +144,7 @@ def _copies(facts: Facts) -> Rows:
 
 
 def _text(facts: Facts, reading: str) -> Rows:
-    """Reconciled: a number that another row of its column prints is that row's."""
+    """Numbers of the text. Reconciled: a number that another row of its column prints belongs to that row."""
     table, gains = facts.wide(1), last_row(facts).set_index("metric").recomputed
     rows: Rows = []
     for cell in facts.text.dropna(subset="model").itertuples():
@@ -157,21 +157,16 @@ def _text(facts: Facts, reading: str) -> Rows:
 
 
 def _areas(facts: Facts, reading: str) -> Rows:
-    """Reconciled: the gain of the mean area, which is nearer to the printed one than the mean gain."""
+    """Ratios and gains of areas. Reconciled: the gain of the mean area, which is nearer to the printed gain than the mean gain."""
     text, gains = facts.text.set_index("key").value, area_gains(facts.wide(4))
     model_areas = areas(facts.wide(1)).reindex(MODELS)
     strongest, second = (model_areas[model] / model_areas[WEAKEST] for model in (STRONGEST, SECOND))
+    over_others = model_areas[SECOND] / model_areas.drop(SECOND).max()
     gain = gains.gain.mean() if reading == "literal" else pooled_gain(gains)
     rows = [
         ("abstract", f"{STRONGEST} over {WEAKEST}", "more than", "gap", strongest),
         ("5.1", f"{SECOND} over {WEAKEST}", "more than", "turbo_gap", second),
-        (
-            "7",
-            f"{SECOND} over the best other",
-            "ratio",
-            "conclusion_gap",
-            model_areas[SECOND] / model_areas.drop(SECOND).max(),
-        ),
+        ("7", f"{SECOND} over the best other", "ratio", "conclusion_gap", over_others),
         ("abstract", AVERAGE, "gain", "area_gain", gain),
     ]
     return [
