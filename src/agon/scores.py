@@ -110,7 +110,7 @@ def scores(
     `games`: the games of the turns (agon.turns.read_games). `seats`: those that need values; None: all.
     Raises AgonError for a metric that does not exist, or that no match has.
     """
-    names = [seat_rows.name for seat_rows in known()]
+    names = [metric.name for metric in known()]
     if unknown := [seat_rows for seat_rows in metrics if seat_rows not in names]:
         raise AgonError(f"there is no metric {unknown[0]!r}: {offered(unknown[0], names, 'agon list metrics')}")
     turns = with_all(turns)
@@ -123,7 +123,7 @@ def scores(
             values = part.astype({"match": "str"}).set_index(["match", "seat"])
             table = table.combine_first(values[values.columns.intersection(others)]).reindex(table.index)
     if absent := [name for name in metrics if name not in table or table[name].isna().all()]:
-        games = ", ".join(seat_rows.games for seat_rows in known() if seat_rows.name == absent[0])
+        games = ", ".join(metric.games for metric in known() if metric.name == absent[0])
         raise AgonError(f"no match here has the metric {absent[0]}, which is for games: {games} (agon list metrics)")
     return table[list(metrics)].astype(float).reset_index()
 

@@ -40,7 +40,7 @@ def test_what_is_left_out_and_what_was_void_is_said():
     assert "in 1 match two of the conditions sit at the table" in told and "cot: 7 matches, 28 answers, 1 void" in told
 
 
-def test_conditions_that_both_lack_a_metric_are_named_beside_those_that_have_it():
+def test_conditions_without_a_metric_are_named():
     mute = [(name, "uniform", "----", "CCCC") for name in ("spp", "srep")]
     found = compare(together(*PLAYED_ROWS, *mute), TABLE, "cooperation_rate", "agent:zs,cot,spp,srep")
     assert list(found.pairs["first"] + found.pairs["second"]) == ["zscot"]

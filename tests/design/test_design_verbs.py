@@ -38,7 +38,7 @@ def written(project, text=FILE):
     return "--file=file.yaml"
 
 
-def test_a_registered_hypothesis_cannot_change_and_its_analysis_is_told_from_another(project):
+def test_a_registered_hypothesis_cannot_change_and_is_recognised(project):
     project.experiment("said", 2, seats=SEATS)
     with serving(answer=leaning) as server:
         project.model(server.openai)

@@ -47,7 +47,7 @@ def test_one_match_in_every_cell_is_the_paired_t_test(found):
 
 @given(cells())
 @settings(max_examples=40, deadline=None)
-def test_the_difference_is_that_of_least_squares_with_an_effect_for_each_stratum(found):
+def test_the_difference_is_that_of_least_squares_with_strata(found):
     rows = [
         ([float(second), *(stratum == place for place in range(len(found)))], value)
         for stratum, cell in enumerate(found)
@@ -247,6 +247,6 @@ def test_one_match_of_each_says_the_difference_alone():
     assert made.difference == 3 and np.isnan([made.low, made.effect, made.needed]).all() and made.p == 1
 
 
-def test_where_some_cells_have_one_match_the_others_say_how_matches_spread():
+def test_cells_of_one_match_take_the_spread_of_the_others():
     made = difference([(np.array([1.0]), np.array([4.0])), (np.array([1.0, 2.0]), np.array([3.0, 5.0]))])
     assert made.how == "pooled" and made.spread == pytest.approx(1.25**0.5) and made.low < made.difference < made.high

@@ -46,7 +46,7 @@ def test_files_that_do_not_fit_are_refused_in_a_line(file, text, said):
         read(f"{file}.gone")
 
 
-def test_a_registration_may_change_until_the_first_answer_and_not_after_it(file, tmp_path):
+def test_a_registration_may_change_until_the_first_answer_only(file, tmp_path):
     folder = tmp_path / "recording"
     assert "before anything was asked" in register(file, folder, ["a", "b"], 0)
     assert "registered already" in register(file, folder, ["b", "a"], 5)
@@ -137,9 +137,7 @@ def test_the_registered_analysis_is_done_as_it_was_registered(scripts):
         ("{model: m}", "matches with model m", lambda rows: rows.model.eq("m").any()),
     ],
 )
-def test_exclusions_that_can_be_checked_leave_out_what_they_name_and_say_how_much(
-    file, scripts, exclusion, words, named
-):
+def test_exclusions_remove_their_matches_and_say_how_many(file, scripts, exclusion, words, named):
     turns, said = scripts
     Path(file).write_text(OF_SCRIPTS.replace("[matches", f"[{exclusion}, matches"))
     void = sorted(turns["match"].unique())[:5]
@@ -193,7 +191,7 @@ def test_other_matches_are_named(scripts):
     assert f"note: {turns['match'].nunique():,} matches are here, and 3 were registered" in lines
 
 
-def test_where_asking_stops_when_it_is_decided_the_intervals_are_said_to_be_too_narrow(file, scripts):
+def test_after_a_stop_intervals_are_called_too_narrow(file, scripts):
     turns, said = scripts
     Path(file).write_text(OF_SCRIPTS + 'until: {metric: points, by: "agent:uniform,grim", range: [0, 96]}\n')
     said()

@@ -106,7 +106,7 @@ def test_a_run_that_was_stopped_goes_on_and_decides_the_same(tmp_path):
     assert (after, halted, asked + rest) == (whole, [], all_)
 
 
-def test_every_block_is_one_match_of_each_condition_in_one_cell_and_none_comes_twice():
+def test_a_block_has_one_new_match_of_each_condition_in_one_cell():
     found = blocks(matches(), UNTIL)
     for (one, _), (other, _) in found:
         assert one.seats[1] == other.seats[1] and one.game == other.game

@@ -12,7 +12,7 @@ CLAIMS = pd.DataFrame(
 LINKS = {"how": "Counted.", "data": "tables/t.csv", "notebook": "n"}
 
 
-def test_a_finding_names_its_statements_with_their_verdicts_and_links_the_evidence():
+def test_a_finding_lists_statements_verdicts_and_links():
     findings = Findings("p", CLAIMS)
     text = findings.explain("Do they?", "Two do", "picture", list(CLAIMS.claim), **LINKS).data
     assert "**Fails** (section 7): They learn." in text and "explore_claims.html#q=They%20%26%20others%20tie" in text

@@ -14,7 +14,7 @@ TABLE = pd.DataFrame(
 )  # fmt: skip
 
 
-def test_cells_are_as_printed_those_that_differ_are_marked_and_what_is_not_recorded_says_so():
+def test_cells_have_the_printed_format_with_marks_and_gaps():
     shown = published_table(TABLE, [("A zs", "tft")])
     assert shown.to_dict("index") == {
         "A zs": {"zs": "96.0 ± 0.0", "tft": "35.0 ± 1.4 *"},

@@ -142,7 +142,7 @@ def test_numbers_are_listed_and_many_are_spanned():
         ("margin", 4, [4.8, 3.2]),
     ],
 )
-def test_a_step_is_one_unit_of_the_last_digit_or_a_tenth_or_a_fifth_of_a_margin(name, threshold, moved):
+def test_a_step_is_a_last_digit_or_a_tenth_or_a_fifth_of_a_margin(name, threshold, moved):
     assert steps_of(name, threshold) == pytest.approx(moved)
 
 
@@ -278,7 +278,7 @@ def test_few_units_are_judged_by_student_s_t():
     assert few.tails[0] < enough.tails[0] == pytest.approx(0.025) and few.p > enough.p
 
 
-def test_one_part_of_several_must_be_refuted_and_pays_for_being_one_of_them():
+def test_one_refuted_part_of_several_is_corrected_for_their_number():
     own = order(pd.Series({"A": 0.0, "B": 1.0, "C": 0.5}), "A", REST)
     parts = np.column_stack([np.zeros(BLOCK, dtype=bool), np.resize([True, False], BLOCK)])
     found = settle([own], lambda block: [Replicates(-np.ones(BLOCK), parts)])
@@ -526,7 +526,7 @@ def test_planted_statements_are_of_every_kind():
     assert {*PLANTED, "spread", "exact"} == set(KINDS)
 
 
-def test_a_share_that_one_row_turns_is_undecided_however_sure_the_rows_are():
+def test_a_share_that_one_row_turns_is_undecided():
     def above(m=rows("matches"), least=1):
         """Most models are above 1."""
         return most(means(m), lambda x: x > least)
@@ -540,7 +540,7 @@ def test_a_share_that_one_row_turns_is_undecided_however_sure_the_rows_are():
     ("bound", "expected"),
     [(6, "holds"), (7, "undecided"), (7.9, "undecided"), (7.93, "holds"), (7.99, "fails"), (8.0, "undecided")],
 )
-def test_a_threshold_that_turns_the_verdict_by_one_step_leaves_it_undecided(bound, expected):
+def test_a_verdict_that_one_step_turns_is_undecided(bound, expected):
     def above(m=rows("matches", model="A"), least=bound):
         """A earns so much."""
         return all_of(m.points.mean(), lambda x: x >= least)

@@ -44,7 +44,7 @@ def test_orders_that_are_clear_are_found_and_stay_in_every_draw():
     assert (best["rank"], best.rank_low, best.rank_high, best.n) == (1, 1, 1, 10)
 
 
-def test_where_players_are_alike_two_halves_of_a_variant_agree_no_better_than_two_variants():
+def test_halves_of_a_variant_agree_as_two_variants_for_equal_players():
     even = dict.fromkeys("ABCDEF", 0)
     drawn = [twins.orders(scores({"default": even, "label": even}, sd=1), seed=seed)[1].iloc[0] for seed in range(12)]
     assert abs(np.mean([row.apart - row.alike for row in drawn])) < 0.15
@@ -143,7 +143,7 @@ def test_who_defects_by_the_payoffs_does_the_same_in_the_twins():
     assert found[found.variant == "brief~exchanged"].value.tolist() == [1, 1, 1]
 
 
-def test_who_goes_by_place_changes_in_the_twin_that_is_turned_and_in_no_near_twin():
+def test_a_player_by_position_changes_in_a_reordered_twin_only():
     done, found = behaviour("always_kind")
     values = found.groupby("variant").value.first()
     assert values.to_dict() == {"brief~exchanged": 1, "brief~turned": 0, "brief~hunt": 0}

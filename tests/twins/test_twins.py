@@ -122,7 +122,7 @@ def test_a_near_twin_is_the_game_with_other_settings():
 
 
 @pytest.mark.parametrize("name", ["pd~amber", "pd~amber~turned", "pd~coins", "chameleon/01-crowd~heron"])
-def test_an_agent_that_notes_beliefs_is_refused_in_a_twin_that_is_told_in_other_words(name):
+def test_an_agent_with_beliefs_is_refused_in_a_twin_in_other_words(name):
     with pytest.raises(AgonError) as error:
         plan(experiment(name, agents=["beliefs@standin"]))
     assert "is told in other words" in str(error.value) and "\n" not in str(error.value)
@@ -231,7 +231,7 @@ def test_formula_31_is_that_of_the_twin_only_in_its_own_words():
     assert check(RPS, label, Isomorphism()).counterexample and not check(RPS, label, renamed(TURNED)).counterexample
 
 
-def test_tables_captioned_label_show_a_near_twin_and_those_captioned_joint_a_twin():
+def test_captions_label_and_joint_show_a_near_twin_and_a_twin():
     """The captions are rotated (docs/deviations.md): what is printed as `label` was played with other payoffs."""
     said = (ROOT / "docs/deviations.md").read_text()
     rotated = dict(re.findall(r"\| captions: (\w+) \| the (\w+) variant \|", said))
@@ -752,7 +752,7 @@ SOLVED = [
 
 
 @pytest.mark.parametrize("name", SOLVED)
-def test_in_every_family_who_solves_and_who_remembers_are_in_their_corners(name):
+def test_in_every_family_solver_and_memorisers_are_in_their_corners(name):
     """A log has no order that could be changed, so that who rates by position does not show it."""
     table = measure_players(KNOWN, None, name, number=5)
     found = plane(table).set_index("player")
@@ -774,7 +774,7 @@ def test_measures_say_what_chance_and_the_solver_give(points):
     assert points[0][["low", "high"]].notna().all().all() and (points[0].low <= points[0].value).all()
 
 
-def test_who_does_anything_in_a_near_twin_has_moved_a_part_of_the_way_at_most():
+def test_uniform_play_in_a_near_twin_moves_part_of_the_way_at_most():
     table = measure_players({"by words": KNOWN["by words"]}, None, "rps", number=5)
     moved_ = table[table.metric == "sensitivity"]
     assert moved_.chance.between(-1, 1).all() and (moved_.solver == 1).all()
